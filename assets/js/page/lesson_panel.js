@@ -8,6 +8,60 @@ const lessonPanel = (function (S) {
   const HINT = "Space or PageDown goes on, PageUp back";
   const ANSWER_FIRST = "Choose an answer by its letter or with a click, or press “Show the answer”.";
 
+  function nextWords(shown) {
+    if (shown.ended) return shown.following ? `Next lesson: ${shown.following.title}` : "Leave";
+    if (shown.beat.question && !shown.checked) return shown.chosen === null ? "Show the answer" : "Check";
+    if (shown.beat.live && !shown.good) return "Skip";
+    return shown.place + 1 === shown.lesson.beats.length ? "Finish" : "Next";
+  }
+
+  function verdictOf(shown) {
+    const { beat, checked, chosen } = shown;
+    if (shown.waiting) return "Loading the run of this beat …";
+    if (beat.live) return shown.live;
+    if (beat.question && !checked && chosen === null && shown.asking) return ANSWER_FIRST;
+    if (!beat.question || !checked) return "";
+    const start = chosen === null ? "" : beat.question.choices[chosen].right ? "Right. " : "Not quite. ";
+    return start + beat.question.why.replace(/[\u2068\u2069]/g, "");
+  }
+
+  /** A question as a field of choices; `choose(index)` takes one. */
+  function question(asks, choose) {
+    const choices = asks.choices.map((choice, index) =>
+      h(
+        "label",
+        { class: "svl-choice" },
+        h("input", { type: "radio", name: "svl-answer", value: index, onchange: () => choose(index) }),
+        h("span", { class: "svl-number", "aria-hidden": "true" }, S.LETTERS_OF_ANSWERS[index]),
+        h("span", { class: "svl-words" }, ...S.sentence(choice.text)),
+        h("span", { class: "svl-mark", role: "img" }),
+      ),
+    );
+    const short = asks.choices.every((choice) => choice.text.length < 8);
+    const box = h("div", { class: short ? "svl-choices is-short" : "svl-choices" }, choices);
+    return [h("fieldset", { class: "svl-question" }, h("legend", {}, ...S.sentence(asks.ask)), box)];
+  }
+
+  /** Shows in `asked` which choice was taken and, once it is checked, which is right. */
+  function mark(asked, asks, shown) {
+    [...asked.querySelectorAll(".svl-choice")].forEach((label, index) => {
+      const input = label.querySelector("input");
+      input.checked = shown.chosen === index;
+      input.disabled = shown.checked;
+      const right = asks.choices[index].right;
+      const state = !shown.checked ? "" : right ? " is-right" : index === shown.chosen ? " is-wrong" : "";
+      S.set(label, "class", `svl-choice${state}`);
+      const [sign, words] = { " is-right": ["✓", "right"], " is-wrong": ["✗", "not right"] }[state] || ["", ""];
+      S.setText(label.querySelector(".svl-mark"), sign);
+      S.set(label.querySelector(".svl-mark"), "aria-label", words);
+    });
+  }
+
+  /** What an exercise asks for, with the prompt and Run. */
+  function live(beat) {
+    return [h("p", { class: "svl-live" }, beat.live.ask), ...S.ownRunBox()];
+  }
+
   function lessonPanel(act) {
     const button = (words, does, extra = {}) =>
       h("button", { type: "button", class: "svl-btn", onclick: does, ...extra }, words);
@@ -43,66 +97,17 @@ const lessonPanel = (function (S) {
         drawn = now;
         title.replaceChildren(...S.sentence(ended ? "That was the lesson" : beat.title));
         text.replaceChildren(...S.sentence(ended ? shown.score : beat.text));
-        asked.replaceChildren(...(ended ? [] : beat.question ? question(beat.question) : beat.live ? live(beat) : []));
+        asked.replaceChildren(
+          ...(ended ? [] : beat.question ? question(beat.question, act.choose) : beat.live ? live(beat) : []),
+        );
       }
-      if (!ended && beat.question) mark(beat.question, shown);
+      if (!ended && beat.question) mark(asked, beat.question, shown);
       S.setText(verdict, ended ? "" : verdictOf(shown));
       S.set(verdict, "class", `svl-verdict${shown.good ? " is-right" : ""}`);
       link.hidden = ended || !beat.link || !shown.tabs;
       if (!link.hidden) S.setText(link, beat.link.label);
       back.disabled = place === 0 && !ended;
       S.setText(next, nextWords(shown));
-    }
-
-    function nextWords(shown) {
-      if (shown.ended) return shown.following ? `Next lesson: ${shown.following.title}` : "Leave";
-      if (shown.beat.question && !shown.checked) return shown.chosen === null ? "Show the answer" : "Check";
-      if (shown.beat.live && !shown.good) return "Skip";
-      return shown.place + 1 === shown.lesson.beats.length ? "Finish" : "Next";
-    }
-
-    function verdictOf(shown) {
-      const { beat, checked, chosen } = shown;
-      if (shown.waiting) return "Loading the run of this beat …";
-      if (beat.live) return shown.live;
-      if (beat.question && !checked && chosen === null && shown.asking) return ANSWER_FIRST;
-      if (!beat.question || !checked) return "";
-      const start = chosen === null ? "" : beat.question.choices[chosen].right ? "Right. " : "Not quite. ";
-      return start + beat.question.why.replace(/[\u2068\u2069]/g, "");
-    }
-
-    function question(asks) {
-      const choices = asks.choices.map((choice, index) =>
-        h(
-          "label",
-          { class: "svl-choice" },
-          h("input", { type: "radio", name: "svl-answer", value: index, onchange: () => act.choose(index) }),
-          h("span", { class: "svl-number", "aria-hidden": "true" }, S.LETTERS_OF_ANSWERS[index]),
-          h("span", { class: "svl-words" }, ...S.sentence(choice.text)),
-          h("span", { class: "svl-mark", role: "img" }),
-        ),
-      );
-      const short = asks.choices.every((choice) => choice.text.length < 8);
-      const box = h("div", { class: short ? "svl-choices is-short" : "svl-choices" }, choices);
-      return [h("fieldset", { class: "svl-question" }, h("legend", {}, ...S.sentence(asks.ask)), box)];
-    }
-
-    function mark(asks, shown) {
-      [...asked.querySelectorAll(".svl-choice")].forEach((label, index) => {
-        const input = label.querySelector("input");
-        input.checked = shown.chosen === index;
-        input.disabled = shown.checked;
-        const right = asks.choices[index].right;
-        const state = !shown.checked ? "" : right ? " is-right" : index === shown.chosen ? " is-wrong" : "";
-        S.set(label, "class", `svl-choice${state}`);
-        const [sign, words] = { " is-right": ["✓", "right"], " is-wrong": ["✗", "not right"] }[state] || ["", ""];
-        S.setText(label.querySelector(".svl-mark"), sign);
-        S.set(label.querySelector(".svl-mark"), "aria-label", words);
-      });
-    }
-
-    function live(beat) {
-      return [h("p", { class: "svl-live" }, beat.live.ask), ...S.ownRunBox()];
     }
 
     return { box, draw, focus: () => title.focus({ preventScroll: true }) };

@@ -45,93 +45,94 @@ const exhibits = (function (S) {
   const hasExhibits = (trace) =>
     trace.rounds.some((round) => (round.drafted.knew || []).length || (round.drafted.learned || []).length);
 
+  const chip = (one, marked) =>
+    h(
+      "span",
+      {
+        class: `svp-chip${one.marked ? " is-marked" : ""}`,
+        title:
+          [one.score === null ? "" : `score ${S.ratio(one.score)}`, one.marked ? marked : ""]
+            .filter(Boolean)
+            .join(", ") || null,
+      },
+      S.short(one.text, 16),
+      one.score === null ? null : h("small", {}, S.ratio(one.score)),
+    );
+
+  /** A row of an exhibit; of the nodes made from it those that are `known` can be gone to. */
+  function line(act, row, exhibit, known) {
+    const nodes = row.nodes.filter((id) => id < known);
+    const made = nodes.length
+      ? h(
+          "button",
+          { type: "button", class: "svp-link", onclick: () => act.select(nodes[0]) },
+          S.count(nodes.length, "node"),
+        )
+      : null;
+    const place =
+      row.position === null
+        ? null
+        : h(
+            "button",
+            {
+              type: "button",
+              class: "svp-link",
+              onclick: () => act.cite({ position: row.position, count: row.count }),
+            },
+            `token ${(row.position + 1).toLocaleString("en")} of the text`,
+          );
+    const over = (on) => () => act.name(on ? nodes : []);
+    return h(
+      "li",
+      {
+        class: "svp-exhibit-row",
+        onpointerenter: over(true),
+        onpointerleave: over(false),
+        onfocusin: over(true),
+        onfocusout: over(false),
+      },
+      h("span", { class: "svp-exhibit-label" }, row.label),
+      h(
+        "span",
+        { class: "svp-chips" },
+        row.chips.map((one) => chip(one, exhibit.marked)),
+        row.more ? h("span", { class: "svp-quiet" }, `and ${row.more} more`) : null,
+      ),
+      made || place ? h("span", { class: "svp-exhibit-links" }, made, place) : null,
+    );
+  }
+
+  function block(act, exhibit, known) {
+    return h(
+      "div",
+      { class: "svp-exhibit" },
+      h(
+        "p",
+        { class: "svp-exhibit-title" },
+        exhibit.title,
+        exhibit.learned ? h("span", { class: "svp-quiet" }, "after the target's answer") : null,
+        exhibit.marked
+          ? h(
+              "span",
+              { class: "svp-quiet" },
+              h("span", { class: "svp-chip is-marked", "aria-hidden": "true" }, "…"),
+              exhibit.marked,
+            )
+          : null,
+      ),
+      h(
+        "ul",
+        {},
+        exhibit.rows.map((row) => line(act, row, exhibit, known)),
+      ),
+      exhibit.more ? h("p", { class: "svp-quiet" }, `and ${S.count(exhibit.more, "more row", "more rows")}`) : null,
+    );
+  }
+
   function exhibitsPanel(box, act) {
     const list = h("div", { class: "svp-exhibit-list" });
     box.append(h("h3", { class: "svp-small svp-heading" }, "What the drafter knew"), list);
     let key = null;
-
-    const chip = (one, marked) =>
-      h(
-        "span",
-        {
-          class: `svp-chip${one.marked ? " is-marked" : ""}`,
-          title:
-            [one.score === null ? "" : `score ${S.ratio(one.score)}`, one.marked ? marked : ""]
-              .filter(Boolean)
-              .join(", ") || null,
-        },
-        S.short(one.text, 16),
-        one.score === null ? null : h("small", {}, S.ratio(one.score)),
-      );
-
-    function line(row, exhibit, known) {
-      const nodes = row.nodes.filter((id) => id < known);
-      const made = nodes.length
-        ? h(
-            "button",
-            { type: "button", class: "svp-link", onclick: () => act.select(nodes[0]) },
-            S.count(nodes.length, "node"),
-          )
-        : null;
-      const place =
-        row.position === null
-          ? null
-          : h(
-              "button",
-              {
-                type: "button",
-                class: "svp-link",
-                onclick: () => act.cite({ position: row.position, count: row.count }),
-              },
-              `token ${(row.position + 1).toLocaleString("en")} of the text`,
-            );
-      const over = (on) => () => act.name(on ? nodes : []);
-      return h(
-        "li",
-        {
-          class: "svp-exhibit-row",
-          onpointerenter: over(true),
-          onpointerleave: over(false),
-          onfocusin: over(true),
-          onfocusout: over(false),
-        },
-        h("span", { class: "svp-exhibit-label" }, row.label),
-        h(
-          "span",
-          { class: "svp-chips" },
-          row.chips.map((one) => chip(one, exhibit.marked)),
-          row.more ? h("span", { class: "svp-quiet" }, `and ${row.more} more`) : null,
-        ),
-        made || place ? h("span", { class: "svp-exhibit-links" }, made, place) : null,
-      );
-    }
-
-    function block(exhibit, known) {
-      return h(
-        "div",
-        { class: "svp-exhibit" },
-        h(
-          "p",
-          { class: "svp-exhibit-title" },
-          exhibit.title,
-          exhibit.learned ? h("span", { class: "svp-quiet" }, "after the target's answer") : null,
-          exhibit.marked
-            ? h(
-                "span",
-                { class: "svp-quiet" },
-                h("span", { class: "svp-chip is-marked", "aria-hidden": "true" }, "…"),
-                exhibit.marked,
-              )
-            : null,
-        ),
-        h(
-          "ul",
-          {},
-          exhibit.rows.map((row) => line(row, exhibit, known)),
-        ),
-        exhibit.more ? h("p", { class: "svp-quiet" }, `and ${S.count(exhibit.more, "more row", "more rows")}`) : null,
-      );
-    }
 
     return function draw(now) {
       if (!key || key.trace !== now.trace) box.hidden = !hasExhibits(now.trace);
@@ -144,7 +145,7 @@ const exhibits = (function (S) {
       act.name([]);
       list.replaceChildren(
         ...(shown.length
-          ? shown.map((one) => block(one, now.round.nodes.length))
+          ? shown.map((one) => block(act, one, now.round.nodes.length))
           : [h("p", { class: "svp-quiet" }, "Nothing to show in this round.")]),
       );
     };

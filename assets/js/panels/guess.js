@@ -153,7 +153,8 @@ const guess = (function (S) {
     return [h("p", { class: "svp-small" }, ...S.sentence(`${facts.accepted ? "Kept." : "Rejected."}${first}`))];
   }
 
-  function guessPanel(stage, act) {
+  /** The buttons, the fields of a class's hands and the bar, in a box. */
+  function guessBox(act) {
     const press = (text, name, key) =>
       h(
         "button",
@@ -194,6 +195,11 @@ const guess = (function (S) {
     const bar = h("div", { class: "svp-ubar" });
     const row = h("div", { class: "svp-guess-row" }, yes, yesHands, no, noHands, on, told, hands);
     const box = h("div", { class: "svp-guess", role: "group", "aria-label": "guess mode" }, row, bar);
+    return { box, bar, yes, no, yesHands, noHands, on, told, hands };
+  }
+
+  function guessPanel(stage, act) {
+    const { box, bar, yes, no, yesHands, noHands, on, told, hands } = guessBox(act);
     stage.querySelector(".svp-transport").append(box);
     const toggle = h("button", {
       type: "button",

@@ -101,7 +101,77 @@ const rejudging = (function (S) {
     return now.at.drawn ? null : "The verdicts of this round are not all spoken yet.";
   }
 
-  function rejudgePanel(box, act) {
+  /** A slider for each setting, in `form`. */
+  function sliders(form, act, now) {
+    const rows = controls(now.trace, now.round).map(([name, text, values, say]) => {
+      const id = `svp-move-${now.id}-${name}`;
+      const value = h("output", { for: id });
+      const input = h("input", {
+        type: "range",
+        id,
+        name,
+        min: 0,
+        max: values.length - 1,
+        step: 1,
+        oninput: () =>
+          act.rejudge({ ...(act.now().moved || S.recorded(now.trace)), [name]: values[Number(input.value)] }),
+      });
+      form.append(h("div", { class: "svp-move" }, h("label", { for: id }, text), input, value));
+      return { name, values, say, input, value };
+    });
+    return { trace: now.trace, round: now.round, rows };
+  }
+
+  /** Put a slider where the settings have it. */
+  function place(row, settings, before) {
+    const wanted = settings[row.name];
+    const at = row.values.includes(wanted) ? row.values.indexOf(wanted) : row.values.length - 1;
+    if (row.input.value !== String(at)) row.input.value = String(at);
+    row.input.disabled = row.values.length < 2;
+    const text = row.say(row.values[at]),
+      own = row.say(before[row.name]);
+    S.setText(row.value, text === own ? text : `${text} (was ${own})`);
+    S.set(row.input, "aria-valuetext", row.value.textContent);
+  }
+
+  /** A changed verdict with its numbers. */
+  function changeLine(act, now, one) {
+    const kind = S.changeOf(one);
+    const numbers = changedNumbers(one, now.trialOf(one.node));
+    const why = one.now === "untold" ? `: ${WHY[one.why]}` : "";
+    return h(
+      "li",
+      { class: `svp-change is-${kind}` },
+      h(
+        "p",
+        {},
+        h("span", { class: "svp-changesign", "aria-hidden": "true" }, CHANGES[kind].sign),
+        h(
+          "button",
+          { type: "button", class: "svp-link svp-mono", onclick: () => act.select(one.node) },
+          S.short(now.labels[one.node], 16),
+        ),
+        ` ${WAS[one.was]}; ${CHANGES[kind].words}${why}`,
+      ),
+      numbers.length
+        ? h(
+            "p",
+            { class: "svp-quiet" },
+            numbers.map(([name, before, after]) =>
+              h(
+                "span",
+                {},
+                h("i", {}, name),
+                before === null || before === after ? ` ${after}` : ` ${before} → ${after}`,
+              ),
+            ),
+          )
+        : null,
+    );
+  }
+
+  /** The fold with everything that may stand in it. */
+  function rejudgeFold(act) {
     const label = h("p", { class: "svp-quiet" }, LABEL);
     const not = h("p", { class: "svp-small" });
     const jump = h(
@@ -143,75 +213,14 @@ const rejudging = (function (S) {
       list,
       reset,
     );
+    return { fold, not, jump, form, drift, told, list, reset };
+  }
+
+  function rejudgePanel(box, act) {
+    const { fold, not, jump, form, drift, told, list, reset } = rejudgeFold(act);
     fold.addEventListener("toggle", () => (fold.open ? act.draw() : act.rejudge(null)));
     box.append(fold);
     let built = null;
-
-    function build(now) {
-      const rows = controls(now.trace, now.round).map(([name, text, values, say]) => {
-        const id = `svp-move-${now.id}-${name}`;
-        const value = h("output", { for: id });
-        const input = h("input", {
-          type: "range",
-          id,
-          name,
-          min: 0,
-          max: values.length - 1,
-          step: 1,
-          oninput: () =>
-            act.rejudge({ ...(act.now().moved || S.recorded(now.trace)), [name]: values[Number(input.value)] }),
-        });
-        form.append(h("div", { class: "svp-move" }, h("label", { for: id }, text), input, value));
-        return { name, values, say, input, value };
-      });
-      return { trace: now.trace, round: now.round, rows };
-    }
-
-    function place(row, settings, before) {
-      const wanted = settings[row.name];
-      const at = row.values.includes(wanted) ? row.values.indexOf(wanted) : row.values.length - 1;
-      if (row.input.value !== String(at)) row.input.value = String(at);
-      row.input.disabled = row.values.length < 2;
-      const text = row.say(row.values[at]),
-        own = row.say(before[row.name]);
-      S.setText(row.value, text === own ? text : `${text} (was ${own})`);
-      S.set(row.input, "aria-valuetext", row.value.textContent);
-    }
-
-    function line(now, one) {
-      const kind = S.changeOf(one);
-      const numbers = changedNumbers(one, now.trialOf(one.node));
-      const why = one.now === "untold" ? `: ${WHY[one.why]}` : "";
-      return h(
-        "li",
-        { class: `svp-change is-${kind}` },
-        h(
-          "p",
-          {},
-          h("span", { class: "svp-changesign", "aria-hidden": "true" }, CHANGES[kind].sign),
-          h(
-            "button",
-            { type: "button", class: "svp-link svp-mono", onclick: () => act.select(one.node) },
-            S.short(now.labels[one.node], 16),
-          ),
-          ` ${WAS[one.was]}; ${CHANGES[kind].words}${why}`,
-        ),
-        numbers.length
-          ? h(
-              "p",
-              { class: "svp-quiet" },
-              numbers.map(([name, before, after]) =>
-                h(
-                  "span",
-                  {},
-                  h("i", {}, name),
-                  before === null || before === after ? ` ${after}` : ` ${before} → ${after}`,
-                ),
-              ),
-            )
-          : null,
-      );
-    }
 
     return function draw(now) {
       const reason = fold.open ? whyNot(now) : null;
@@ -230,13 +239,15 @@ const rejudging = (function (S) {
       if (!able) return;
       if (!built || built.trace !== now.trace || built.round !== now.round) {
         form.replaceChildren();
-        built = build(now);
+        built = sliders(form, act, now);
       }
       const before = S.recorded(now.trace);
       for (const row of built.rows) place(row, now.moved || before, before);
       S.setText(told, now.rejudged ? S.rejudged(now.rejudged) : "Nothing is moved: these are the recorded verdicts.");
       list.replaceChildren(
-        ...(now.rejudged ? [...now.rejudged.all.values()].filter(S.changeOf).map((one) => line(now, one)) : []),
+        ...(now.rejudged
+          ? [...now.rejudged.all.values()].filter(S.changeOf).map((one) => changeLine(act, now, one))
+          : []),
       );
       reset.disabled = !now.moved;
     };

@@ -49,6 +49,45 @@ const text = (function (S) {
     return [span, end];
   }
 
+  /** The whole prompt with a part of it set apart. */
+  function quoted(trace, from, to) {
+    const { texts } = S.pieces(trace, trace.started.prompt_ids);
+    return [
+      texts.slice(0, from).join(""),
+      h("mark", { class: "svp-cited" }, texts.slice(from, to).join("")),
+      texts.slice(to).join(""),
+    ];
+  }
+
+  /** The tokens up to the moment as spans, a span around each round; those from `from` to `to` are cited. */
+  function roundSpans(now, given, from, to) {
+    const rounds = new Map();
+    let index = given;
+    for (const token of S.tokens(now.trace, now.cursor)) {
+      if (S.isText(token.mark)) {
+        token.cited = index >= from && index < to;
+        index += 1;
+      }
+      if (!rounds.has(token.round)) rounds.set(token.round, []);
+      rounds.get(token.round).push(token);
+    }
+    const spans = [...rounds].map(([round, tokens]) =>
+      h(
+        "span",
+        { class: `svp-round${round === now.cursor.round ? " is-current" : ""}` },
+        tokens.flatMap((token) => {
+          const [span, end] = tokenSpan(token, S.isGrounded(now.trace, token.token));
+          if (token.current && String(token.node) === String(now.selected)) span.classList.add("is-selected");
+          if (token.cited) span.classList.add("svp-cited");
+          return [span, end];
+        }),
+      ),
+    );
+    if (!rounds.has(now.cursor.round))
+      spans.push(h("span", { class: "svp-round is-current is-waiting", "aria-hidden": "true" }, "\u2003"));
+    return spans;
+  }
+
   function textPanel(box, act) {
     let open = false;
     let key = "";
@@ -76,16 +115,6 @@ const text = (function (S) {
         act.visit(Number(token.dataset.round), token.dataset.node === S.END ? S.END : Number(token.dataset.node));
     });
 
-    /** The whole prompt with a part of it set apart. */
-    function quoted(trace, from, to) {
-      const { texts } = S.pieces(trace, trace.started.prompt_ids);
-      return [
-        texts.slice(0, from).join(""),
-        h("mark", { class: "svp-cited" }, texts.slice(from, to).join("")),
-        texts.slice(to).join(""),
-      ];
-    }
-
     return function draw(now) {
       const text = now.trace.started.prompt_text;
       const given = now.trace.started.prompt_ids.length;
@@ -101,31 +130,7 @@ const text = (function (S) {
         S.setText(more, open ? "fold the prompt" : "show the whole prompt");
         key = wanted;
       }
-      const rounds = new Map();
-      let index = given;
-      for (const token of S.tokens(now.trace, now.cursor)) {
-        if (S.isText(token.mark)) {
-          token.cited = index >= from && index < to;
-          index += 1;
-        }
-        if (!rounds.has(token.round)) rounds.set(token.round, []);
-        rounds.get(token.round).push(token);
-      }
-      const spans = [...rounds].map(([round, tokens]) =>
-        h(
-          "span",
-          { class: `svp-round${round === now.cursor.round ? " is-current" : ""}` },
-          tokens.flatMap((token) => {
-            const [span, end] = tokenSpan(token, S.isGrounded(now.trace, token.token));
-            if (token.current && String(token.node) === String(now.selected)) span.classList.add("is-selected");
-            if (token.cited) span.classList.add("svp-cited");
-            return [span, end];
-          }),
-        ),
-      );
-      if (!rounds.has(now.cursor.round))
-        spans.push(h("span", { class: "svp-round is-current is-waiting", "aria-hidden": "true" }, "\u2003"));
-      made.replaceChildren(...spans);
+      made.replaceChildren(...roundSpans(now, given, from, to));
       const current = made.querySelector(".is-current");
       const cited = now.cited ? page.querySelector(".svp-cited") : null;
       return () => {

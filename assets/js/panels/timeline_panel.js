@@ -7,6 +7,12 @@ const timelinePanel = (function (S) {
   const { h } = S;
   const KINDS = { draft: "draft", "target pass": "target", verdicts: "rest", commit: "rest", "roll back": "thrown" };
   const LEADS_TO = { draft: "draft", "target pass": "target", verdicts: "verdicts", commit: "commit" };
+  const ROUND_BY = {
+    ArrowRight: "nextRound",
+    ArrowUp: "nextRound",
+    ArrowLeft: "previousRound",
+    ArrowDown: "previousRound",
+  };
   const COLUMNS = ["round", "begins at", "drafter", "target pass", "at the same time", "target idle", "thrown away"];
 
   const thrownAway = (tokens) => `${S.count(tokens, "drafted token")} thrown away`;
@@ -78,7 +84,8 @@ const timelinePanel = (function (S) {
     return h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows));
   }
 
-  function timelinePanel(box, act) {
+  /** The empty lanes with their legend and the fold of the table. */
+  function frame() {
     const words = h("p", { class: "svp-small" });
     const lit = h("i", { class: "svp-span-now" });
     const lanes = { drafter: h("div", { class: "svp-spans" }), target: h("div", { class: "svp-spans" }) };
@@ -110,6 +117,11 @@ const timelinePanel = (function (S) {
     });
     const fold = h("details", { class: "svp-table" }, h("summary", {}, "these rounds in numbers"), scroll);
     const there = h("div", {}, picture, legend, fold);
+    return { words, lit, lanes, field, axis, picture, scroll, fold, there };
+  }
+
+  function timelinePanel(box, act) {
+    const { words, lit, lanes, field, axis, picture, scroll, fold, there } = frame();
     box.append(words, there);
     fold.addEventListener("toggle", () => act.draw());
 
@@ -124,15 +136,9 @@ const timelinePanel = (function (S) {
       act.go({ round, beat: bar ? beatOf(run.trace.rounds[round], bar.dataset.what) : 0 });
     });
     picture.addEventListener("keydown", (event) => {
-      const by = {
-        ArrowRight: "nextRound",
-        ArrowUp: "nextRound",
-        ArrowLeft: "previousRound",
-        ArrowDown: "previousRound",
-      };
-      if (!by[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (!ROUND_BY[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
-      act.run(by[event.key]);
+      act.run(ROUND_BY[event.key]);
     });
 
     /** The round in whose time a place of the picture lies. */

@@ -18,6 +18,108 @@ const transport = (function (S) {
   const icon = (name) =>
     S.svg("svg", { class: "svp-icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, S.svg("path", { d: ICONS[name] }));
   const NAMES = { draft: "draft", target: "target pass", verdicts: "verdicts", commit: "commit" };
+  /** The beats of the round, by phase; the name of a phase leads to its first beat. */
+  function drawRail(rail, act, now) {
+    const list = S.beats(now.round);
+    rail.replaceChildren(
+      ...S.PHASES.map((phase) => {
+        const cells = list.flatMap((beat, index) => (beat.phase === phase ? [h("i", { "data-beat": index })] : []));
+        const part = h(
+          "span",
+          { "data-phase": phase },
+          h(
+            "button",
+            {
+              type: "button",
+              class: "svp-link",
+              "data-beat-start": phase,
+              onclick: () =>
+                act.go({ round: act.now().cursor.round, beat: list.findIndex((beat) => beat.phase === phase) }),
+            },
+            NAMES[phase],
+          ),
+          h("span", { class: "svp-beats" }, cells),
+        );
+        part.style.flexGrow = String(Math.min(8, cells.length));
+        return part;
+      }),
+    );
+  }
+
+  /** What of the round is over, and what is now. */
+  function markRail(rail, now) {
+    for (const cell of rail.querySelectorAll("[data-beat]")) {
+      const beat = Number(cell.dataset.beat);
+      S.set(
+        cell,
+        "class",
+        `svp-beat${beat < now.cursor.beat ? " is-past" : beat === now.cursor.beat ? " is-now" : ""}`,
+      );
+    }
+    for (const part of rail.children)
+      S.set(part, "class", `svp-phase is-${part.dataset.phase}${part.dataset.phase === now.at.phase ? " is-now" : ""}`);
+  }
+
+  /** A column per round, as high as it has tokens. */
+  function drawRounds(rounds, now) {
+    const most = Math.max(...now.trace.rounds.map((round) => round.committed.tokens.length));
+    rounds.replaceChildren(
+      ...now.trace.rounds.map((round, index) => {
+        const bars = round.committed.tokens.map((made) => h("i", { class: `is-${made.origin}` }));
+        const column = h(
+          "span",
+          { title: `round ${index + 1}: ${S.count(round.committed.tokens.length, "token")}` },
+          bars,
+        );
+        column.style.setProperty("--most", String(most));
+        return column;
+      }),
+    );
+  }
+
+  function markRounds(rounds, now) {
+    [...rounds.children].forEach((column, index) =>
+      S.set(
+        column,
+        "class",
+        `svp-column${index === now.cursor.round ? " is-now" : index < now.cursor.round ? " is-past" : ""}`,
+      ),
+    );
+    S.set(rounds, "aria-valuemin", 1);
+    S.set(rounds, "aria-valuemax", now.trace.rounds.length);
+    S.set(rounds, "aria-valuenow", now.cursor.round + 1);
+    S.set(
+      rounds,
+      "aria-valuetext",
+      `round ${now.cursor.round + 1} of ${now.trace.rounds.length}, ` +
+        `${S.count(now.round.committed.tokens.length, "token")}`,
+    );
+  }
+
+  /** Rounds are gone through by dragging and by arrow keys. */
+  function scrubbed(rounds, act) {
+    const scrub = (event) => {
+      const area = rounds.getBoundingClientRect();
+      const share = Math.min(0.9999, Math.max(0, (event.clientX - area.left) / area.width));
+      const round = Math.floor(share * act.now().trace.rounds.length);
+      if (round !== act.now().cursor.round) act.go({ round, beat: Infinity }, false);
+    };
+    rounds.addEventListener("pointerdown", (event) => {
+      rounds.setPointerCapture(event.pointerId);
+      scrub(event);
+    });
+    rounds.addEventListener("pointermove", (event) => {
+      if (rounds.hasPointerCapture(event.pointerId)) scrub(event);
+    });
+    rounds.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      if (by) {
+        event.preventDefault();
+        act.run(by > 0 ? "nextRound" : "previousRound");
+      }
+    });
+  }
+
   function transportPanel(box, act) {
     const button = (name, title) =>
       h(
@@ -55,26 +157,7 @@ const transport = (function (S) {
       const beat = event.target.closest("[data-beat]");
       if (beat) act.go({ round: act.now().cursor.round, beat: Number(beat.dataset.beat) });
     });
-    const scrub = (event) => {
-      const area = rounds.getBoundingClientRect();
-      const share = Math.min(0.9999, Math.max(0, (event.clientX - area.left) / area.width));
-      const round = Math.floor(share * act.now().trace.rounds.length);
-      if (round !== act.now().cursor.round) act.go({ round, beat: Infinity }, false);
-    };
-    rounds.addEventListener("pointerdown", (event) => {
-      rounds.setPointerCapture(event.pointerId);
-      scrub(event);
-    });
-    rounds.addEventListener("pointermove", (event) => {
-      if (rounds.hasPointerCapture(event.pointerId)) scrub(event);
-    });
-    rounds.addEventListener("keydown", (event) => {
-      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-      if (by) {
-        event.preventDefault();
-        act.run(by > 0 ? "nextRound" : "previousRound");
-      }
-    });
+    scrubbed(rounds, act);
 
     let drawn = null;
     let railed = null;
@@ -90,86 +173,15 @@ const transport = (function (S) {
       S.set(present, "title", presenting ? "leave the presentation (Esc)" : "present: fill the window (p)");
       if (railed !== now.round) {
         railed = now.round;
-        drawRail(now);
+        drawRail(rail, act, now);
       }
-      for (const cell of rail.querySelectorAll("[data-beat]")) {
-        const beat = Number(cell.dataset.beat);
-        S.set(
-          cell,
-          "class",
-          `svp-beat${beat < now.cursor.beat ? " is-past" : beat === now.cursor.beat ? " is-now" : ""}`,
-        );
-      }
-      for (const part of rail.children)
-        S.set(
-          part,
-          "class",
-          `svp-phase is-${part.dataset.phase}${part.dataset.phase === now.at.phase ? " is-now" : ""}`,
-        );
+      markRail(rail, now);
       if (drawn !== now.trace) {
         drawn = now.trace;
-        drawRounds(now);
+        drawRounds(rounds, now);
       }
-      [...rounds.children].forEach((column, index) =>
-        S.set(
-          column,
-          "class",
-          `svp-column${index === now.cursor.round ? " is-now" : index < now.cursor.round ? " is-past" : ""}`,
-        ),
-      );
-      S.set(rounds, "aria-valuemin", 1);
-      S.set(rounds, "aria-valuemax", now.trace.rounds.length);
-      S.set(rounds, "aria-valuenow", now.cursor.round + 1);
-      S.set(
-        rounds,
-        "aria-valuetext",
-        `round ${now.cursor.round + 1} of ${now.trace.rounds.length}, ` +
-          `${S.count(now.round.committed.tokens.length, "token")}`,
-      );
+      markRounds(rounds, now);
     };
-
-    function drawRail(now) {
-      const list = S.beats(now.round);
-      rail.replaceChildren(
-        ...S.PHASES.map((phase) => {
-          const cells = list.flatMap((beat, index) => (beat.phase === phase ? [h("i", { "data-beat": index })] : []));
-          const part = h(
-            "span",
-            { "data-phase": phase },
-            h(
-              "button",
-              {
-                type: "button",
-                class: "svp-link",
-                "data-beat-start": phase,
-                onclick: () =>
-                  act.go({ round: act.now().cursor.round, beat: list.findIndex((beat) => beat.phase === phase) }),
-              },
-              NAMES[phase],
-            ),
-            h("span", { class: "svp-beats" }, cells),
-          );
-          part.style.flexGrow = String(Math.min(8, cells.length));
-          return part;
-        }),
-      );
-    }
-
-    function drawRounds(now) {
-      const most = Math.max(...now.trace.rounds.map((round) => round.committed.tokens.length));
-      rounds.replaceChildren(
-        ...now.trace.rounds.map((round, index) => {
-          const bars = round.committed.tokens.map((made) => h("i", { class: `is-${made.origin}` }));
-          const column = h(
-            "span",
-            { title: `round ${index + 1}: ${S.count(round.committed.tokens.length, "token")}` },
-            bars,
-          );
-          column.style.setProperty("--most", String(most));
-          return column;
-        }),
-      );
-    }
   }
 
   return { transportPanel, SPEEDS };

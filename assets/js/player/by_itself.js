@@ -18,6 +18,37 @@ const byItself = (function (S) {
     return most > 1 ? added.indexOf(most) : null;
   }
 
+  /** Play and Space pause it themselves (`run`); everything else ends it before it does what it always does. */
+  function pauses(event) {
+    if (event.key) return event.key === " " && !S.taken(event);
+    return event.target instanceof Element && !!event.target.closest(".svp-btn.is-play");
+  }
+
+  /** Plays the round that the player stands in, to its last beat; then `ended`. */
+  const roundPacer = ({ own, caption, go }, ended) =>
+    S.pacer({
+      caption,
+      captions: () => S.sentences(own.trace, own.cursor.round),
+      speed: () => 1,
+      next: () => {
+        if (own.cursor.beat >= S.lastBeat(own.trace.rounds[own.cursor.round])) return null;
+        go({ ...own.cursor, beat: own.cursor.beat + 1 });
+        return true;
+      },
+      ended,
+    });
+
+  /** Does it once, as soon as the element is in sight; the observer that waits for that. */
+  function onceInSight(element, does) {
+    const watching = new IntersectionObserver(([seen]) => {
+      if (!seen.isIntersecting) return;
+      watching.disconnect();
+      does();
+    });
+    watching.observe(element);
+    return watching;
+  }
+
   /** `player`: {root, own, caption(), go(cursor), draw(), race(draws the bars alone)}. `own.alone` is set from its
       beginning until somebody takes over, `own.playing` while it moves; `data-alone` of the root says what it is at. */
   function byItself(player) {
@@ -25,17 +56,7 @@ const byItself = (function (S) {
     let timer = 0;
     let watching = null;
 
-    const pace = S.pacer({
-      caption: player.caption,
-      captions: () => S.sentences(own.trace, own.cursor.round),
-      speed: () => 1,
-      next: () => {
-        if (own.cursor.beat >= S.lastBeat(own.trace.rounds[own.cursor.round])) return null;
-        player.go({ ...own.cursor, beat: own.cursor.beat + 1 });
-        return true;
-      },
-      ended: () => race() || park(),
-    });
+    const pace = roundPacer(player, () => race() || park());
 
     const at = (what) => (player.root.dataset.alone = what);
 
@@ -51,13 +72,10 @@ const byItself = (function (S) {
       if (round === null || !globalThis.IntersectionObserver) return;
       begin();
       player.go({ round, beat: 0 });
-      watching = new IntersectionObserver(([seen]) => {
-        if (!seen.isIntersecting) return;
-        watching.disconnect();
+      watching = onceInSight(player.root, () => {
         at("round");
         pace.start();
       });
-      watching.observe(player.root);
     }
 
     /** The whole run at its own speed; false where no plain decoding was timed beside it. */
@@ -69,17 +87,18 @@ const byItself = (function (S) {
       at("run");
       own.race = { speed, seconds: 0 };
       player.go({ round: 0, beat: 0 });
-      let shown = -1;
-      const tick = () => {
-        own.race.seconds = (Date.now() - start) / 1000 / speed.slow;
-        const far = S.farAt(speed, own.race.seconds);
-        if (far.round > shown) player.go({ round: (shown = far.round), beat: Infinity });
-        player.race();
-        if (far.over) park();
-        else timer = setTimeout(tick, TICK_MS);
-      };
-      tick();
+      tick(speed, start, -1);
       return true;
+    }
+
+    /** Show what is there by now; `shown` is the round that was shown last. */
+    function tick(speed, start, shown) {
+      own.race.seconds = (Date.now() - start) / 1000 / speed.slow;
+      const far = S.farAt(speed, own.race.seconds);
+      if (far.round > shown) player.go({ round: far.round, beat: Infinity });
+      player.race();
+      if (far.over) park();
+      else timer = setTimeout(() => tick(speed, start, Math.max(shown, far.round)), TICK_MS);
     }
 
     function park() {
@@ -103,11 +122,8 @@ const byItself = (function (S) {
       return moved;
     }
 
-    /** Play and Space pause it themselves (`run`); everything else ends it before it does what it always does. */
     function takeOver(event) {
-      const target = event.target instanceof Element ? event.target : null;
-      const pauses = event.key === " " ? !S.taken(event) : !event.key && target && target.closest(".svp-btn.is-play");
-      if (own.playing && pauses) return;
+      if (own.playing && pauses(event)) return;
       stop();
       player.draw();
     }

@@ -134,17 +134,15 @@ const share = (function (S) {
     return { dialog, show };
   }
 
-  /** `view` has now(), source(), root and say(text). */
-  function shareMenu(view) {
-    const qr = qrDialog();
+  /** What can be saved, each as a function that saves it and says so. */
+  function savers(view) {
     const trace = () => view.now().trace;
     const round = () => view.now().cursor.round;
-    const tree = () => view.root.querySelector(".svp-draft svg");
-    const stage = () => view.root.querySelector(".svp");
-    const picture = (element, what) => async (kind) => {
+    const picture = (selector, what) => async (kind) => {
+      const element = view.root.querySelector(selector);
       const name = `${nameOf(trace(), what)}.${kind}`;
-      if (kind === "svg") save(svgOf(element()).text, "image/svg+xml", name);
-      else save(await pngOf(element()), "image/png", name);
+      if (kind === "svg") save(svgOf(element).text, "image/svg+xml", name);
+      else save(await pngOf(element), "image/png", name);
       return `${name} saved`;
     };
     const file = (what, type, make) => () => {
@@ -152,8 +150,26 @@ const share = (function (S) {
       save(make(), type, name);
       return `${name} saved`;
     };
-    const lanes = () => JSON.stringify(S.chromeTrace(trace()));
     const inRound = (what) => `round-${round() + 1}${what}`;
+    const offline = () => {
+      const { cursor, selected } = view.now();
+      return offlinePage(view.source(), { round: cursor.round, beat: cursor.beat, node: selected });
+    };
+    return {
+      player: picture(".svp", "player"),
+      drawn: picture(".svp-draft svg", "tree"),
+      table: () => file(inRound(".md"), "text/markdown", () => S.roundTable(trace(), round()))(),
+      graph: () => file(inRound(".graphml"), "application/xml", () => S.treeGraphml(trace(), round()))(),
+      page: file("run.html", "text/html", offline),
+      lanes: file("lanes.json", "application/json", () => JSON.stringify(S.chromeTrace(trace()))),
+      trace: file("trace.json", "application/json", () => view.source()),
+    };
+  }
+
+  /** `view` has now(), source(), root and say(text). */
+  function shareMenu(view) {
+    const qr = qrDialog();
+    const saves = savers(view);
     const item = (label, act) =>
       h(
         "button",
@@ -172,8 +188,6 @@ const share = (function (S) {
         label,
       );
     const group = (title, ...items) => h("div", {}, h("b", {}, title), items);
-    const player = picture(stage, "player");
-    const drawn = picture(tree, "tree");
     const menu = h(
       "details",
       { class: "svp-share" },
@@ -185,31 +199,17 @@ const share = (function (S) {
           "this moment",
           item("copy link to this moment", () => S.copyAddress()),
           item("QR code", async () => qr.show(await S.address())),
-          item("player as PNG", () => player("png")),
-          item("player as SVG", () => player("svg")),
-          item("tree as PNG", () => drawn("png")),
-          item("tree as SVG", () => drawn("svg")),
+          item("player as PNG", () => saves.player("png")),
+          item("player as SVG", () => saves.player("svg")),
+          item("tree as PNG", () => saves.drawn("png")),
+          item("tree as SVG", () => saves.drawn("svg")),
         ),
-        group(
-          "this round",
-          item("Markdown table", () => file(inRound(".md"), "text/markdown", () => S.roundTable(trace(), round()))()),
-          item("tree as GraphML", () =>
-            file(inRound(".graphml"), "application/xml", () => S.treeGraphml(trace(), round()))(),
-          ),
-        ),
+        group("this round", item("Markdown table", saves.table), item("tree as GraphML", saves.graph)),
         group(
           "the run",
-          item("one HTML file, plays offline", () => {
-            const { cursor, selected } = view.now();
-            return file("run.html", "text/html", () =>
-              offlinePage(view.source(), { round: cursor.round, beat: cursor.beat, node: selected }),
-            )();
-          }),
-          item("lanes for Perfetto", file("lanes.json", "application/json", lanes)),
-          item(
-            "trace",
-            file("trace.json", "application/json", () => view.source()),
-          ),
+          item("one HTML file, plays offline", saves.page),
+          item("lanes for Perfetto", saves.lanes),
+          item("trace", saves.trace),
         ),
       ),
     );
