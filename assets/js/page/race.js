@@ -107,61 +107,115 @@ const race = (function (S) {
     );
   }
 
-  function mountRace(element, props, watch) {
-    const root = element.querySelector(".sv-race") || element.appendChild(h("div", { class: "sv-player sv-race" }));
-    const own = {
-      id: (stages += 1),
-      race: null,
-      t: 0,
-      pace: S.PACES[0],
-      playing: 0,
-      last: 0,
-      parts: [],
-      times: [],
-      source: "",
-    };
-    const empty = h("p", { class: "svp-empty" }, "No race to show yet.");
-    const where = h("p", { class: "svr-where" });
-    const prompt = h("p", {
-      class: "svr-prompt svp-prompt",
-      tabindex: "0",
-      role: "region",
-      "aria-label": "the prompt's end",
-    });
-    const runners = h("div", { class: "svr-runners" });
-    const play = h("button", {
-      type: "button",
-      class: "svp-btn is-play",
-      title: "play or pause (Space)",
-      onclick: () => run("play"),
-    });
-    const paces = S.PACES.map((pace) =>
-      h(
-        "button",
-        {
-          type: "button",
-          class: "svp-btn svr-pace",
-          onclick: () => {
-            own.pace = pace;
-            draw();
-          },
-        },
-        pace.name,
-      ),
+  const end = (own) => own.race.longest_s;
+
+  function draw(own) {
+    const there = own.race !== null;
+    own.empty.hidden = there;
+    own.stage.hidden = !there;
+    if (there) {
+      const scrolls = own.parts.map((part) => part.draw(own.t));
+      for (const scroll of scrolls) if (scroll) scroll();
+      S.setText(own.play, own.playing ? "pause" : "play");
+      own.paces.forEach((button, place) => S.set(button, "aria-pressed", S.PACES[place] === own.pace));
+      const how = own.pace.rate === 1 ? "shown in real time" : `shown at ${own.pace.name} of real time`;
+      S.setText(own.clock, `engine time ${own.t.toFixed(3)} s of ${end(own).toFixed(3)} s, ${how}`);
+      S.set(own.lanes, "aria-valuemax", end(own).toFixed(3));
+      S.set(own.lanes, "aria-valuenow", own.t.toFixed(3));
+      S.set(own.lanes, "aria-valuetext", `${S.seconds(own.t)} of ${S.seconds(end(own))}`);
+      S.setText(own.say, S.standing(own.race, own.t));
+      own.result.hidden = own.t < end(own);
+    }
+    own.root.dataset.ready = "1";
+  }
+
+  function go(own, t) {
+    own.t = Math.max(0, Math.min(t, end(own)));
+    draw(own);
+  }
+
+  function frame(own, stamp) {
+    if (!own.playing) return;
+    if (!own.root.isConnected || !own.root.getClientRects().length) return pause(own);
+    const passed = Math.min((stamp - (own.last || stamp)) / 1000, LONGEST_FRAME_S);
+    own.last = stamp;
+    if (own.t + passed * own.pace.rate >= end(own)) pause(own);
+    else own.playing = requestAnimationFrame((stamp) => frame(own, stamp));
+    go(own, own.playing ? own.t + passed * own.pace.rate : end(own));
+  }
+
+  function pause(own) {
+    cancelAnimationFrame(own.playing);
+    own.playing = 0;
+  }
+
+  function start(own) {
+    if (own.t >= end(own)) own.t = 0;
+    own.last = 0;
+    own.playing = requestAnimationFrame((stamp) => frame(own, stamp));
+  }
+
+  function run(own, name) {
+    if (!own.race) return;
+    if (name === "play") {
+      if (own.playing) pause(own);
+      else start(own);
+      return draw(own);
+    }
+    pause(own);
+    go(
+      own,
+      {
+        next: () => S.neighbour(own.times, own.t, 1),
+        previous: () => S.neighbour(own.times, own.t, -1),
+        leap: () => own.t + LEAP * end(own),
+        leapBack: () => own.t - LEAP * end(own),
+        start: () => 0,
+        end: () => end(own),
+      }[name](),
     );
-    const clock = h("p", { class: "svp-small svr-clock" });
-    const lanes = h("div", {
-      class: "svr-lanes",
-      role: "slider",
-      tabindex: "0",
-      "aria-label": "engine time",
-      "aria-valuemin": "0",
-    });
-    const say = h("p", { class: "svr-standing", role: "status", "aria-live": "polite" });
-    const result = h("section", { class: "svr-result", "aria-label": "result" });
+  }
+
+  function measure(own) {
+    for (const part of own.parts) if (part.measure) part.measure();
+    draw(own);
+  }
+
+  /** Another race: one that was opened stands at its end, one just recorded starts by itself where motion is
+     welcome. */
+  function load(own, arrived) {
+    const source = own.props.value || "";
+    if (source === own.source) return;
+    pause(own);
+    own.source = source;
+    own.race = source ? JSON.parse(source) : null;
+    if (!own.race) return draw(own);
+    const race = own.race;
+    const cards = race.runners.map((runner) => runnerCard(race, runner));
+    const rows = race.runners.map((runner, place) => S.laneRow(runner, race, `svr-stripes-${own.id}-${place}`));
+    own.parts = [...cards, ...rows];
+    own.cross.hidden = rows.every((row) => !row.throwsAway);
+    own.times = S.moments(race);
+    own.pace = S.paceFor(race);
+    own.where.replaceChildren(
+      h("span", { class: "svp-source" }, race.source),
+      h("span", { class: "svp-small" }, race.provenance),
+    );
+    S.setText(own.prompt, race.prompt);
+    own.runners.replaceChildren(...cards.map((card) => card.box));
+    own.lanes.replaceChildren(...rows.map((row) => row.box));
+    own.result.replaceChildren(h("p", { class: "svr-equality" }, race.equality), resultTable(race));
+    const plays = arrived === true && !still();
+    own.t = plays ? 0 : end(own);
+    measure(own);
+    own.prompt.scrollTop = own.prompt.scrollHeight;
+    if (plays) run(own, "play");
+  }
+
+  /** What the colours of texts and lanes mean; `cross` shows where drafts are thrown away. */
+  function legend(cross) {
     const swatch = (name, text) => h("span", {}, h("i", { class: `svp-swatch ${name}` }), text);
-    const cross = h("span", { hidden: true }, h("i", { class: "svp-swatch svp-span is-thrown" }), "drafts thrown away");
-    const legend = h(
+    return h(
       "p",
       { class: "svp-barlegend" },
       h("span", {}, "in the texts:"),
@@ -176,6 +230,39 @@ const race = (function (S) {
       h("span", { class: "svr-nowrap" }, S.finishFlag(), "finished"),
       h("span", {}, "keys: Space, ← → a token, PageUp PageDown a tenth, Home, End"),
     );
+  }
+
+  /** Everything a race is shown in, empty; `act` has play() and pace(one of the paces). */
+  function raceStage(act) {
+    const empty = h("p", { class: "svp-empty" }, "No race to show yet.");
+    const where = h("p", { class: "svr-where" });
+    const prompt = h("p", {
+      class: "svr-prompt svp-prompt",
+      tabindex: "0",
+      role: "region",
+      "aria-label": "the prompt's end",
+    });
+    const runners = h("div", { class: "svr-runners" });
+    const play = h("button", {
+      type: "button",
+      class: "svp-btn is-play",
+      title: "play or pause (Space)",
+      onclick: act.play,
+    });
+    const paces = S.PACES.map((pace) =>
+      h("button", { type: "button", class: "svp-btn svr-pace", onclick: () => act.pace(pace) }, pace.name),
+    );
+    const clock = h("p", { class: "svp-small svr-clock" });
+    const lanes = h("div", {
+      class: "svr-lanes",
+      role: "slider",
+      tabindex: "0",
+      "aria-label": "engine time",
+      "aria-valuemin": "0",
+    });
+    const say = h("p", { class: "svr-standing", role: "status", "aria-live": "polite" });
+    const result = h("section", { class: "svr-result", "aria-label": "result" });
+    const cross = h("span", { hidden: true }, h("i", { class: "svp-swatch svp-span is-thrown" }), "drafts thrown away");
     const stage = h(
       "div",
       { class: "svr" },
@@ -190,120 +277,42 @@ const race = (function (S) {
         clock,
       ),
       lanes,
-      legend,
+      legend(cross),
       say,
       result,
     );
-    root.append(empty, stage);
+    return { empty, stage, where, prompt, runners, play, paces, clock, lanes, say, result, cross };
+  }
 
-    const end = () => own.race.longest_s;
+  function mountRace(element, props, watch) {
+    const root = element.querySelector(".sv-race") || element.appendChild(h("div", { class: "sv-player sv-race" }));
+    const own = {
+      root,
+      props,
+      ...raceStage({
+        play: () => run(own, "play"),
+        pace: (pace) => {
+          own.pace = pace;
+          draw(own);
+        },
+      }),
+      id: (stages += 1),
+      race: null,
+      t: 0,
+      pace: S.PACES[0],
+      playing: 0,
+      last: 0,
+      parts: [],
+      times: [],
+      source: "",
+    };
+    root.append(own.empty, own.stage);
 
-    function draw() {
-      const there = own.race !== null;
-      empty.hidden = there;
-      stage.hidden = !there;
-      if (there) {
-        const scrolls = own.parts.map((part) => part.draw(own.t));
-        for (const scroll of scrolls) if (scroll) scroll();
-        S.setText(play, own.playing ? "pause" : "play");
-        paces.forEach((button, place) => S.set(button, "aria-pressed", S.PACES[place] === own.pace));
-        const how = own.pace.rate === 1 ? "shown in real time" : `shown at ${own.pace.name} of real time`;
-        S.setText(clock, `engine time ${own.t.toFixed(3)} s of ${end().toFixed(3)} s, ${how}`);
-        S.set(lanes, "aria-valuemax", end().toFixed(3));
-        S.set(lanes, "aria-valuenow", own.t.toFixed(3));
-        S.set(lanes, "aria-valuetext", `${S.seconds(own.t)} of ${S.seconds(end())}`);
-        S.setText(say, S.standing(own.race, own.t));
-        result.hidden = own.t < end();
-      }
-      root.dataset.ready = "1";
-    }
-
-    function go(t) {
-      own.t = Math.max(0, Math.min(t, end()));
-      draw();
-    }
-
-    function frame(stamp) {
-      if (!own.playing) return;
-      if (!root.isConnected || !root.getClientRects().length) return pause();
-      const passed = Math.min((stamp - (own.last || stamp)) / 1000, LONGEST_FRAME_S);
-      own.last = stamp;
-      if (own.t + passed * own.pace.rate >= end()) pause();
-      else own.playing = requestAnimationFrame(frame);
-      go(own.playing ? own.t + passed * own.pace.rate : end());
-    }
-
-    function pause() {
-      cancelAnimationFrame(own.playing);
-      own.playing = 0;
-    }
-
-    function start() {
-      if (own.t >= end()) own.t = 0;
-      own.last = 0;
-      own.playing = requestAnimationFrame(frame);
-    }
-
-    function run(name) {
-      if (!own.race) return;
-      if (name === "play") {
-        if (own.playing) pause();
-        else start();
-        return draw();
-      }
-      pause();
-      go(
-        {
-          next: () => S.neighbour(own.times, own.t, 1),
-          previous: () => S.neighbour(own.times, own.t, -1),
-          leap: () => own.t + LEAP * end(),
-          leapBack: () => own.t - LEAP * end(),
-          start: () => 0,
-          end,
-        }[name](),
-      );
-    }
-
-    function measure() {
-      for (const part of own.parts) if (part.measure) part.measure();
-      draw();
-    }
-
-    /** Another race: one that was opened stands at its end, one just recorded starts by itself where motion is
-       welcome. */
-    function load(arrived) {
-      const source = props.value || "";
-      if (source === own.source) return;
-      pause();
-      own.source = source;
-      own.race = source ? JSON.parse(source) : null;
-      if (!own.race) return draw();
-      const race = own.race;
-      const cards = race.runners.map((runner) => runnerCard(race, runner));
-      const rows = race.runners.map((runner, place) => S.laneRow(runner, race, `svr-stripes-${own.id}-${place}`));
-      own.parts = [...cards, ...rows];
-      cross.hidden = rows.every((row) => !row.throwsAway);
-      own.times = S.moments(race);
-      own.pace = S.paceFor(race);
-      where.replaceChildren(
-        h("span", { class: "svp-source" }, race.source),
-        h("span", { class: "svp-small" }, race.provenance),
-      );
-      S.setText(prompt, race.prompt);
-      runners.replaceChildren(...cards.map((card) => card.box));
-      lanes.replaceChildren(...rows.map((row) => row.box));
-      result.replaceChildren(h("p", { class: "svr-equality" }, race.equality), resultTable(race));
-      const plays = arrived === true && !still();
-      own.t = plays ? 0 : end();
-      measure();
-      prompt.scrollTop = prompt.scrollHeight;
-      if (plays) run("play");
-    }
-
+    const { lanes } = own;
     const scrub = (event) => {
       const area = own.parts[own.parts.length - 1].picture.getBoundingClientRect();
-      pause();
-      go(((event.clientX - area.left) / Math.max(1, area.width - S.FLAG_PX)) * end());
+      pause(own);
+      go(own, ((event.clientX - area.left) / Math.max(1, area.width - S.FLAG_PX)) * end(own));
     };
     lanes.addEventListener("pointerdown", (event) => {
       lanes.setPointerCapture(event.pointerId);
@@ -319,14 +328,14 @@ const race = (function (S) {
       const name = S.raceCommand(event);
       if (!name) return;
       event.preventDefault();
-      run(name);
+      run(own, name);
     });
     new ResizeObserver(() => {
-      if (own.race && root.getClientRects().length) measure();
+      if (own.race && root.getClientRects().length) measure(own);
     }).observe(root);
-    if (watch) watch("value", () => load(true));
-    load();
-    draw();
+    if (watch) watch("value", () => load(own, true));
+    load(own);
+    draw(own);
   }
 
   return { mountRace };
