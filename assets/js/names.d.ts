@@ -166,6 +166,7 @@ interface Names extends page.Slots {
   clicked: typeof keys.clicked;
   otherLight: typeof light.otherLight;
   lightButton: typeof light.lightButton;
+  freshState: typeof moment.freshState;
   moment: typeof moment.moment;
   dwell: typeof pace.dwell;
   hurry: typeof pace.hurry;

@@ -1,9 +1,58 @@
 /* The moment on the screen: everything the panels of a player may draw from. */
 // needs: bytes, declared, distributions, guess, numbers, picture, rejudge, rejudging, state, words
+/** What a player shows; a panel draws nothing that does not follow from it.
+    @typedef {object} PlayerState
+    @property {number} id counted from 1 over the page's players
+    @property {trace.Trace | null} trace
+    @property {Cursor} cursor
+    @property {NodeId} selected
+    @property {{ position: number, count: number } | null} cited a place of the text that something was taken from
+    @property {boolean} following whether it stays in the last round while the run grows
+    @property {boolean} playing
+    @property {number} speed of playing, as a factor
+    @property {string} source the trace as text
+    @property {{ round: trace.Round, names: any } | null} labels how the nodes of a round read
+    @property {object | null} moved the settings under which rounds are judged again
+    @property {boolean} guess whether verdicts are kept back until they are guessed
+    @property {{ run: string, given: Map<string, object>, hands: boolean }} [sheet] the guesses on the run
+    @property {string[]} hidden areas that are not shown, by name: "card", "counters", …
+    @property {string[]} lit areas that are pointed at
+    @property {{ words: string, rounds: number[] } | null} found rounds to step through
+    @property {string} view "present" while the player fills the window
+    @property {boolean} alone while it moves without being asked, or stands where that has ended
+    @property {{ speed: any, seconds: number } | null} race the whole run at its own speed
+    @property {(name: string) => void} [run] does what a key does
+    @property {() => boolean} [visible] */
+/** @typedef {{ round: number, beat: number }} Cursor both counted from 0 */
+/** @typedef {number | "end"} NodeId a node of the round's tree, or the round's last token */
+
 const moment = (function (S) {
   "use strict";
 
   const { END } = S;
+  let players = 0;
+
+  /** @returns {PlayerState} of a player that has no run yet */
+  const freshState = () => ({
+    id: (players += 1),
+    trace: null,
+    cursor: { round: 0, beat: 0 },
+    selected: 0,
+    cited: null,
+    following: false,
+    playing: false,
+    speed: 1,
+    source: "",
+    labels: null,
+    moved: null,
+    guess: false,
+    hidden: [],
+    lit: [],
+    found: null,
+    view: "",
+    alone: false,
+    race: null,
+  });
 
   /** Trace, cursor, selection and what follows from them. A selection that is not there yet becomes the subject of the
       beat. */
@@ -51,6 +100,6 @@ const moment = (function (S) {
     };
   }
 
-  return { moment };
+  return { freshState, moment };
 })(SpecViz);
 Object.assign(SpecViz, moment);
