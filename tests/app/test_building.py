@@ -14,8 +14,8 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from specviz.app.cancellation import MOST_GONE, Cancellations
 from specviz.app.form.request import Limits
+from specviz.app.job import MOST_GONE, Cancellations
 from specviz.app.page.build import build, settled
 from specviz.app.page.settings import launch_settings
 from specviz.app.runs.deferred import LOADING, DeferredSource

@@ -7,6 +7,7 @@ from dataclasses import replace
 from specviz.app.look import notices
 from specviz.app.look.badges import badges
 from specviz.app.speedup.figure import speedup_figure
+from specviz.app.speedup.table import sweep_table
 from specviz.app.speedup.view import speedup_view
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
@@ -109,14 +110,14 @@ def test_chart_and_table_name_the_policies_and_theory_keeps_out_of_early_ends() 
         ("model · hasty", True),
     ]
     assert [level.label for level in view.levels] == ["model · dyspec budget 8"]
-    table = notices.sweep_table(view.rows)
+    table = sweep_table(view.rows)
     for cell in (">hasty</td>", ">dyspec budget 8</td>", ' class="sv-speedup">1.30×</td>'):
         assert cell in table
 
 
 def test_a_slowdown_is_called_one() -> None:
     assert "slower than plain decoding" in speedup_view([point(0.8), point(0.7, 4)]).verdict
-    assert 'class="sv-slower"' in notices.sweep_table(speedup_view([point(0.8)]).rows)
+    assert 'class="sv-slower"' in sweep_table(speedup_view([point(0.8)]).rows)
 
 
 def test_figures_are_transparent_and_of_fixed_height() -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from specviz.app.cancellable import TURNED_AWAY
+from specviz.app.job import TURNED_AWAY
 from tests.browser.page_server import opened
 from tests.browser.tabs import open_tab
 

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import gradio as gr
 
-from specviz.app.cancellable import Cancellable
 from specviz.app.form.request import Limits, option_key, request_from
+from specviz.app.job import Cancellable
 from specviz.app.speedup.form import check_limits
-from specviz.app.speedup.job import Job, measure
+from specviz.app.speedup.job import RunningSweep, measure
 from specviz.errors import BenchError, OptionError, SpecVizError, TraceError, shown
 from specviz.protocol.runs import MethodDescription, TraceSource
 from specviz.protocol.sweeps import store
@@ -104,7 +104,7 @@ class Answers(Cancellable):
         key = visitor.session_hash or ""
         self._cancellations.arm(key)
         stop = self._cancellations.armed(key)
-        job = _told(lambda: Job(definition_of(settings)))
+        job = _told(lambda: RunningSweep(definition_of(settings)))
         spec = _told(lambda: self._spec(job))
         runs = _sentences(measure(job, self.source, spec, stop))
         for _ in runs:
@@ -116,7 +116,7 @@ class Answers(Cancellable):
         result = json.loads(store.dumps(measured))
         yield {"done": len(job.points), "of": job.result.planned_runs, "result": result}
 
-    def _spec(self, job: Job) -> Any:
+    def _spec(self, job: RunningSweep) -> Any:
         if job.definition.prompt_file:
             raise BenchError("prompt_file names a file beside the sweep file, and text has none; write own_prompts.")
         catalog = self.source.catalog()

@@ -5,14 +5,12 @@ A curve from a file may hold anything and is read with limits. What was measured
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 
 import gradio as gr
 
-from specviz.app.background import Background
-from specviz.app.cancellable import Cancellable
+from specviz.app.job import Background, Cancellable, Faults, idle
 from specviz.app.look import notices
 from specviz.app.machine.figure import machine_figure, machine_table, provenance
 from specviz.app.machine.view import curve_csv, machine_view, setting_label
@@ -21,8 +19,6 @@ from specviz.errors import ModelError, SpecVizError, TraceError
 from specviz.protocol.profiles import HardwareCurve, Profiled, ProfileRequest, dumps, read
 from specviz.protocol.runs import Profiles, TraceSource
 from specviz.theory import roofline as hardware
-
-log = logging.getLogger(__name__)
 
 Own = Mapping[str, HardwareCurve]
 Updates = tuple[object, ...]
@@ -103,9 +99,9 @@ class MachineActions(Cancellable):
 
     def measure(self, own: Own, visitor: gr.Request) -> Iterator[Updates]:
         """Updates of (message, own curves, shown…, Measure, Cancel)."""
-        stop = self._cancellations.armed(visitor.session_hash or "")
-        last, problem = None, None
-        try:
+        stop = self.armed(visitor)
+        last = None
+        with Faults("measurement") as faults:
             if not isinstance(self._source, Profiles):
                 raise ModelError("there is no engine behind this page; run `specviz profile` where there is one.")
             steps = Background(self._source.profile(HERE, stop.is_set), stop.set).look(PROGRESS_S)
@@ -114,12 +110,7 @@ class MachineActions(Cancellable):
                 picture = _shown(_labelled({"": last}), None, None)[2:6] if fresh and last else (gr.skip(),) * 4
                 yield (line, gr.skip(), gr.skip(), gr.skip(), *picture, *(gr.skip(),) * 4)
             stop.check()
-        except SpecVizError as error:
-            problem = str(error)
-        except Exception as error:  # a fault of specviz: what was measured stays, the log keeps the rest
-            log.exception("a measurement failed")
-            problem = f"The measurement failed ({type(error).__name__}); the server's log says more."
-        yield self._ending(own, last, problem)
+        yield self._ending(own, last, faults.sentence)
 
     def _looks(self, steps: Iterator[object]) -> Iterator[tuple[str, HardwareCurve | None, bool]]:
         """Progress, the newest curve, and whether it is time to draw it."""
@@ -138,16 +129,15 @@ class MachineActions(Cancellable):
             yield _progress(found[-1] if found else None, now - began), curve, fresh
 
     def _ending(self, own: Own, curve: HardwareCurve | None, problem: str | None) -> Updates:
-        buttons = (gr.Button(interactive=True), gr.Button(interactive=False))
         if curve is None:
             text = problem or "Cancelled before every width was timed three times; nothing is kept."
-            return (notices.message(text, "error" if problem else "plain"), gr.skip(), *(gr.skip(),) * SHOWN, *buttons)
+            return (notices.message(text, "error" if problem else "plain"), gr.skip(), *(gr.skip(),) * SHOWN, *idle())
         kept, name = _with(own, curve, "measured here")
         said = "Measured here, now." if curve.complete else "Cancelled; what was timed before is shown."
         line = notices.message(
             f"{problem} What was timed before is shown." if problem else said, "error" if problem else "good"
         )
-        return (line, kept, *self.open(kept, name, None), *buttons)
+        return (line, kept, *self.open(kept, name, None), *idle())
 
 
 def _progress(step: Profiled | None, seconds: float) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.cancellable import give_back
 from specviz.app.form.kept import Kept
+from specviz.app.job import starts
 from specviz.app.look import notices
-from specviz.app.look.events import ENGINE, QUIET, READING
+from specviz.app.look.events import QUIET, READING
 from specviz.app.machine.actions import IDLE, MachineActions
 from specviz.app.machine.heads_tab import heads_fold
 
@@ -67,10 +67,7 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
     setting.input(actions.open, [own, curve, setting], shown, **QUIET)
     upload.upload(actions.load, [upload, own], [message, own, *shown], **READING)
     armed = [message, measure, cancel]
-    measuring = measure.click(actions.arm, None, armed, **QUIET).then(
-        actions.measure, own, [message, own, *shown, measure, cancel], **ENGINE
-    )
-    give_back(measuring, armed)
+    starts(measure.click, actions, armed, actions.measure, own, [message, own, *shown, measure, cancel])
     cancel.click(actions.stop, None, None, **QUIET)
 
     def fill(values: Mapping[str, Any]) -> dict[Any, Any]:

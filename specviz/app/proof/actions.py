@@ -5,14 +5,13 @@ Every action returns what the page should show; an error becomes one sentence.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import gradio as gr
 
-from specviz.app.cancellation import Cancellations
 from specviz.app.form.request import Limits
+from specviz.app.job import Cancellable, Faults, idle
 from specviz.app.look import notices
 from specviz.app.proof.figure import equality_badge, exact_summary, exact_table, sampled_summary
 from specviz.app.proof.view import exact_view, sampled_view
@@ -20,8 +19,6 @@ from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.equality import PLAIN, Equality, compare
 from specviz.protocol.proofs import DRAWS, MOST_CANDIDATES, SampleQuestion, Toy
 from specviz.protocol.runs import Catalog, RunRequest, TraceSource
-
-log = logging.getLogger(__name__)
 
 Updates = tuple[object, ...]
 PRESETS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
@@ -66,7 +63,7 @@ class ProofActions:
         self.source = source
         self.limits = limits
         self.catalog: Catalog = source.catalog()
-        self._samplings, self._comparisons = Cancellations(), Cancellations()
+        self.samplings, self.comparisons = Cancellable(), Cancellable()
 
     def verifiers(self) -> list[str]:
         """Those that work above temperature 0."""
@@ -96,22 +93,10 @@ class ProofActions:
 
     # --- sampled and measured ------------------------------------------------------------------------------------
 
-    def arm_sampling(self, visitor: gr.Request) -> Updates:
-        return self._armed(self._samplings, visitor)
-
-    def arm_comparison(self, visitor: gr.Request) -> Updates:
-        return self._armed(self._comparisons, visitor)
-
-    def stop_sampling(self, visitor: gr.Request) -> None:
-        self._samplings.stop(visitor.session_hash or "")
-
-    def stop_comparison(self, visitor: gr.Request) -> None:
-        self._comparisons.stop(visitor.session_hash or "")
-
     def leave(self, visitor: gr.Request) -> None:
         """The visitor closed the page."""
-        for cancellations in (self._samplings, self._comparisons):
-            cancellations.leave(visitor.session_hash or "")
+        for activity in (self.samplings, self.comparisons):
+            activity.leave(visitor)
 
     def sample(
         self,
@@ -129,7 +114,7 @@ class ProofActions:
         visitor: gr.Request,
     ) -> Iterator[Updates]:
         """Counts as they come, for (summary, Run, Cancel)."""
-        stop = self._samplings.armed(visitor.session_hash or "")
+        stop = self.samplings.armed(visitor)
 
         def answers() -> Iterator[str]:
             text = self._prompt(prompt) if where == PAIR else ""
@@ -146,7 +131,7 @@ class ProofActions:
 
     def compare(self, drafter: str, prompt: str, tokens: float, visitor: gr.Request) -> Iterator[Updates]:
         """The badge as it grows, for (badge, Check, Cancel)."""
-        stop = self._comparisons.armed(visitor.session_hash or "")
+        stop = self.comparisons.armed(visitor)
 
         def answers() -> Iterator[str]:
             wanted = max(1, min(int(tokens), self.limits.max_new_tokens))
@@ -165,27 +150,12 @@ class ProofActions:
                 return card.text
         raise OptionError("choose a prompt of the list.")
 
-    def _armed(self, cancellations: Cancellations, visitor: gr.Request) -> Updates:
-        """Before the work joins the queue: a fresh switch, Run off, Cancel on."""
-        cancellations.arm(visitor.session_hash or "")
-        busy = notices.message("Waiting for the engine…", "busy")
-        return busy, gr.Button(interactive=False), gr.Button(interactive=True)
-
     def _guarded(self, answers: Callable[[], Iterator[str]]) -> Iterator[Updates]:
         """Every answer, and the buttons back at the end; an error becomes its sentence."""
-        try:
+        with Faults("proof") as faults:
             for answer in answers():
                 yield answer, gr.skip(), gr.skip()
-            yield gr.skip(), gr.Button(interactive=True), gr.Button(interactive=False)
-        except (
-            Exception
-        ) as error:  # the page must stay usable, whatever it was; the log keeps what is not the visitor's fault
-            if not isinstance(error, SpecVizError):
-                log.exception("a proof failed")
-            said = (
-                str(error) if isinstance(error, SpecVizError) else f"It failed ({type(error).__name__}); see the log."
-            )
-            yield notices.message(said, "error"), gr.Button(interactive=True), gr.Button(interactive=False)
+        yield notices.message(faults.sentence, "error") if faults.sentence else gr.skip(), *idle()
 
 
 def badge(drafter: str, found: Equality) -> str:

@@ -5,15 +5,15 @@ Lays out and wires; what the controls do is in `proof_actions`. Nothing is compu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
 
-from specviz.app.cancellable import give_back
 from specviz.app.form.kept import Kept
+from specviz.app.job import starts
 from specviz.app.look import notices
-from specviz.app.look.events import ENGINE, LATEST, QUIET
+from specviz.app.look.events import LATEST, QUIET
 from specviz.app.proof.actions import INTACT, PAIR, PRESETS, TOY, ProofActions, shown
 from specviz.app.proof.figure import part_heading
 from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, Toy
@@ -93,10 +93,9 @@ def _sampled(actions: ProofActions, toy: Sequence[Any]) -> dict[str, Any]:
     run, cancel = _buttons("Run the test", "sv-proof-sample")
     found = gr.HTML(notices.message("Nothing counted yet."), elem_id="sv-proof-sampled")
     outputs = [found, run, cancel]
-    sampling = _wire(run, cancel, actions.arm_sampling, actions.stop_sampling, outputs).then(
-        actions.sample, [where, prompt, runs, seed, temperature, *toy], outputs, **ENGINE
-    )
-    give_back(sampling, outputs)
+    cancel.click(actions.samplings.stop, None, None, **QUIET)
+    asked = [where, prompt, runs, seed, temperature, *toy]
+    starts(run.click, actions.samplings, outputs, actions.sample, asked, outputs)
     return {"where": where, "prompt": prompt, "runs": runs, "seed": seed, "temperature": temperature}
 
 
@@ -112,10 +111,8 @@ def _greedy(actions: ProofActions) -> dict[str, Any]:
     run, cancel = _buttons("Compare", "sv-proof-greedy")
     found = gr.HTML(notices.message("Nothing compared yet."), elem_id="sv-proof-equality")
     outputs = [found, run, cancel]
-    comparison = _wire(run, cancel, actions.arm_comparison, actions.stop_comparison, outputs).then(
-        actions.compare, [drafter, prompt, tokens], outputs, **ENGINE
-    )
-    give_back(comparison, outputs)
+    cancel.click(actions.comparisons.stop, None, None, **QUIET)
+    starts(run.click, actions.comparisons, outputs, actions.compare, [drafter, prompt, tokens], outputs)
     return {"greedy.drafter": drafter, "greedy.prompt": prompt, "greedy.tokens": tokens}
 
 
@@ -124,12 +121,6 @@ def _buttons(label: str, name: str) -> tuple[gr.Button, gr.Button]:
         run = gr.Button(label, variant="primary", min_width=140, elem_id=name)
         cancel = gr.Button("Cancel", variant="stop", min_width=100, interactive=False, elem_id=f"{name}-cancel")
     return run, cancel
-
-
-def _wire(run: gr.Button, cancel: gr.Button, arm: Callable[..., Any], stop: Callable[..., Any], outputs: Any) -> Any:
-    """Run arms the switch, Cancel throws it; the work itself follows."""
-    cancel.click(stop, None, None, **QUIET)
-    return run.click(arm, None, outputs, **QUIET)
 
 
 def _usual(drafters: Sequence[str]) -> str | None:

@@ -5,7 +5,6 @@ Nothing of a race is shown before all of it is recorded; a stop shows what was f
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,22 +13,19 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.background import Background
-from specviz.app.cancellable import Cancellable
 from specviz.app.form.prompts import next_prompt
 from specviz.app.form.request import Limits
+from specviz.app.job import Background, Cancellable, Faults, idle
 from specviz.app.look import notices
 from specviz.app.race.form import LENGTH, length_card, place_key, race_spec
 from specviz.app.race.view import race_json, race_view
 from specviz.app.runs.gallery import as_recorded
 from specviz.bench.race.runner import MOST_DRAFTERS, Lap, RaceSpec, check, lap_count, progress, race, result
-from specviz.errors import SpecVizError, TraceError
+from specviz.errors import TraceError
 from specviz.protocol import races as race_file
 from specviz.protocol.races import Race
 from specviz.protocol.runs import Catalog, TraceSource
 from specviz.resources import ROOT, leave_out
-
-log = logging.getLogger(__name__)
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
@@ -109,10 +105,10 @@ class RaceActions(Cancellable):
         """Updates of (stage, message, Run, Stop)."""
 
         def record(given: Given, visitor: gr.Request) -> Iterator[Updates]:
-            stop = self._cancellations.armed(visitor.session_hash or "")
+            stop = self.armed(visitor)
             laps: list[Lap] = []
-            spec, problem = None, None
-            try:
+            spec = None
+            with Faults("race") as faults:
                 spec = race_spec({name: given[field] for name, field in fields.items()}, self.catalog, self.limits)
                 check(self.source, spec)
                 yield self._line(spec, 0)
@@ -123,12 +119,7 @@ class RaceActions(Cancellable):
                         done = len(laps)
                         yield self._line(spec, done)
                 stop.check()
-            except SpecVizError as error:
-                problem = str(error)
-            except Exception as error:  # a fault of specviz: what was recorded stays, the log keeps the rest
-                log.exception("a race failed")
-                problem = f"The race failed ({type(error).__name__}); the server's log says more."
-            yield self._ending(spec, laps, problem)
+            yield self._ending(spec, laps, faults.sentence)
 
         return record
 
@@ -139,14 +130,13 @@ class RaceActions(Cancellable):
     @staticmethod
     def _ending(spec: RaceSpec | None, laps: list[Lap], problem: str | None) -> Updates:
         """The whole race, or as much of it as was finished."""
-        buttons = (gr.Button(interactive=True), gr.Button(interactive=False))
         done = result(spec, laps) if spec is not None else None
         if done is None:
             text = problem or "Stopped before plain decoding was done; nothing is shown."
-            return (gr.skip(), notices.message(text, "error" if problem else "plain"), *buttons)
+            return (gr.skip(), notices.message(text, "error" if problem else "plain"), *idle())
         view = race_view(done)
         missing = "" if spec is None or len(laps) == lap_count(spec) else "Stopped; what was finished is shown. "
         line = notices.message(
             f"{problem} {missing}" if problem else f"{missing}{view.equality}", "error" if problem else "good"
         )
-        return (race_json(view), line, *buttons)
+        return (race_json(view), line, *idle())

@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import gradio as gr
 
-from specviz.app.cancellable import give_back
 from specviz.app.components.race import RaceStage
 from specviz.app.form.drafter_table import drafter_fold
 from specviz.app.form.kept import Kept
 from specviz.app.form.own_prompts import own_prompts, wire_own_prompts
 from specviz.app.form.prompts import chip_label, families
+from specviz.app.job import starts
 from specviz.app.look import notices
-from specviz.app.look.events import ENGINE, QUIET
+from specviz.app.look.events import QUIET
 from specviz.app.race.actions import RaceActions
 from specviz.app.race.form import LENGTH, NOBODY, drafters, first_choice, length_card, place_key
 from specviz.bench.race.runner import MOST_DRAFTERS
@@ -46,10 +46,7 @@ def race_tab(actions: RaceActions, table: str) -> Kept:
     fields = _form(actions, prompt)
     drafter_fold(table)
     armed = [message, run, stop]
-    race = run.click(actions.arm, None, armed, **QUIET).then(
-        actions.run(fields), set(fields.values()), [stage, *armed], **ENGINE
-    )
-    give_back(race, armed)
+    starts(run.click, actions, armed, actions.run(fields), set(fields.values()), [stage, *armed])
     stop.click(actions.stop, None, None, **QUIET)
     return Kept("race", fields, fill=actions.filled(fields), message=message, said=FILLED)
 

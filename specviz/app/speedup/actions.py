@@ -6,7 +6,6 @@ What was measured before a stop or an error stays on the page.
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
 import time
@@ -18,16 +17,17 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.cancellable import Cancellable, why_not
 from specviz.app.form.prompts import families
 from specviz.app.form.request import Limits
+from specviz.app.job import Cancellable, Faults, why_not
 from specviz.app.lab.tab import Shown
 from specviz.app.look import notices
 from specviz.app.offered import served_folder
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, SweepForm, check_limits, definition_of
-from specviz.app.speedup.job import Job, measure
+from specviz.app.speedup.job import RunningSweep, measure
 from specviz.app.speedup.shown import ShownSweep, offer_results, offer_settings, origin
+from specviz.app.speedup.table import sweep_table
 from specviz.app.speedup.traces import ZIP, check_count, zip_keeper
 from specviz.app.speedup.view import drawn, drawn_note, speedup_view
 from specviz.bench.sweep.runner import Keep
@@ -40,8 +40,6 @@ from specviz.protocol.sweeps.points import SweepPoint, title
 from specviz.protocol.sweeps.result import points_of, with_points
 from specviz.protocol.sweeps.spec import SweepSpec, cases, request_for, run_count
 from specviz.protocol.sweeps.toml_file import read_definition
-
-log = logging.getLogger(__name__)
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
@@ -212,9 +210,11 @@ class SpeedupActions(Cancellable):
             key = visitor.session_hash or ""
             file = self._files.get(key)
 
-            def job() -> Job:
+            def job() -> RunningSweep:
                 definition = file or self.definition(controls, given, key)
-                return Job(definition, keep=self._keeper(key, definition) if keep is not None and given[keep] else None)
+                return RunningSweep(
+                    definition, keep=self._keeper(key, definition) if keep is not None and given[keep] else None
+                )
 
             yield from self._guarded(key, job)
 
@@ -229,31 +229,27 @@ class SpeedupActions(Cancellable):
         """Go on with the result that is shown."""
         key = visitor.session_hash or ""
 
-        def job() -> Job:
+        def job() -> RunningSweep:
             shown = self.shown(key)
             if shown is None:
                 raise BenchError("there is no sweep to go on with; press Run sweep.")
             kept = self.traces(key) if shown.live else None
             keep = None if kept is None else zip_keeper(kept)
-            return Job(shown.result.definition, shown.result, points=points_of(shown.result), keep=keep)
+            return RunningSweep(shown.result.definition, shown.result, points=points_of(shown.result), keep=keep)
 
         yield from self._guarded(key, job)
 
-    def _guarded(self, key: str, make: Callable[[], Job]) -> Iterator[Updates]:
+    def _guarded(self, key: str, make: Callable[[], RunningSweep]) -> Iterator[Updates]:
         """The sweep's updates, and whatever happens, its last word."""
         stop = self._cancellations.armed(key)
-        job, problem, stopped = None, None, False
-        try:
+        job, stopped = None, False
+        with Faults("sweep") as faults:
             job = make()
             self._begin_traces(key, job)
             for line, drawn in measure(job, self.source, self.spec(job.definition), stop, self._clock):
                 stopped = stop.is_set()
                 yield _updates(message=line, **(self._so_far(job) if drawn else {}))
-        except SpecVizError as error:
-            problem = str(error)
-        except Exception as error:  # a fault of specviz: what was measured stays, the log keeps the rest
-            log.exception("a sweep failed")
-            problem = f"The sweep failed ({type(error).__name__}); the server's log says more."
+        problem = faults.sentence
         if self._cancellations.gone(key):  # nobody will see it, and nobody would clear it away
             return
         if job is not None and job.result is not None and job.points:
@@ -263,7 +259,7 @@ class SpeedupActions(Cancellable):
             text = problem or "Cancelled before the first run was done."
             yield self._idle(key, notices.message(text, "error" if problem else "plain"))
 
-    def _begin_traces(self, key: str, job: Job) -> None:
+    def _begin_traces(self, key: str, job: RunningSweep) -> None:
         """What was kept of another sweep goes; one that goes on keeps its own."""
         if job.kept is None and key in self._folders:
             (self._folders[key] / ZIP).unlink(missing_ok=True)
@@ -303,7 +299,7 @@ class SpeedupActions(Cancellable):
             **_chart(points),
         )
 
-    def _so_far(self, job: Job) -> dict[str, object]:
+    def _so_far(self, job: RunningSweep) -> dict[str, object]:
         """The chart of a sweep that is running, and that it is this one: not the recorded one that stood here."""
         assert job.result is not None, "a chart is drawn of runs, which begin after the warm-up."
         live = ShownSweep(with_points(job.result, job.points), live=True)
@@ -331,6 +327,6 @@ def _chart(points: Sequence[SweepPoint]) -> dict[str, object]:
     shown = drawn(points)
     return {
         "plot": speedup_figure(speedup_view(shown)),
-        "table": notices.sweep_table(speedup_view(points).rows),
+        "table": sweep_table(speedup_view(points).rows),
         "points": Shown(tuple(shown)),
     }

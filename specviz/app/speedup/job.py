@@ -9,8 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from specviz.app.background import Background
-from specviz.app.cancellation import Switch
+from specviz.app.job import Background, Switch
 from specviz.app.look import notices
 from specviz.bench.sweep.runner import Keep, sweep
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
@@ -27,7 +26,7 @@ COMMAND = "the page's When-it-pays tab"
 
 
 @dataclass(slots=True)
-class Job:
+class RunningSweep:
     """A sweep in progress; a thread beside the page fills it."""
 
     definition: SweepDefinition
@@ -41,7 +40,7 @@ class Job:
 
 
 def measure(
-    job: Job, source: TraceSource, spec: SweepSpec, stop: Switch, clock: Callable[[], float] = time.monotonic
+    job: RunningSweep, source: TraceSource, spec: SweepSpec, stop: Switch, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[tuple[str, bool]]:
     """Progress as HTML each quarter of a second, and whether it is time for another chart; the job's points grow on
     the way. Raises JobError where the sweep was ended before its end and not by the visitor."""
@@ -66,7 +65,7 @@ def measure(
     stop.check()
 
 
-def _items(job: Job, source: TraceSource, spec: SweepSpec, stop: Switch) -> Iterator[WarmUp | SweepPoint]:
+def _items(job: RunningSweep, source: TraceSource, spec: SweepSpec, stop: Switch) -> Iterator[WarmUp | SweepPoint]:
     """The warm-up and then the runs, in the thread beside the page."""
     done = tuple(job.points)
     warm_ups: list[WarmUp] = []

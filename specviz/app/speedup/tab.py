@@ -17,9 +17,10 @@ from specviz.app.form.kept import Kept
 from specviz.app.form.methods import labelled
 from specviz.app.form.models import model_fields
 from specviz.app.form.prompts import chip_label, families
+from specviz.app.job import starts
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
 from specviz.app.look import notices
-from specviz.app.look.events import ENGINE, LATEST, QUEUED, QUIET, READING
+from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
 from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
@@ -104,8 +105,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
         ("run", actions.run(controls, keep), {*inputs, keep}),
         ("resume", actions.resume, None),
     ):
-        sweep = parts[button].click(actions.arm, None, outputs, **QUIET).then(work, given, outputs, **ENGINE)
-        sweep.failure(actions.turned_away, None, outputs, **QUIET)
+        starts(parts[button].click, actions, outputs, work, given, outputs)
     parts["cancel"].click(actions.stop, None, None, **QUIET)
     upload.upload(actions.open_file, upload, outputs, **READING)
     changes = [control.change for control in fields.values()]

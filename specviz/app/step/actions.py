@@ -6,7 +6,6 @@ lost.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -16,8 +15,6 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.cancellable import Cancellable
-from specviz.app.cancellation import Cancellations
 from specviz.app.form.methods import (
     Kind,
     growing_title,
@@ -31,7 +28,7 @@ from specviz.app.form.methods import (
 )
 from specviz.app.form.prompts import next_prompt
 from specviz.app.form.request import Limits, check_models, model_of, models_of_run, request_from
-from specviz.app.job import current
+from specviz.app.job import Cancellable, Faults, current, idle
 from specviz.app.look import notices
 from specviz.app.look.badges import badges
 from specviz.app.look.sent import carried, sent
@@ -40,6 +37,7 @@ from specviz.app.runs.live_run import Frame, ending, frames
 from specviz.app.step import controls as form
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
+from specviz.app.step.audit_actions import AuditActions
 from specviz.app.step.bar import gamma_card, gamma_state
 from specviz.app.step.comparison import Pair, shown
 from specviz.app.step.counterfactual_cards import cards
@@ -55,8 +53,6 @@ from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.header import Started
 from specviz.trace.limits import UPLOAD
-
-log = logging.getLogger(__name__)
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
@@ -99,7 +95,7 @@ class StepActions(Cancellable):
         self.limits = limits
         self.catalog: Catalog = source.catalog()
         self.retraining = Retraining()
-        self.audits = Cancellations()
+        self.audits = AuditActions(source, limits)
 
     # --- opening -------------------------------------------------------------------------------------------------
 
@@ -193,7 +189,7 @@ class StepActions(Cancellable):
         """The visitor closed the page: their run, if any, need not go on."""
         super().leave(visitor)
         self.retraining.leave(_name(visitor))
-        self.audits.leave(_name(visitor))
+        self.audits.leave(visitor)
 
     def run_live(
         self, controls: form.Controls, changes: Mapping[str, object] = MappingProxyType({})
@@ -249,7 +245,7 @@ class StepActions(Cancellable):
         reason = self.source.explain(request)
         if reason:
             raise OptionError(reason)
-        stop = self._cancellations.armed(_name(visitor))
+        stop = self.armed(visitor)
         for frame in frames(self.source, request, stop.is_set, resume):
             if frame.trace is not None and not frame.failed and not self._cancellations.gone(_name(visitor)):
                 self.retraining.keep(_name(visitor), frame.trace)
@@ -259,16 +255,11 @@ class StepActions(Cancellable):
     def _guarded(self, start: Callable[[], Iterator[Frame]]) -> Iterator[Updates]:
         """Frames to updates of (player, badges, panels, message, Run, Stop); any error of the program to its
         sentence."""
-        idle = (gr.Button(interactive=True), gr.Button(interactive=False))
-        try:
+        with Faults("run", "Other settings may work.") as faults:
             for frame in start():
-                yield (*_frame_updates(frame), *(idle if frame.trace else (gr.skip(), gr.skip())))
-        except SpecVizError as error:
-            yield (gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error"), *idle)
-        except Exception as error:  # a fault of specviz: the page must stay usable, the log keeps the rest
-            log.exception("a run failed")
-            text = f"The run failed ({type(error).__name__}); the server's log says more. Other settings may work."
-            yield (gr.skip(), gr.skip(), gr.skip(), notices.message(text, "error"), *idle)
+                yield (*_frame_updates(frame), *(idle() if frame.trace else (gr.skip(), gr.skip())))
+        if faults.sentence:
+            yield (gr.skip(), gr.skip(), gr.skip(), notices.message(faults.sentence, "error"), *idle())
 
     # --- branching, gallery and files ------------------------------------------------------------------------------
 

@@ -154,6 +154,9 @@ class QuestionActions:
     def arm(self, visitor: gr.Request) -> Updates:
         return self.step.arm(visitor) if self.can_run() else (gr.skip(),) * 3
 
+    def turned_away(self, visitor: gr.Request) -> Updates:
+        return self.step.turned_away(visitor)
+
     def run(self, changes: Values) -> Callable[..., Iterator[Updates]]:
         """The run of the controls' values with these changes, whatever of them the browser has filled in by now."""
         live = self.step.run_live(self.controls, changes)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
 
+from specviz.app.job import Faults
 from specviz.app.look import notices
 from specviz.app.look.events import ENGINE, LATEST, QUIET
 from specviz.app.step.controls import SHIPPED, RetrainingControls
 from specviz.app.step.retraining import Retraining
-from specviz.errors import SpecVizError
 from specviz.protocol.runs import TraceSource
-
-log = logging.getLogger(__name__)
 
 
 class RetrainingActions:
@@ -26,15 +23,10 @@ class RetrainingActions:
         self._retraining = retraining
 
     def retrain(self, policy: str, visitor: gr.Request) -> str:
-        try:
+        with Faults("training") as faults:
             said = self._retraining.learn(visitor.session_hash or "", policy, self._source)
-        except SpecVizError as error:
-            return notices.message(str(error), "error")
-        except Exception as error:  # a fault of specviz: the page must stay usable, the log keeps the rest
-            log.exception("a retraining failed")
-            return notices.message(
-                f"The training failed ({type(error).__name__}); the server's log says more.", "error"
-            )
+        if faults.sentence:
+            return notices.message(faults.sentence, "error")
         return notices.message(f"{said} Runs of this page use it from now on.", "good")
 
     def reset(self, policy: str, visitor: gr.Request) -> str:

@@ -11,16 +11,16 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.cancellable import give_back
 from specviz.app.components.method_options import CHOOSE
 from specviz.app.components.player import Player
 from specviz.app.form.methods import kinds
 from specviz.app.form.own_prompts import wire_own_prompts
+from specviz.app.job import starts
 from specviz.app.look import notices
 from specviz.app.look.events import ENGINE, LATEST, QUIET, READING
 from specviz.app.step import controls as form
 from specviz.app.step.actions import FirstView, StepActions
-from specviz.app.step.audit_actions import AuditActions, AuditParts, audit_controls, wire_audit
+from specviz.app.step.audit_actions import AuditParts, audit_controls, wire_audit
 from specviz.app.step.bar import BarParts, bar
 from specviz.app.step.drawer import DrawerParts, drawer
 from specviz.app.step.filling import GAMMA
@@ -204,10 +204,8 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     for text, prompt in parts.outside.prompts:
         prompt.click(partial(lambda text: (text, gr.Row(visible=False)), text), None,
                      [controls.fields["prompt"], parts.outside.row], **QUIET)  # fmt: skip
-    live = run.click(actions.arm, None, armed, **QUIET).then(
-        actions.run_live(controls), controls.inputs(), running, **ENGINE
-    )
-    give_back(live, armed).then(**compare).then(**looks)
+    live = starts(run.click, actions, armed, actions.run_live(controls), controls.inputs(), running)
+    live.then(**compare).then(**looks)
     lists = [parts.bar.example, parts.drawer.recorded]
     for button in (run, parts.branch_run):
         button.click(None, None, None, js=TO_STAGE, **QUIET)
@@ -221,18 +219,16 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
         None, None, None, js=PLACE_OFFER, **QUIET
     )
     parts.branch_drop.click(actions.drop_branch, None, branch, **QUIET)
-    branched = parts.branch_run.click(actions.arm, None, armed, **QUIET).then(
-        actions.run_branch(controls, parts.player, parts.branch_state),
-        {*controls.inputs(), parts.player, parts.branch_state},
-        running,
-        **ENGINE,
-    )
-    give_back(branched, armed).then(actions.drop_branch, None, branch, **QUIET).then(**compare)
+    branched = starts(
+        parts.branch_run.click, actions, armed, actions.run_branch(controls, parts.player, parts.branch_state),
+        {*controls.inputs(), parts.player, parts.branch_state}, running,
+    )  # fmt: skip
+    branched.then(actions.drop_branch, None, branch, **QUIET).then(**compare)
 
     parts.others.click(
         actions.ask_others, [parts.player, parts.others_round], parts.others_shown, js=WITH_ROUND, **ENGINE
     )
-    wire_audit(AuditActions(actions.source, actions.limits, actions.audits), parts.audit, parts.player)
+    wire_audit(actions.audits, parts.audit, parts.player)
 
 
 def _wire_questions(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
@@ -247,7 +243,5 @@ def _wire_questions(actions: StepActions, controls: form.Controls, parts: StepPa
             done = done.then(partial(asks.open_recording, question), None, parts.opened(), **QUIET)
         for changes in question.steps:
             filled = done.then(asks.fill(changes), None, list(controls.fields.values()), **QUIET)
-            run = filled.then(asks.arm, None, armed, **QUIET).then(
-                asks.run(changes), controls.inputs(), running, **ENGINE
-            )
-            done = give_back(run, armed).then(opens.compare, [parts.player, parts.pair], parts.beside(), **QUIET)
+            run = starts(filled.then, asks, armed, asks.run(changes), controls.inputs(), running)
+            done = run.then(opens.compare, [parts.player, parts.pair], parts.beside(), **QUIET)

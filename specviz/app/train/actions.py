@@ -6,7 +6,6 @@ Of a visitor nothing is kept but what their page holds: the training itself is t
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,13 +13,10 @@ from threading import Lock
 
 import gradio as gr
 
-from specviz.app.background import Background
-from specviz.app.cancellable import Cancellable
-from specviz.app.cancellation import Switch
 from specviz.app.components import method_options
 from specviz.app.form.own_prompts import offer_prompts
 from specviz.app.form.request import Limits
-from specviz.app.job import Job, current
+from specviz.app.job import Background, Cancellable, Faults, Job, Switch, current, idle
 from specviz.app.look import notices
 from specviz.app.step.actions import stage_of
 from specviz.app.tab import WATCH
@@ -32,8 +28,6 @@ from specviz.protocol.runs import TraceSource, trainable
 from specviz.protocol.trainings import NO_ENGINE, WEIGHTS, Training, TrainingQuestion, Trains
 from specviz.resources import leave_out
 from specviz.trace import codec
-
-log = logging.getLogger(__name__)
 
 Updates = tuple[object, ...]
 LOOK_S = 0.5
@@ -154,9 +148,9 @@ class TrainActions(Cancellable):
         visitor: gr.Request,
     ) -> Iterator[Updates]:
         """Updates of (held, shown…, Train, Stop, what needs weights…)."""
-        stop = self._cancellations.armed(visitor.session_hash or "")
-        last, problem = None, None
-        try:
+        stop = self.armed(visitor)
+        last = None
+        with Faults("training") as faults:
             if not isinstance(self._source, Trains):
                 raise ModelError(NO_ENGINE)
             if len(prompt) > self._limits.prompt_chars:
@@ -176,16 +170,11 @@ class TrainActions(Cancellable):
                 picture = shown(last) if fresh else (_line(last, "busy"), *(gr.skip(),) * (SHOWN - 1))
                 yield (gr.skip(), *picture, *(gr.skip(),) * 4)
             stop.check()
-        except SpecVizError as error:
-            problem = str(error)
-        except Exception as error:  # a fault of specviz: what was learnt stays, the log keeps the rest
-            log.exception("a training failed")
-            problem = f"The training failed ({type(error).__name__}); the server's log says more."
-        yield self._ending(last, problem)
+        yield self._ending(last, faults.sentence)
 
     def _ending(self, training: Training | None, problem: str | None) -> Updates:
         ready = bool(training and training.folder)
-        buttons = (gr.Button(interactive=True), gr.Button(interactive=False), gr.Button(interactive=ready))
+        buttons = (*idle(), gr.Button(interactive=ready))
         if training is None:
             text = problem or "Stopped before the first step; nothing is kept."
             line = notices.message(text, "error" if problem else "plain")

@@ -11,10 +11,10 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.cancellable import give_back
 from specviz.app.components.player import Player
 from specviz.app.form.own_prompts import upload_button
 from specviz.app.form.request import options_name
+from specviz.app.job import starts
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUIET, READING, TRAINING
 from specviz.app.train.actions import TrainActions
@@ -76,8 +76,7 @@ def train_tab(
     stop.click(actions.stop, None, None, **QUIET)
     outputs = [held, *picture, run, stop, use, save]
     armed = [message, run, stop]
-    training = run.click(actions.arm, None, armed, **QUIET).then(actions.train, [*asked, held], outputs, **TRAINING)
-    give_back(training, armed)
+    starts(run.click, actions, armed, actions.train, [*asked, held], outputs, TRAINING)
     drafter = [form["drafter"], form[options_name("drafter")]]
     use.click(actions.use, held, [tabs, *stage, form["prompt"], *drafter], **QUIET)
     load.upload(actions.load, load, [message, *drafter], **READING)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from specviz.app.cancellation import Cancellations
-from specviz.app.job import CURRENT, Job, current
+from specviz.app.job import CURRENT, Cancellations, Job, current
 from specviz.errors import JobError
 
 

@@ -105,7 +105,7 @@ def test_every_preset_makes_a_toy_that_is_exact(actions):
 
 
 def test_a_sample_of_a_broken_toy_ends_with_its_verdict_and_the_buttons_back(actions):
-    actions.arm_sampling(VISITOR)
+    actions.samplings.arm(VISITOR)
     broken = (*CONTROLS[:-1], "reuse_noise")
     *_, last, buttons = actions.sample(TOY, "", 100, 1, 1.0, *broken, VISITOR)
     assert "the output follows another" in last[0]
@@ -113,8 +113,8 @@ def test_a_sample_of_a_broken_toy_ends_with_its_verdict_and_the_buttons_back(act
 
 
 def test_a_stopped_sample_and_an_unknown_prompt_leave_the_page_usable(actions):
-    actions.arm_sampling(VISITOR)
-    actions.stop_sampling(VISITOR)
+    actions.samplings.arm(VISITOR)
+    actions.samplings.stop(VISITOR)
     first, buttons = actions.sample(TOY, "", 100, 1, 1.0, *CONTROLS, VISITOR)
     assert "Stopped before any text" in first[0]
     (refused,) = actions.sample(PAIR, "typo", 100, 1, 1.0, *CONTROLS, VISITOR)
@@ -124,7 +124,7 @@ def test_a_stopped_sample_and_an_unknown_prompt_leave_the_page_usable(actions):
 
 
 def test_the_badge_counts_equal_tokens_and_names_the_first_difference(actions):
-    actions.arm_comparison(VISITOR)
+    actions.comparisons.arm(VISITOR)
     shown = [one[0] for one in actions.compare("model", "code-a", 20, VISITOR)]
     assert "✓ 20 of 20 tokens equal" in shown[-2]
     assert "sv-proof-good" in shown[-2]

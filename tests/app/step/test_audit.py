@@ -9,7 +9,6 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.cancellation import Cancellations
 from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
 from specviz.app.step.actions import StepActions
@@ -56,7 +55,7 @@ def source() -> AuditingSource:
 
 
 def actions(source: ReplaySource, **limits: bool) -> AuditActions:
-    return AuditActions(source, Limits(**limits), Cancellations())
+    return AuditActions(source, Limits(**limits))
 
 
 PLAYER = codec.dumps(sample())

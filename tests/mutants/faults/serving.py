@@ -50,7 +50,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "jobs: a visitor's own stop is an error",
-        "specviz/app/cancellation.py",
+        "specviz/app/job.py",
         "if not self._event.is_set() and self._job.is_over():",
         "if self._job.is_over():",
         (JOBS,),

@@ -51,7 +51,7 @@ FAULTS = (
     ),
     Fault(
         "cancellation: work that begins after its visitor has left goes on unseen",
-        "specviz/app/cancellation.py",
+        "specviz/app/job.py",
         "event = self._gone.get(visitor) or self._events.setdefault(visitor, Event())",
         "event = self._events.setdefault(visitor, Event())",
         ("tests/app/test_building.py",),
