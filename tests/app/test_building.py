@@ -20,7 +20,7 @@ from specviz.app.page.build import build, settled
 from specviz.app.page.settings import launch_settings
 from specviz.app.runs.deferred import LOADING, DeferredSource
 from specviz.app.runs.gallery import gallery, write_index
-from specviz.app.tab import FRONT, IN_LAB, is_tab, opening
+from specviz.app.tab import LAB, in_row, is_tab, opening
 from specviz.errors import ModelError
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.resources import ROOT as ASSETS
@@ -49,7 +49,7 @@ def test_every_tab_of_the_page_can_be_linked_to(tmp_path: Path) -> None:
     codec.write(sample(), tmp_path / "sample.json.gz")
     demo = build(ReplaySource(sample()), gallery(tmp_path), Limits())
     named = [str(block.id) for block in demo.blocks.values() if isinstance(block, gr.Tab)]
-    assert named == [*FRONT, *IN_LAB]
+    assert named == [*(tab.name for tab in in_row("front")), LAB, *(tab.name for tab in in_row("lab"))]
     assert all(map(is_tab, named))
 
 

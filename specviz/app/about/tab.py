@@ -7,6 +7,7 @@ from html import escape
 import gradio as gr
 
 from specviz.app.look.glossary import shipped
+from specviz.app.tab import Tab, nothing
 
 WHAT = """
 ### What you are looking at
@@ -75,3 +76,6 @@ def about_tab(table: str) -> None:
                 gr.HTML(words(), elem_id="sv-words")
     gr.Markdown(DRAFTERS)
     gr.HTML(table, elem_id="sv-drafters")
+
+
+TAB = Tab("about", "About", "lab", 9, nothing, lambda page, place, actions: about_tab(page.table))

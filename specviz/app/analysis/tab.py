@@ -15,6 +15,7 @@ import gradio as gr
 
 from specviz.app.analysis.actions import FILES, OUTPUTS, STAGE, AnalysisActions, Counted
 from specviz.app.analysis.charts import CHARTS
+from specviz.app.analysis.library import Library, shipped
 from specviz.app.components.places import Places
 from specviz.app.form.kept import Kept
 from specviz.app.lab.tab import picture_buttons
@@ -22,7 +23,8 @@ from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
 from specviz.app.step.opening_actions import OpeningActions
 from specviz.app.step.tab import OPEN_AT, StepParts
-from specviz.app.tab import ANALYSIS, WATCH, TabRows, opening
+from specviz.app.step.tab import TAB as WATCH_TAB
+from specviz.app.tab import ANALYSIS, WATCH, Page, Tab, TabRows, opening
 from specviz.errors import SpecVizError
 from specviz.theory.analysis.patterns import PATTERNS, SURPRISING
 
@@ -222,3 +224,17 @@ def _wire_openings(
         place.opened(show, found, [tabs, parts.message, *stage], **QUIET).then(
             None, step.moment, None, js=OPEN_AT, **QUIET
         )
+
+
+def _build(page: Page, place: gr.Tab, actions: AnalysisActions) -> AnalysisParts:
+    watch = page.parts(WATCH_TAB)
+    opens = OpeningActions(page.gallery, page.source.catalog(), page.limits, tuple(watch.form))
+    kept, parts = analysis_tab(actions, place, page.front, watch, opens)
+    page.kept.append(kept)
+    return parts
+
+
+TAB = Tab(
+    ANALYSIS, "Analysis", "lab", 1,
+    lambda page: AnalysisActions(Library(page.gallery, page.limits, shipped(page.sweeps))), _build,
+)  # fmt: skip

@@ -1,6 +1,6 @@
 """Controls whose values belong to the page's address: what a tab names here, a link holds and fills in again.
 
-Place in the flow: each tab → here → `page.links`. In the browser `assets/js/player/address.js` keeps the values up; a
+Place in the flow: each tab → here → `step.links`. In the browser `assets/js/player/address.js` keeps the values up; a
 link comes from strangers, so a value that its control could not have is left out.
 """
 
@@ -41,6 +41,8 @@ class Kept:
     """values that fit → updates beyond the values themselves, such as the choices that go with one"""
     changing: frozenset[str] = frozenset()
     """controls whose choices change with others: `fill` alone checks and sets them"""
+    simulated: Callable[[Values], tuple[object, ...]] | None = None
+    """values that fit → what shows their simulated run on the stage, where the tab makes such runs"""
     message: Component | None = None
     said: str = ""
     """what `message` says when a link has filled the controls"""

@@ -10,6 +10,10 @@ from typing import Any
 
 import gradio as gr
 
+from specviz.app.learn.lessons import Learn, lessons_of, wire_learn
+from specviz.app.step.tab import TAB as WATCH_TAB
+from specviz.app.tab import Page, Tab
+
 TITLE = (
     "Short lessons, in order. Each plays beside the picture in *Watch*, with questions, and goes on where you left it."
 )
@@ -33,3 +37,11 @@ def learn_tab() -> None:
     """Build the tab's content inside the current Blocks."""
     gr.Markdown(TITLE, elem_classes="sv-intro")
     LessonCards(elem_id="sv-lessons")
+
+
+def _connect(page: Page) -> None:
+    wire_learn(page.actions(TAB), page.gallery, page.front, page.parts(WATCH_TAB).stage())
+
+
+TAB = Tab("learn", "Learn", "front", 2, lambda page: Learn(lessons_of(page.gallery)),
+          lambda page, place, learn: learn_tab(), _connect)  # fmt: skip

@@ -16,6 +16,7 @@ from specviz.app.look import notices
 from specviz.app.look.events import QUIET, READING
 from specviz.app.machine.actions import IDLE, MachineActions
 from specviz.app.machine.heads_tab import heads_fold
+from specviz.app.tab import Page, Tab
 
 INTRO = (
     "Speculative decoding pays exactly as far as a wider target pass costs little more. Marks with whiskers are "
@@ -76,3 +77,10 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
 
     kept = {"curve": curve, "setting": setting}
     return Kept("machine", kept, (message, *shown[2:]), fill, frozenset(kept)), heads
+
+
+def _build(page: Page, place: gr.Tab, actions: MachineActions) -> None:
+    page.kept.extend(machine_tab(actions, place))
+
+
+TAB = Tab("machine", "Machine", "lab", 4, lambda page: MachineActions(page.source), _build)

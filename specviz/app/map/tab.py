@@ -10,6 +10,8 @@ from specviz.app.form.kept import Kept
 from specviz.app.look.events import LATEST
 from specviz.app.map.systems import FACETS, choices, matching, systems
 from specviz.app.map.view import cards
+from specviz.app.runs.gallery import recorded_names
+from specviz.app.tab import Page, Tab, nothing
 from specviz.resources import INSTALLED, ROOT
 
 INTRO = (
@@ -52,3 +54,12 @@ def method_page(name: str, folder: Path = PAGES) -> str:
     if name not in pages:
         return "There is no page of that name."
     return pages[name].read_text(encoding="utf-8")
+
+
+def _build(page: Page, place: gr.Tab, actions: None) -> None:
+    read, kept = map_tab(frozenset(recorded_names(page.gallery).values()))
+    page.document = read, method_page
+    page.kept.append(kept)
+
+
+TAB = Tab("map", "Map", "lab", 8, nothing, _build)

@@ -1,4 +1,4 @@
-"""The page: a header, its tabs, and the line that says how far the models are.
+"""The page: a header, its tabs as they declare themselves, and the line that says how far the models are.
 
 `build` is handed everything it shows; it imports no engine. Whether the source is live, recorded or a test's double
 makes no difference here.
@@ -11,46 +11,18 @@ from pathlib import Path
 
 import gradio as gr
 
-from specviz.app.about.tab import about_tab
-from specviz.app.analysis.actions import AnalysisActions
-from specviz.app.analysis.library import Library, shipped
-from specviz.app.analysis.tab import analysis_tab, opens_traces
 from specviz.app.endpoints.answers import Answers
 from specviz.app.endpoints.wiring import named_endpoints
 from specviz.app.form.drafter_table import drafter_table
 from specviz.app.form.request import Limits
-from specviz.app.lab.tab import restore
-from specviz.app.learn.lessons import Learn, lessons_of, wire_learn
-from specviz.app.learn.tab import learn_tab
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET
-from specviz.app.machine.actions import MachineActions
-from specviz.app.machine.tab import machine_tab
-from specviz.app.map.tab import map_tab
 from specviz.app.page.guarded import Guarded
-from specviz.app.page.links import LinkParts, recorded_names, wire_links
 from specviz.app.page.queue import fair_queue
 from specviz.app.page.settings import on_a_space
-from specviz.app.proof.actions import ProofActions
-from specviz.app.proof.tab import proof_tab
-from specviz.app.race.actions import RaceActions
-from specviz.app.race.tab import race_tab
 from specviz.app.runs.deferred import DeferredSource
-from specviz.app.runs.gallery import Gallery
-from specviz.app.scenes.actions import ScenesActions, Stage
-from specviz.app.scenes.tab import scenes_tab
-from specviz.app.speedup.actions import SpeedupActions
-from specviz.app.speedup.shown import recorded
-from specviz.app.speedup.tab import opens_sweeps, speedup_tab
-from specviz.app.step.actions import StepActions
-from specviz.app.step.opening_actions import OpeningActions
-from specviz.app.step.tab import step_tab
-from specviz.app.studies.tab import studies_tab
-from specviz.app.tab import LAB, LEARN, PAYS, RACE, WATCH, TabRows
-from specviz.app.train.actions import TrainActions
-from specviz.app.train.tab import train_tab
-from specviz.app.what_if.actions import WhatIfActions
-from specviz.app.what_if.tab import what_if_tab
+from specviz.app.runs.gallery import Gallery, recorded
+from specviz.app.tab import Page
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps.result import points_of
 from specviz.resources import LEFT_OUT, ROOT
@@ -74,61 +46,20 @@ CACHE_S = (3600, 24 * 3600)
 def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = ROOT / "sweeps") -> gr.Blocks:
     """The whole page over one source; the recorded sweep is looked for in the folder `sweeps`. Launch it with
     `settings.launch_settings()`."""
-    measured, names = recorded(sweeps), recorded_names(gallery)
-    step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, measured)
-    race, simulating = RaceActions(source, limits), WhatIfActions(gallery)
+    measured = recorded(sweeps)
     table = drafter_table(source.catalog(), points_of(measured.result) if measured else ())
-    train = TrainActions(source, limits, ROOT / "trainings" / "opening.json.gz")
-    machine, proof = MachineActions(source), ProofActions(source, limits)
     answers = Answers(source, limits)
     demo: gr.Blocks = Guarded(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
+    page = Page(source, gallery, limits, sweeps, measured, table, demo)
     with demo:
         named_endpoints(answers)  # first: gradio gives a taken name a number, and private events take theirs too
         status = _header(source)
         damage = gr.HTML(visible=False, elem_id="sv-damage")
-        learn = Learn(lessons_of(gallery))
-        with gr.Tabs(elem_id="sv-tabs") as front:
-            with gr.Tab("Watch", id=WATCH):
-                parts = step_tab(step, table)
-            with gr.Tab("Learn", id=LEARN):
-                learn_tab()
-            with gr.Tab("Race", id=RACE):
-                raced = race_tab(race, table)
-            with gr.Tab("When it pays", id=PAYS) as pays_page:
-                sweep = speedup_tab(speedup, pays_page, table)
-            with gr.Tab("Lab", id=LAB), gr.Tabs(elem_id="sv-lab-tabs") as lab:
-                with gr.Tab("Analysis", id="analysis") as analysis_page:
-                    opens = OpeningActions(gallery, source.catalog(), limits, tuple(parts.form))
-                    analysed, analysis = analysis_tab(
-                        AnalysisActions(Library(gallery, limits, shipped(sweeps))), analysis_page, front, parts, opens
-                    )
-                with gr.Tab("Studies", id="studies"):
-                    studied = studies_tab()
-                with gr.Tab("Train", id="train") as train_page:
-                    train_tab(train, train_page, front, parts.stage(), parts.form)
-                with gr.Tab("Machine", id="machine") as machine_page:
-                    curves, heads = machine_tab(machine, machine_page)
-                with gr.Tab("What if", id="what-if"):
-                    what_if = what_if_tab(simulating, front, parts.stage())
-                with gr.Tab("Proof", id="proof") as proof_page:
-                    proved = proof_tab(proof, proof_page)
-                with gr.Tab("Scenes", id="scenes"):
-                    scenes_tab(ScenesActions(step), Stage.of(front, parts))
-                with gr.Tab("Map", id="map"):
-                    doc, filters = map_tab(frozenset(names.values()))
-                with gr.Tab("About", id="about"):
-                    about_tab(table)
-        tabs = TabRows(front, lab)
-        opens_sweeps(parts.drawer.upload, speedup, front, sweep.shown, limits.import_bytes)
-        opens_traces(sweep.analyse, speedup.traces, tabs, analysis, sweep.message)
-        wire_learn(learn, gallery, front, parts.stage())
-        kept = [analysed, raced, sweep.kept, *studied, curves, heads, what_if, proved, filters]
-        linked = LinkParts(tabs, parts.stage(), *parts.bar.buttons(), parts.form, simulating.simulated, kept, [doc])
-        wire_links(step, names, linked)
+        page.draw()
         _status_events(demo, source, status)
-        demo.load(restore, None, [*tabs.outputs(), sweep.chart], **QUIET)
-        for left in (answers.leave, step.leave, race.leave, speedup.leave, train.leave, machine.leave, proof.leave):
-            demo.unload(left)
+        for actions in (answers, *page.all_actions()):
+            if hasattr(actions, "leave"):
+                demo.unload(actions.leave)
     _finish(demo, limits, damage)
     return demo
 

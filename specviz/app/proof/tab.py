@@ -16,6 +16,7 @@ from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUIET
 from specviz.app.proof.actions import INTACT, PAIR, PRESETS, TOY, ProofActions, shown
 from specviz.app.proof.figure import part_heading
+from specviz.app.tab import Page, Tab
 from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, Toy
 from specviz.protocol.runs import RunRequest
 
@@ -131,3 +132,10 @@ def _usual(drafters: Sequence[str]) -> str | None:
 
 def _first(prompts: Sequence[tuple[str, str]]) -> str | None:
     return prompts[0][1] if prompts else None
+
+
+def _build(page: Page, place: gr.Tab, actions: ProofActions) -> None:
+    page.kept.append(proof_tab(actions, place))
+
+
+TAB = Tab("proof", "Proof", "lab", 6, lambda page: ProofActions(page.source, page.limits), _build)

@@ -19,6 +19,7 @@ from specviz.app.look import notices
 from specviz.app.look.events import QUIET
 from specviz.app.race.actions import RaceActions
 from specviz.app.race.form import LENGTH, NOBODY, drafters, first_choice, length_card, place_key
+from specviz.app.tab import Page, Tab
 from specviz.bench.race.runner import MOST_DRAFTERS
 from specviz.protocol.runs import RunRequest
 
@@ -108,3 +109,10 @@ def _settings(actions: RaceActions, fields: dict[str, Any]) -> None:
             0.0, 2.0, value=defaults.temperature, step=0.05, label="temperature", min_width=150
         )
         fields["seed"] = gr.Number(defaults.seed, label="seed", precision=0, minimum=0, min_width=100)
+
+
+def _build(page: Page, place: gr.Tab, actions: RaceActions) -> None:
+    page.kept.append(race_tab(actions, page.table))
+
+
+TAB = Tab("race", "Race", "front", 3, lambda page: RaceActions(page.source, page.limits), _build)

@@ -1,4 +1,5 @@
-"""The recorded runs that ship with SpecViz: what is in the gallery, which one to open first, and how each is labelled.
+"""The recordings that ship with SpecViz: the gallery of runs, which one to open first and how each is labelled, and the
+sweep of all drafters.
 
 `index.json` beside the traces holds one card per file, so the page can list them without reading them; `write_index`
 makes it.
@@ -6,7 +7,9 @@ makes it.
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,9 +17,12 @@ from pathlib import Path
 
 from specviz.app.runs.examples import Example, found
 from specviz.errors import TraceError
+from specviz.protocol.sweeps import store as sweep_store
+from specviz.protocol.sweeps.result import SweepResult
 from specviz.resources import RECORDINGS, without
 from specviz.trace import codec
 from specviz.trace.events import Trace
+from specviz.trace.files import SUFFIXES
 from specviz.trace.gain import gain
 from specviz.trace.guard import text_of
 from specviz.trace.limits import STANDARD
@@ -176,3 +182,41 @@ def _read_card(folder: Path, file: str) -> GalleryCard | None:
 def labelled_files(cards: Sequence[GalleryCard]) -> list[tuple[str, str]]:
     """(label, file) pairs for a chooser, those of one method together."""
     return [(card.label, card.file) for card in sorted(cards, key=lambda card: (card.drafter, card.prompt))]
+
+
+RECORDED = "all_drafters"
+"""the result that the tab opens with, by its name in assets/sweeps"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSweep:
+    """A result on the page."""
+
+    result: SweepResult
+    live: bool
+    """measured by this page; else read from a file"""
+
+
+def recorded(folder: Path) -> ShownSweep | None:
+    """The shipped result; None where there is none yet. A damaged one is left out: the page can do without."""
+    for suffix in SUFFIXES:
+        path = folder / f"{RECORDED}{suffix}"
+        if path.is_file():
+            return without(path, lambda file: ShownSweep(sweep_store.read(file), live=False), None)
+    return None
+
+
+HEAD_BYTES = 400
+"""of a trace, in which its run id stands"""
+RUN_ID = re.compile(rb'"run_id":"([^"]+)"')
+
+
+def recorded_names(gallery: Gallery) -> dict[str, str]:
+    """Run id → name in links, of every recorded run; only the head of each file is read."""
+    names = {}
+    for card in gallery.cards:
+        with gzip.open(gallery.folder / card.file) as file:
+            found = RUN_ID.search(file.read(HEAD_BYTES))
+        if found is not None:
+            names[found[1].decode()] = name_of(card.file)
+    return names

@@ -15,6 +15,8 @@ from specviz.app.look.events import ENGINE, LATEST
 from specviz.app.scenes.actions import Composer, ScenesActions, Stage
 from specviz.app.scenes.figure import captions_figure
 from specviz.app.scenes.view import NO_SHAPE, OPENING, STEPS, Row, drawn, rows_of, scene_from, sentence, shipped
+from specviz.app.step.tab import TAB as WATCH_TAB
+from specviz.app.tab import Page, Tab
 from specviz.protocol.captions import DRAFTERS, SPLITS
 from specviz.scenes.scene import COLOURS, RADII, SHAPES
 
@@ -88,3 +90,10 @@ def _chart() -> None:
         return notices.message(sentence(chosen)), captions_figure(chosen)
 
     kind.change(show, kind, [said, plot], **LATEST)
+
+
+def _build(page: Page, place: gr.Tab, actions: ScenesActions) -> None:
+    scenes_tab(actions, Stage.of(page.front, page.parts(WATCH_TAB)))
+
+
+TAB = Tab("scenes", "Scenes", "lab", 7, lambda page: ScenesActions(page.actions(WATCH_TAB)), _build)

@@ -16,8 +16,7 @@ from plotly.offline import get_plotlyjs
 
 from specviz.app.components.scripts import scripts, styles
 from specviz.app.lab.charts import CHARTS
-from specviz.app.page.links import recorded_names
-from specviz.app.runs.gallery import Gallery, name_of
+from specviz.app.runs.gallery import Gallery, name_of, recorded_names
 from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.result import points_of

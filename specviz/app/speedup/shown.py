@@ -5,40 +5,15 @@ Names in a result may come from strangers; they are escaped where they are drawn
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 from specviz.app.look.badges import SOURCES, Badge
 from specviz.app.offered import offered
+from specviz.app.runs.gallery import ShownSweep
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.definition import SweepDefinition
-from specviz.protocol.sweeps.result import SweepResult, points_of
+from specviz.protocol.sweeps.result import points_of
 from specviz.protocol.sweeps.toml_file import to_toml
-from specviz.resources import without
-from specviz.trace.files import SUFFIXES
 from specviz.trace.header import ModelCard, in_role
-
-RECORDED = "all_drafters"
-"""the result that the tab opens with, by its name in assets/sweeps"""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSweep:
-    """A result on the page."""
-
-    result: SweepResult
-    live: bool
-    """measured by this page; else read from a file"""
-
-
-def recorded(folder: Path) -> ShownSweep | None:
-    """The shipped result; None where there is none yet. A damaged one is left out: the page can do without."""
-    for suffix in SUFFIXES:
-        path = folder / f"{RECORDED}{suffix}"
-        if path.is_file():
-            return without(path, lambda file: ShownSweep(sweep_store.read(file), live=False), None)
-    return None
 
 
 def origin(shown: ShownSweep) -> list[Badge]:

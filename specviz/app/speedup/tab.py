@@ -12,20 +12,23 @@ from typing import Any
 import gradio as gr
 
 from specviz.app.acceptance.tab import acceptance_fold
+from specviz.app.analysis.tab import TAB as ANALYSIS_TAB
+from specviz.app.analysis.tab import opens_traces
 from specviz.app.form.drafter_table import drafter_fold
 from specviz.app.form.kept import Kept
 from specviz.app.form.methods import labelled
 from specviz.app.form.models import model_fields
 from specviz.app.form.prompts import chip_label, families
 from specviz.app.job import starts
-from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
+from specviz.app.lab.tab import Shown, lab_charts, picture_buttons, restore
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
 from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
-from specviz.app.tab import PAYS
+from specviz.app.step.tab import TAB as WATCH_TAB
+from specviz.app.tab import PAYS, Page, Tab
 from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.store import is_sweep
 
@@ -190,3 +193,25 @@ def _policies(catalog: Catalog, fields: dict[str, Any]) -> None:
             info="each with every shape above",
             scale=2, min_width=220, elem_id="sv-sweep-stoppings",
         )  # fmt: skip
+
+
+def _build(page: Page, place: gr.Tab, actions: SpeedupActions) -> SpeedupParts:
+    parts = speedup_tab(actions, place, page.table)
+    page.kept.append(parts.kept)
+    return parts
+
+
+def _connect(page: Page) -> None:
+    actions, parts, watch, analysis = (
+        page.actions(TAB),
+        page.parts(TAB),
+        page.parts(WATCH_TAB),
+        page.parts(ANALYSIS_TAB),
+    )
+    opens_sweeps(watch.drawer.upload, actions, page.front, parts.shown, page.limits.import_bytes)
+    opens_traces(parts.analyse, actions.traces, page.rows, analysis, parts.message)
+    page.blocks.load(restore, None, [*page.rows.outputs(), parts.chart], **QUIET)
+
+
+TAB = Tab(PAYS, "When it pays", "front", 4, lambda page: SpeedupActions(page.source, page.limits, page.measured),
+          _build, _connect, former=("speedup",))  # fmt: skip

@@ -18,16 +18,19 @@ from specviz.app.form.own_prompts import wire_own_prompts
 from specviz.app.job import starts
 from specviz.app.look import notices
 from specviz.app.look.events import ENGINE, LATEST, QUIET, READING
+from specviz.app.runs.gallery import recorded_names
 from specviz.app.step import controls as form
 from specviz.app.step.actions import FirstView, StepActions
 from specviz.app.step.audit_actions import AuditParts, audit_controls, wire_audit
 from specviz.app.step.bar import BarParts, bar
 from specviz.app.step.drawer import DrawerParts, drawer
 from specviz.app.step.filling import GAMMA
+from specviz.app.step.links import LinkParts, wire_links
 from specviz.app.step.opening_actions import OpeningActions
 from specviz.app.step.outside import OutsideParts, looks_outside, outside_row
 from specviz.app.step.questions import QuestionActions, QuestionParts, question_chips
 from specviz.app.step.retraining_actions import RetrainingActions, wire_retraining
+from specviz.app.tab import WATCH, Page, Tab
 from specviz.protocol.runs import Catalog
 
 TO_STAGE = "() => document.querySelector('#sv-player').scrollIntoView({block: 'nearest'})"
@@ -245,3 +248,13 @@ def _wire_questions(actions: StepActions, controls: form.Controls, parts: StepPa
             filled = done.then(asks.fill(changes), None, list(controls.fields.values()), **QUIET)
             run = starts(filled.then, asks, armed, asks.run(changes), controls.inputs(), running)
             done = run.then(opens.compare, [parts.player, parts.pair], parts.beside(), **QUIET)
+
+
+def _connect(page: Page) -> None:
+    parts = page.parts(TAB)
+    linked = LinkParts(page.rows, parts.stage(), *parts.bar.buttons(), parts.form, page.kept, page.document)
+    wire_links(page.actions(TAB), recorded_names(page.gallery), linked)
+
+
+TAB = Tab(WATCH, "Watch", "front", 1, lambda page: StepActions(page.source, page.gallery, page.limits),
+          lambda page, place, actions: step_tab(actions, page.table), _connect, former=("step",))  # fmt: skip

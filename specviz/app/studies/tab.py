@@ -19,6 +19,7 @@ from specviz.app.look.events import QUIET
 from specviz.app.parts.study import Study
 from specviz.app.studies.page import build
 from specviz.app.styles.study import STUDY as STYLES
+from specviz.app.tab import Page, Tab, nothing
 from specviz.studies.study import studies
 
 INTRO = (
@@ -63,3 +64,10 @@ def studies_tab() -> list[Kept]:
 
     question.change(choose, question, list(columns.values()), **QUIET)
     return [Kept("studies", {"study": question})]
+
+
+def _build(page: Page, place: gr.Tab, actions: None) -> None:
+    page.kept.extend(studies_tab())
+
+
+TAB = Tab("studies", "Studies", "lab", 2, nothing, _build)

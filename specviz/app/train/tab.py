@@ -17,9 +17,14 @@ from specviz.app.form.request import options_name
 from specviz.app.job import starts
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUIET, READING, TRAINING
+from specviz.app.step.tab import TAB as WATCH_TAB
+from specviz.app.tab import Page, Tab
 from specviz.app.train.actions import TrainActions
 from specviz.protocol.trainings import DATA, LOSSES, MINUTES, TrainingQuestion
+from specviz.resources import ROOT
 
+OPENING = ROOT / "trainings" / "opening.json.gz"
+"""the training that the tab opens with"""
 INTRO = (
     "A drafter need not be a whole language model: a small network that reads the target's own states learns in "
     "minutes. Acceptance is **measured** on held-out text while it trains; the player below steps with the network as "
@@ -80,3 +85,11 @@ def train_tab(
     drafter = [form["drafter"], form[options_name("drafter")]]
     use.click(actions.use, held, [tabs, *stage, form["prompt"], *drafter], **QUIET)
     load.upload(actions.load, load, [message, *drafter], **READING)
+
+
+def _build(page: Page, place: gr.Tab, actions: TrainActions) -> None:
+    watch = page.parts(WATCH_TAB)
+    train_tab(actions, place, page.front, watch.stage(), watch.form)
+
+
+TAB = Tab("train", "Train", "lab", 3, lambda page: TrainActions(page.source, page.limits, OPENING), _build)

@@ -14,6 +14,8 @@ from gradio.components import Component
 from specviz.app.form.kept import Kept
 from specviz.app.look.events import LATEST, QUIET
 from specviz.app.look.notices import NO_CHOICE
+from specviz.app.step.tab import TAB as WATCH_TAB
+from specviz.app.tab import Page, Tab
 from specviz.app.what_if.actions import FLAT, OPENING, SLIDER, START, WhatIfActions, WhatIfFields, shown
 from specviz.app.what_if.view import LONGEST, what_if_view
 
@@ -56,7 +58,7 @@ def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component
         """Context and batch of the curve that a link chooses."""
         return {fields["place"]: actions.places(values["clock"], values.get("place"))} if "clock" in values else {}
 
-    return Kept("what-if", kept, fill=fill, changing=frozenset({"place"}))
+    return Kept("what-if", kept, fill=fill, changing=frozenset({"place"}), simulated=actions.simulated)
 
 
 def _controls(actions: WhatIfActions) -> dict[str, Any]:
@@ -97,3 +99,10 @@ def _controls(actions: WhatIfActions) -> dict[str, Any]:
         )  # fmt: skip
         fields["seed"] = gr.Number(START["seed"], label="seed of the simulated run", precision=0, min_width=160)
     return fields
+
+
+def _build(page: Page, place: gr.Tab, actions: WhatIfActions) -> None:
+    page.kept.append(what_if_tab(actions, page.front, page.parts(WATCH_TAB).stage()))
+
+
+TAB = Tab("what-if", "What if", "lab", 5, lambda page: WhatIfActions(page.gallery), _build)

@@ -16,10 +16,9 @@ import pytest
 from specviz.app.form.methods import kinds
 from specviz.app.form.request import Limits
 from specviz.app.job import CURRENT, Job
-from specviz.app.runs.gallery import gallery
+from specviz.app.runs.gallery import gallery, recorded
 from specviz.app.speedup.actions import OUTPUTS, SpeedupActions
 from specviz.app.speedup.form import SweepControls
-from specviz.app.speedup.shown import recorded
 from specviz.app.step.actions import StepActions
 from specviz.app.step.controls import Controls, method_controls
 from specviz.app.step.opening_actions import OpeningActions

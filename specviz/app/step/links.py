@@ -7,8 +7,6 @@ player's business, in the browser.
 
 from __future__ import annotations
 
-import gzip
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,8 +21,7 @@ from specviz.app.form.request import request_from
 from specviz.app.look import notices
 from specviz.app.look.events import ENGINE, QUIET
 from specviz.app.look.sent import carried
-from specviz.app.map.tab import method_page
-from specviz.app.runs.gallery import SUFFIX, Gallery, name_of
+from specviz.app.runs.gallery import SUFFIX
 from specviz.app.runs.live_run import Frame
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions, shown_as, stage_of
@@ -34,28 +31,14 @@ from specviz.errors import SpecVizError, TraceError
 from specviz.protocol.links import read_request, text_hash, unpack
 from specviz.protocol.runs import RunRequest
 
-HEAD_BYTES = 400
-"""of a trace, in which its run id stands"""
-RUN_ID = re.compile(rb'"run_id":"([^"]+)"')
-SIMULATED, SIMULATED_IN = "simulated", "what-if"
-"""the name in links of a simulated run, and the tab whose values it has"""
+SIMULATED = "simulated"
+"""the name in links of a simulated run"""
 AGAIN = "This link is a live run; running it again…"
 SAME = "It is the link's run: the text is the same."
 OTHER = "The link was made from another text: this machine, or its models, gave a different one."
 REMADE = "This recording was made anew since the link was written, so its moment may be another one."
 Updates = dict[Any, Any]
 """by component or, of the tabs, layout"""
-
-
-def recorded_names(gallery: Gallery) -> dict[str, str]:
-    """Run id → name in links, of every recorded run; only the head of each file is read."""
-    names = {}
-    for card in gallery.cards:
-        with gzip.open(gallery.folder / card.file) as file:
-            found = RUN_ID.search(file.read(HEAD_BYTES))
-        if found is not None:
-            names[found[1].decode()] = name_of(card.file)
-    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +52,15 @@ class LinkParts:
     stop: gr.Button
     form: Mapping[str, Component]
     """the run's controls by the name of their value"""
-    simulated: Callable[[Mapping[str, Any]], Sequence[Any]]
-    """what shows the simulated run of What if's values"""
     kept: Sequence[Kept] = ()
     """the other tabs' controls"""
-    doc: Sequence[Component] = ()
-    """where the page of a method is read"""
+    document: tuple[Component, Callable[[str], str]] | None = None
+    """where the page of a method is read, and its text by its name"""
 
     def outputs(self) -> list[Any]:
+        doc = [] if self.document is None else [self.document[0]]
         others = [one for kept in self.kept for one in kept.outputs()]
-        return [*self.tabs.outputs(), *self.stage, self.run, self.stop, *self.form.values(), *others, *self.doc]
+        return [*self.tabs.outputs(), *self.stage, self.run, self.stop, *self.form.values(), *others, *doc]
 
 
 class LinkActions:
@@ -158,19 +140,22 @@ class LinkActions:
         }
 
     def _simulated(self, event: gr.EventData) -> Updates:
-        """The simulated run of the link's values for What if, drawn again from its seed."""
+        """The simulated run of the link's values for the tab that makes such runs, drawn again from its seed."""
         chosen = _text(event, "set")
         values = unpack(chosen) if chosen else {}
-        given = values.get(SIMULATED_IN, {}) if isinstance(values, dict) else {}
-        tab = next(kept for kept in self.parts.kept if kept.tab == SIMULATED_IN)
-        shown = self.parts.simulated(tab.fitting(given) if isinstance(given, dict) else {})
-        return dict(zip(self.parts.stage, shown, strict=True))
+        for tab in self.parts.kept:
+            if tab.simulated is not None:
+                given = values.get(tab.tab, {}) if isinstance(values, dict) else {}
+                shown = tab.simulated(tab.fitting(given) if isinstance(given, dict) else {})
+                return dict(zip(self.parts.stage, shown, strict=True))
+        return {}
 
     def _elsewhere(self, event: gr.EventData) -> Updates:
         """What a link shows in other tabs: the page of a method, the values of their controls."""
         updates: Updates = {}
-        if doc := _text(event, "doc"):
-            updates |= {one: gr.Markdown(method_page(doc), visible=True) for one in self.parts.doc}
+        if (doc := _text(event, "doc")) and self.parts.document is not None:
+            shown, text_of = self.parts.document
+            updates[shown] = gr.Markdown(text_of(doc), visible=True)
         if what := _text(event, "what"):  # links of earlier releases
             updates |= self._kept({"what-if": unpack(what)})
         if chosen := _text(event, "set"):
