@@ -294,6 +294,6 @@ def starts(
     """Wires a `press`, such as `button.click`: it arms the visitor's switch and then does the `work` in its lane.
     `shown`: what `arm` answers, such as message, Run and Stop; where the queue is full they do not stay so. Returns
     the work."""
-    doing = press(actions.arm, None, list(shown), **QUIET).then(work, given, outputs, **lane)
+    doing: Dependency = press(actions.arm, None, list(shown), **QUIET).then(work, given, outputs, **lane)
     doing.failure(actions.turned_away, None, list(shown), **QUIET)
     return doing

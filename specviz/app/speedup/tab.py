@@ -202,14 +202,9 @@ def _build(page: Page, place: gr.Tab, actions: SpeedupActions) -> SpeedupParts:
 
 
 def _connect(page: Page) -> None:
-    actions, parts, watch, analysis = (
-        page.actions(TAB),
-        page.parts(TAB),
-        page.parts(WATCH_TAB),
-        page.parts(ANALYSIS_TAB),
-    )
-    opens_sweeps(watch.drawer.upload, actions, page.front, parts.shown, page.limits.import_bytes)
-    opens_traces(parts.analyse, actions.traces, page.rows, analysis, parts.message)
+    actions, parts, upload = page.actions(TAB), page.parts(TAB), page.parts(WATCH_TAB).drawer.upload
+    opens_sweeps(upload, actions, page.front, parts.shown, page.limits.import_bytes)
+    opens_traces(parts.analyse, actions.traces, page.rows, page.parts(ANALYSIS_TAB), parts.message)
     page.blocks.load(restore, None, [*page.rows.outputs(), parts.chart], **QUIET)
 
 

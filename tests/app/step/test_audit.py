@@ -159,6 +159,7 @@ def test_the_button_stands_under_the_run_in_the_engines_lane(tmp_path: Path, sou
 
 def test_leaving_the_page_stops_its_audit(tmp_path: Path, source: AuditingSource) -> None:
     step = StepActions(source, gallery(tmp_path), Limits())
-    switch = step.audits.arm("visitor")
+    step.audits.arm(Visitor())
+    switch = step.audits.armed(Visitor())
     step.leave(Visitor())
     assert switch.is_set()
