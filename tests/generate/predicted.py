@@ -6,7 +6,7 @@ from statistics import median
 
 from specviz.app.lab.charts import chart
 from specviz.app.lab.predicted import predictions
-from specviz.app.speedup.shown import recorded
+from specviz.app.runs.gallery import recorded
 from specviz.protocol.sweeps.result import points_of
 from specviz.resources import ROOT
 
