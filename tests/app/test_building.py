@@ -53,6 +53,14 @@ def test_every_tab_of_the_page_can_be_linked_to(tmp_path: Path) -> None:
     assert all(map(is_tab, named))
 
 
+def test_the_page_around_the_tabs_imports_none_of_them_by_name() -> None:
+    """They are found, so that adding one edits no list."""
+    homes = {tab.build.__module__.removesuffix(".tab") for row in ("front", "lab") for tab in in_row(row)}
+    assert {"specviz.app.race", "specviz.app.about"} <= homes
+    around = [*(ROOT / "specviz" / "app" / "page").glob("*.py"), ROOT / "specviz" / "app" / "tab.py"]
+    assert not [path.name for path in around if any(home in path.read_text(encoding="utf-8") for home in homes)]
+
+
 @pytest.mark.parametrize(
     ("name", "rows"),
     [

@@ -19,7 +19,7 @@ from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.view import speedup_view
 from specviz.app.styles.figure import styles_figure
 from specviz.app.styles.view import styles_view
-from specviz.app.train.figure import acceptance_figure, loss_figure
+from specviz.app.train.view import acceptance_figure, loss_figure
 from specviz.app.what_if.actions import WhatIfActions
 from specviz.app.what_if.figure import speedup_by_alpha_and_gamma, speedup_by_gamma
 from specviz.app.what_if.view import HEAT_ALPHAS, what_if_view

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specviz.app.look import notices
-from specviz.app.look.badges import badges
+from specviz.app.look.notices import badges
+from specviz.app.runs.whole_run import acceptance_by_depth, accepted_lengths, bar_panels
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.table import sweep_table
 from specviz.app.speedup.view import speedup_view
-from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
-from specviz.app.step.acceptance_figure import bar_panels
 from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
 from specviz.trace.exhibits import MemoryCard

@@ -11,7 +11,7 @@ from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
 from specviz.app.speedup.actions import SpeedupActions
 from specviz.app.speedup.form import definition_of
-from specviz.app.speedup.traces import check_count
+from specviz.app.speedup.running import check_count
 from specviz.errors import OptionError
 from tests.app.doubles import ReplaySource, sample
 from tests.app.step.test_actions import Visitor, by_name, sweep_form

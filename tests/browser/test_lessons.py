@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from specviz.app.components.standalone import standalone_html
-from specviz.app.learn.lessons import lessons_of
+from specviz.app.learn import lessons_of
 from specviz.app.runs.gallery import gallery
-from specviz.app.site.build import write_site
+from specviz.app.site import write_site
 from specviz.lessons.lesson import read
 from specviz.lessons.resolve import stands_in
 from specviz.resources import ROOT as ASSETS

@@ -15,7 +15,7 @@ import specviz
 from specviz.app.components.standalone import standalone_html
 from specviz.app.lab.charts import CHARTS
 from specviz.app.runs.gallery import gallery
-from specviz.app.site.build import write_site
+from specviz.app.site import write_site
 from specviz.resources import ROOT
 from specviz.trace import codec
 from tests.app.doubles import sample

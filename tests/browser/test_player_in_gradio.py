@@ -10,7 +10,7 @@ import gradio as gr
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.app.components.player import Player
+from specviz.app.components.framed import Player
 from specviz.app.components.scripts import css_paths, head
 from tests.browser.page_server import free_port
 

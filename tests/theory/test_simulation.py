@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from specviz.app.look.badges import badges
+from specviz.app.look.notices import badges
 from specviz.errors import OptionError
 from specviz.theory import formulas as theory
 from specviz.theory import metrics, reclock, simulation, what_if

@@ -18,9 +18,9 @@ from specviz.app.analysis.library import MOST_NODES, ON_STAGE, Library, Named, P
 from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
 from specviz.app.job import current
 from specviz.app.look import notices
-from specviz.app.look.sent import carried, sent
+from specviz.app.look.events import carried, sent
 from specviz.app.offered import offered
-from specviz.app.runs.packed import pack
+from specviz.app.runs.stage import pack
 from specviz.errors import SpecVizError, TraceError
 from specviz.theory.analysis.analyse import Analysis, analyses
 from specviz.theory.analysis.compare import compare

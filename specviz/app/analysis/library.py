@@ -15,7 +15,7 @@ from typing import Literal
 
 from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import Gallery, as_recorded, name_of
-from specviz.app.runs.packed import pack, unpack
+from specviz.app.runs.stage import pack, unpack
 from specviz.errors import TraceError
 from specviz.trace import codec
 from specviz.trace.events import Trace

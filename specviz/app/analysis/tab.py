@@ -16,9 +16,9 @@ import gradio as gr
 from specviz.app.analysis.actions import FILES, OUTPUTS, STAGE, AnalysisActions, Counted
 from specviz.app.analysis.charts import CHARTS
 from specviz.app.analysis.library import Library, shipped
-from specviz.app.components.places import Places
+from specviz.app.components.framed import Places
 from specviz.app.form.kept import Kept
-from specviz.app.lab.tab import picture_buttons
+from specviz.app.lab.choice import picture_buttons
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
 from specviz.app.step.opening_actions import OpeningActions

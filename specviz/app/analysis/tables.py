@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from html import escape
 
 from specviz.app.analysis.answer import MOST_FREQUENT, interval, open_button, plural, share, visible
-from specviz.app.look.tables import blocks_table
+from specviz.app.look.notices import blocks_table
 from specviz.theory.analysis.analyse import Analysis
 from specviz.theory.analysis.compare import Comparison
 from specviz.theory.analysis.facts import RoundFacts

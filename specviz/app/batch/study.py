@@ -9,7 +9,7 @@ import gradio as gr
 from specviz.app.batch.figure import batch_figure
 from specviz.app.batch.view import BatchView, batch_view, shipped
 from specviz.app.look import notices
-from specviz.app.look.tables import blocks_table
+from specviz.app.look.notices import blocks_table
 from specviz.app.parts.study import Study
 from specviz.protocol.batches import BatchFile, name_of
 from specviz.theory.batches import BatchRow

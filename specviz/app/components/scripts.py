@@ -13,7 +13,6 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from specviz.app.components.frame import FRAME
 from specviz.app.look.glossary import shipped
 from specviz.errors import SpecVizError
 from specviz.resources import asset_path, read_text
@@ -97,3 +96,29 @@ def head() -> str:
 def css_paths() -> list[Path]:
     """For `launch(css_paths=…)`: the page around the player."""
     return [asset_path("css", "page.css")]
+
+
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+FRAME = f"""<!doctype html>
+<html lang="en" class="sv-standalone">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>SpecViz: one run, step by step</title>
+<style data-specviz>
+{{{{styles}}}}</style>
+</head>
+<body>
+<main><div class="sv-player"></div></main>
+<script type="application/json" id="sv-trace">{{{{trace}}}}</script>
+<script type="application/json" id="sv-moment">{{{{moment}}}}</script>
+<script type="application/json" id="sv-lesson">{{{{lesson}}}}</script>
+<script data-specviz>
+{{{{scripts}}}}</script>
+<script>
+SpecViz.standAlone(document);
+</script>
+</body>
+</html>
+"""

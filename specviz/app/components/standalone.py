@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from specviz.app.components.frame import FRAME
-from specviz.app.components.scripts import scripts, styles
+from specviz.app.components.scripts import FRAME, scripts, styles
 
 Moment = Mapping[str, int | str | None]
 """{round, beat, node} as the player counts: the first round is 0, and `end` is the round's last token"""

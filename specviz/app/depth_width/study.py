@@ -13,7 +13,7 @@ import gradio as gr
 from specviz.app.depth_width.figure import depth_width_figure
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST
-from specviz.app.look.tables import blocks_table
+from specviz.app.look.notices import blocks_table
 from specviz.app.parts.study import Study
 from specviz.errors import SpecVizError
 from specviz.studies.depth_width.findings import Modelled

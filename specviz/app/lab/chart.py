@@ -5,6 +5,8 @@ Place in the flow: each chart's file ends with a `CHART` of this type; `charts.p
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +14,7 @@ import plotly.graph_objects as go
 
 from specviz.app.lab.cases import Rows
 from specviz.app.lab.figure_parts import sentence
+from specviz.protocol.sweeps.csv_file import cell
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.theory.repetition import varied
 
@@ -48,3 +51,14 @@ class LabChart:
     def of(self, points: Sequence[SweepPoint]) -> Sequence[SweepPoint]:
         """The points that the chart is about."""
         return points if self.every_text else varied(points)
+
+
+def rows_csv(rows: Rows) -> str:
+    """A header and one line per row; empty for no rows. Spreadsheets run cells that begin like a formula: such text
+    gets a leading apostrophe."""
+    text = io.StringIO()
+    if rows:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(rows[0])
+        writer.writerows([[cell(value) for value in row.values()] for row in rows])
+    return text.getvalue()

@@ -10,7 +10,7 @@ import gradio as gr
 from specviz.app.lanes.figure import lanes_figure
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST
-from specviz.app.look.tables import blocks_table
+from specviz.app.look.notices import blocks_table
 from specviz.app.parts.study import Study
 from specviz.studies.lanes.result import LanesFile, LanesView, case_names, lanes_view, shipped
 

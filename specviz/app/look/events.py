@@ -1,11 +1,18 @@
-"""How the page's events behave: small answers skip the queue, everything that computes shares one lane.
+"""How the page's events behave: small answers skip the queue, everything that computes shares one lane. And what an
+event of the page's own scripts carries, read as something anybody may have written.
 
 None of them is a public endpoint.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import gradio as gr
+
+from specviz.errors import OptionError, shown
+from specviz.trace.limits import MAX_INTEGER
 
 QUIET: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
 """small answers that skip the queue"""
@@ -24,3 +31,33 @@ TRAINING: dict[str, Any] = {**ENGINE, "concurrency_id": "training"}
 """one training at a time, beside the engine's lane: it takes turns with runs step by step"""
 READING: dict[str, Any] = {**ENGINE, "concurrency_id": "reading", "concurrency_limit": 2}
 """reads many traces: seconds of counting, beside the engine's lane"""
+
+
+T = TypeVar("T", bool, int, str)
+WANTED = {bool: "true or false", int: "a whole number", str: "text"}
+
+
+def carried(event: gr.EventData, name: str) -> object:
+    """Whatever it has as a field; None where it has none."""
+    data = event._data
+    return data.get(name) if isinstance(data, Mapping) else None
+
+
+def sent(event: gr.EventData, name: str, kind: type[T]) -> T:
+    """One field. Raises OptionError where it is missing or of another type."""
+    value = carried(event, name)
+    if type(value) is not kind or (isinstance(value, int) and abs(value) > MAX_INTEGER):
+        raise OptionError(
+            f"the page's event has {shown(value)} as its '{name}', but must have {WANTED[kind]}; reload the page."
+        )
+    return value
+
+
+def sent_texts(event: gr.EventData, name: str) -> list[str]:
+    """A field that is a list of texts. Raises OptionError where it is anything else."""
+    value = carried(event, name)
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise OptionError(
+            f"the page's event has {shown(value)} as its '{name}', but must have a list of texts; reload the page."
+        )
+    return value

@@ -1,6 +1,6 @@
 """The Machine tab: how long a target pass over n rows takes, here or elsewhere, and how many nodes are free.
 
-Lays out and wires; what the controls do is in `machine_actions`.
+Lays out and wires; what the controls do is in `actions`.
 """
 
 from __future__ import annotations

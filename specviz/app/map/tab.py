@@ -1,15 +1,31 @@
-"""The map's tab: filters above, a card per system, and the page of a method below."""
+"""The Map tab: filters above, a card per system with its facets in the same order on each, and the page of a method."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 import gradio as gr
 
 from specviz.app.form.kept import Kept
 from specviz.app.look.events import LATEST
-from specviz.app.map.systems import FACETS, choices, matching, systems
-from specviz.app.map.view import cards
+from specviz.app.map.systems import (
+    COMPARED,
+    FACETS,
+    PLANNED,
+    RUNS,
+    Preset,
+    System,
+    choices,
+    matching,
+    page_link,
+    preset_link,
+    recording_link,
+    recordings,
+    systems,
+)
 from specviz.app.runs.gallery import recorded_names
 from specviz.app.tab import Page, Tab, nothing
 from specviz.resources import INSTALLED, ROOT
@@ -54,6 +70,62 @@ def method_page(name: str, folder: Path = PAGES) -> str:
     if name not in pages:
         return "There is no page of that name."
     return pages[name].read_text(encoding="utf-8")
+
+
+NOTHING = '<p class="sv-note">No system has all of these; take one of the choices back.</p>'
+
+SAID = {RUNS: "run here", COMPARED: "for comparison", PLANNED: "planned"}
+"""each status, of several systems"""
+
+
+def cards(found: Sequence[System], recorded: frozenset[str]) -> str:
+    """`recorded`: names of the recorded runs that are there; a preset without its recording has no link to one."""
+    if not found:
+        return NOTHING
+    count = f"{len(found)} systems" if len(found) != 1 else "1 system"
+    by_status = Counter(one.status for one in found)
+    counted = ((by_status[status], status, said) for status, said in SAID.items())
+    told = ", ".join(f"{number} {status if number == 1 else said}" for number, status, said in counted if number)
+    head = f'<p class="sv-note" role="status">{count}: {told}.</p>'
+    return f'{head}<div class="sv-map">{"".join(_card(one, recorded) for one in found)}</div>'
+
+
+def _card(one: System, recorded: frozenset[str]) -> str:
+    facets = "".join(
+        f"<div><dt>{escape(title)}</dt><dd>{escape(', '.join(one.values(facet)))}</dd></div>"
+        for facet, title in FACETS.items()
+    )
+    if one.comparison:
+        facets = f"<div><dt>shares</dt><dd>{escape(one.shares)}</dd></div>"
+        facets += f"<div><dt>differs</dt><dd>{escape(one.differs)}</dd></div>"
+    papers = " ".join(_paper(number) for number in one.arxiv)
+    presets = "".join(f"<li>{_preset(preset, recorded)}</li>" for preset in one.presets)
+    presets += "".join(f"<li><code>{escape(command)}</code></li>" for command in one.commands)
+    kind = one.status.replace(" ", "-")
+    return (
+        f'<article class="sv-map-card is-{kind}"><header><h4>{one.number}. {escape(one.name)}</h4>'
+        f'<span class="sv-map-status">{one.status}</span></header><dl>{facets}</dl>'
+        f'<p class="sv-map-papers">{papers}</p><ul>{presets}</ul></article>'
+    )
+
+
+def _paper(number: str) -> str:
+    href = escape(f"https://arxiv.org/abs/{number}", quote=True)
+    return f'<a href="{href}" target="_blank" rel="noopener">arXiv {escape(number)}</a>'
+
+
+def _preset(preset: Preset, recorded: frozenset[str]) -> str:
+    links = []
+    if recordings():  # else the list of what each preset chooses is damaged, and left out
+        links.append(_link(preset_link(preset), f"choose it in Watch: {preset.label}", preset.label))
+    if preset.recording in recorded:
+        links.append(_link(recording_link(preset), f"recorded run of {preset.label}", "recording"))
+    links.append(_link(page_link(preset), f"the page of {preset.label}", "page"))
+    return " · ".join(links)
+
+
+def _link(href: str, title: str, text: str) -> str:
+    return f'<a href="{escape(href, quote=True)}" aria-label="{escape(title, quote=True)}">{escape(text)}</a>'
 
 
 def _build(page: Page, place: gr.Tab, actions: None) -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import gradio as gr
 
-from specviz.app.endpoints.answers import Answers
-from specviz.app.endpoints.wiring import named_endpoints
+from specviz.app.endpoints import Answers, named_endpoints
 from specviz.app.form.drafter_table import drafter_table
 from specviz.app.form.request import Limits
 from specviz.app.look import notices

@@ -13,12 +13,11 @@ from typing import Any
 from starlette.middleware import Middleware
 
 from specviz.app.components.scripts import head
-from specviz.app.endpoints.wiring import mcp_installed
+from specviz.app.endpoints import mcp_installed
 from specviz.app.form.request import Limits
 from specviz.app.look.theme import page_theme
-from specviz.app.page.compressed import CompressedDocument
 from specviz.app.page.door import Door
-from specviz.app.page.policy import Policy
+from specviz.app.page.policy import CompressedDocument, Policy
 from specviz.app.page.uploaded import Uploads
 from specviz.resources import asset_path, read_text
 

@@ -1,6 +1,6 @@
 """The Proof tab: one decision line by line with a break-it switch, a sampling test, greedy equality.
 
-Lays out and wires; what the controls do is in `proof_actions`. Nothing is computed before the tab is opened.
+Lays out and wires; what the controls do is in `actions`. Nothing is computed before the tab is opened.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def proof_tab(actions: ProofActions, tab: gr.Tab) -> Kept:
 
 
 def _exact(actions: ProofActions, tab: gr.Tab) -> list[Any]:
-    """The toy's controls, in the order of `proof_actions.toy`'s parameters."""
+    """The toy's controls, in the order of `actions.toy`'s parameters."""
     gr.HTML(part_heading("Every way one decision can go", "exact", EXACT))
     usual, names = Toy(), actions.verifiers()
     with gr.Row():

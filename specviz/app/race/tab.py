@@ -1,6 +1,6 @@
 """The Race tab: a race recorded first and replayed side by side, and the form for one of the visitor's own.
 
-Lays out and wires; what the buttons do is in `race_actions`.
+Lays out and wires; what the buttons do is in `actions`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from typing import Any, cast
 
 import gradio as gr
 
-from specviz.app.components.race import RaceStage
+from specviz.app.components.framed import RaceStage
 from specviz.app.form.drafter_table import drafter_fold
 from specviz.app.form.kept import Kept
-from specviz.app.form.own_prompts import own_prompts, wire_own_prompts
-from specviz.app.form.prompts import chip_label, families
+from specviz.app.form.prompts import chip_label, families, own_prompts, wire_own_prompts
 from specviz.app.job import starts
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET

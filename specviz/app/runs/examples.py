@@ -1,15 +1,16 @@
 """Recorded runs named by what they show: found in the traces themselves, each time they are recorded anew.
 
 Place in the flow: gallery → here → `index.json` → the page's list of examples. An example that no trace shows is not
-offered; of several traces the one that shows it best is taken, the easiest to read first.
+offered; of several traces the one that shows it best is taken, the easiest to read first. *The drafter cannot add* rests
+on sums that a text works out, and on whether they are right.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from specviz.app.runs.sums import asked_sum, worked_sums
 from specviz.trace.events import Round, Trace
 from specviz.trace.gain import gain
 from specviz.trace.summary import branches
@@ -194,3 +195,43 @@ FINDERS: Mapping[str, Finder] = {
     "the drafter cannot add": _cannot_add,
 }
 """title → where a trace shows it"""
+
+
+SIGNS = {"+": 1, "plus": 1, "-": -1, "minus": -1}
+SIGN = r"\s*(\+|-|plus|minus)\s*"
+NUMBER = r"(\d{1,6})"
+ASKED = re.compile(rf"\b{NUMBER}{SIGN}{NUMBER}\b")
+WORKED = re.compile(rf"\b{NUMBER}{SIGN}{NUMBER}(?:{SIGN}{NUMBER})?\s*(?:=|is)\s*{NUMBER}(?!\d)")
+"""`61 - 35 = 26`, and with a carry `6 + 5 + 1 = 12`"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """One sum of a text, with its result where the text gives one."""
+
+    terms: tuple[int, ...]
+    """signed: 61 - 35 is (61, -35)"""
+    result: int
+    start: int
+    """where the result's digits begin in the text"""
+    end: int
+
+    @property
+    def right(self) -> bool:
+        return sum(self.terms) == self.result
+
+
+def asked_sum(text: str) -> tuple[int, ...] | None:
+    """The signed terms of the last sum in a prompt; None: it asks for none."""
+    found = list(ASKED.finditer(text))
+    return (int(found[-1][1]), SIGNS[found[-1][2]] * int(found[-1][3])) if found else None
+
+
+def worked_sums(text: str) -> list[Sum]:
+    """Every sum with a result in the text, in its order."""
+    sums = []
+    for found in WORKED.finditer(text):
+        terms = [int(found[1]), SIGNS[found[2]] * int(found[3])]
+        terms += [SIGNS[found[4]] * int(found[5])] if found[4] else []
+        sums.append(Sum(tuple(terms), int(found[6]), *found.span(6)))
+    return sums

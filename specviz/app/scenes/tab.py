@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.components.scene import ScenePicture
+from specviz.app.components.framed import ScenePicture
 from specviz.app.look import notices
 from specviz.app.look.events import ENGINE, LATEST
 from specviz.app.scenes.actions import Composer, ScenesActions, Stage

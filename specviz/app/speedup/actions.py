@@ -20,16 +20,15 @@ from gradio.components import Component
 from specviz.app.form.prompts import families
 from specviz.app.form.request import Limits
 from specviz.app.job import Cancellable, Faults, why_not
-from specviz.app.lab.tab import Shown
+from specviz.app.lab.choice import Shown
 from specviz.app.look import notices
 from specviz.app.offered import served_folder
 from specviz.app.runs.gallery import ShownSweep
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, SweepForm, check_limits, definition_of
-from specviz.app.speedup.job import RunningSweep, measure
+from specviz.app.speedup.running import ZIP, RunningSweep, check_count, measure, zip_keeper
 from specviz.app.speedup.shown import offer_results, offer_settings, origin
 from specviz.app.speedup.table import sweep_table
-from specviz.app.speedup.traces import ZIP, check_count, zip_keeper
 from specviz.app.speedup.view import drawn, drawn_note, speedup_view
 from specviz.bench.sweep.runner import Keep
 from specviz.errors import BenchError, OptionError, SpecVizError

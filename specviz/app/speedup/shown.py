@@ -5,7 +5,7 @@ Names in a result may come from strangers; they are escaped where they are drawn
 
 from __future__ import annotations
 
-from specviz.app.look.badges import SOURCES, Badge
+from specviz.app.look.notices import SOURCES, Badge
 from specviz.app.offered import offered
 from specviz.app.runs.gallery import ShownSweep
 from specviz.protocol.sweeps import store as sweep_store

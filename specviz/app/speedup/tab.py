@@ -1,7 +1,7 @@
 """The When-it-pays tab: choose drafters, lengths and prompts, run the sweep, read the measured chart with theory over
 it.
 
-Lays out and wires; what the buttons do is in `speedup_actions`.
+Lays out and wires; what the buttons do is in `actions`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.acceptance.tab import acceptance_fold
 from specviz.app.analysis.tab import TAB as ANALYSIS_TAB
 from specviz.app.analysis.tab import opens_traces
 from specviz.app.form.drafter_table import drafter_fold
@@ -20,9 +19,10 @@ from specviz.app.form.methods import labelled
 from specviz.app.form.models import model_fields
 from specviz.app.form.prompts import chip_label, families
 from specviz.app.job import starts
-from specviz.app.lab.tab import Shown, lab_charts, picture_buttons, restore
+from specviz.app.lab.choice import Shown, lab_charts, picture_buttons, restore
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
+from specviz.app.speedup.acceptance import acceptance_fold
 from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable

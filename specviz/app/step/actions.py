@@ -30,28 +30,21 @@ from specviz.app.form.prompts import next_prompt
 from specviz.app.form.request import Limits, check_models, model_of, models_of_run, request_from
 from specviz.app.job import Cancellable, Faults, current, idle
 from specviz.app.look import notices
-from specviz.app.look.badges import badges
-from specviz.app.look.sent import carried, sent
+from specviz.app.look.events import carried, sent
 from specviz.app.runs.gallery import Gallery
-from specviz.app.runs.live_run import Frame, ending, frames
+from specviz.app.runs.live_run import Frame, frames
+from specviz.app.runs.stage import badges_of, panels_of, resume_at, token_text
 from specviz.app.step import controls as form
-from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
-from specviz.app.step.acceptance_figure import bar_panels
-from specviz.app.step.audit_actions import AuditActions
+from specviz.app.step.audit import AuditActions
 from specviz.app.step.bar import gamma_card, gamma_state
 from specviz.app.step.comparison import Pair, shown
 from specviz.app.step.counterfactual_cards import cards
 from specviz.app.step.filling import values_of
-from specviz.app.step.iterations import heat_map, iterations
-from specviz.app.step.matrix import matrix_of, matrix_table
 from specviz.app.step.retraining import Retraining
-from specviz.app.step.uploads import resume_at, token_text
 from specviz.errors import OptionError, SpecVizError, TraceError
 from specviz.protocol.counterfactual import Other, others
 from specviz.protocol.runs import Catalog, Renders, Resume, RunRequest, TraceSource
 from specviz.trace import codec
-from specviz.trace.events import Trace
-from specviz.trace.header import Started
 from specviz.trace.limits import UPLOAD
 
 Given = Mapping[Component, Any]
@@ -71,17 +64,6 @@ class FirstView:
     values: Mapping[str, Any] = field(default_factory=dict)
     """what stands in the controls, by name"""
     pair: Pair = field(default_factory=Pair)
-
-
-def badges_of(started: Started) -> str:
-    return notices.badge_row(badges(started))
-
-
-def panels_of(trace: Trace) -> str:
-    """The run as a whole: how much was accepted, and where the drafter shows such things, how it converged and what
-    its matrix holds."""
-    bars = bar_panels([acceptance_by_depth(trace.rounds), accepted_lengths(trace.rounds)])
-    return bars + heat_map(iterations(trace)) + matrix_table(matrix_of(trace), trace.vocab)
 
 
 class StepActions(Cancellable):
@@ -297,17 +279,6 @@ def _frame_updates(frame: Frame) -> Updates:
     panels = panels_of(frame.trace) if frame.trace else gr.skip()
     tone = "busy" if frame.trace is None else "error" if frame.failed else "good"
     return frame.player, badge, panels, notices.message(frame.message, tone)
-
-
-def stage_of(trace: Trace, message: str = "") -> tuple[str, str, str, str]:
-    """What shows a whole run: player, badges, panels and message, which by default says what it is."""
-    return codec.dumps(trace), badges_of(trace.started), panels_of(trace), notices.message(message or shown_as(trace))
-
-
-def shown_as(trace: Trace, comment: str = "") -> str:
-    """`comment`: what a recorded run's text is to be read with."""
-    said = f"Showing a {trace.started.source} run: {ending(trace)}"
-    return f"{said} Read its text with care: {comment}." if comment else said
 
 
 def _name(visitor: gr.Request) -> str:

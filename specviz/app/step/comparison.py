@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
-from specviz.app.runs.packed import pack
+from specviz.app.runs.stage import pack
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain, is_noisy

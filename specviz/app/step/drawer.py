@@ -11,7 +11,7 @@ import gradio as gr
 
 from specviz.app.form.drafter_table import drafter_fold
 from specviz.app.form.methods import lossless_note
-from specviz.app.form.own_prompts import OwnPrompts, own_prompts
+from specviz.app.form.prompts import OwnPrompts, own_prompts
 from specviz.app.form.request import Limits
 from specviz.app.look import notices
 from specviz.app.runs.gallery import Gallery, labelled_files

@@ -14,17 +14,17 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.components.address import Address
+from specviz.app.components.framed import Address
 from specviz.app.form.kept import Kept
 from specviz.app.form.methods import kinds
 from specviz.app.form.request import request_from
 from specviz.app.look import notices
-from specviz.app.look.events import ENGINE, QUIET
-from specviz.app.look.sent import carried
+from specviz.app.look.events import ENGINE, QUIET, carried
 from specviz.app.runs.gallery import SUFFIX
 from specviz.app.runs.live_run import Frame
+from specviz.app.runs.stage import shown_as, stage_of
 from specviz.app.step import filling
-from specviz.app.step.actions import StepActions, shown_as, stage_of
+from specviz.app.step.actions import StepActions
 from specviz.app.step.filling import GAMMA
 from specviz.app.tab import WATCH, TabRows, is_tab
 from specviz.errors import SpecVizError, TraceError

@@ -16,12 +16,10 @@ from specviz.app.form.request import Limits
 from specviz.app.look import notices
 from specviz.app.look.notices import NO_CHOICE
 from specviz.app.runs.gallery import Gallery
-from specviz.app.runs.packed import unpack
-from specviz.app.step.actions import shown_as, stage_of
+from specviz.app.runs.stage import imported, shown_as, stage_of, unpack
 from specviz.app.step.comparison import Pair, comparison, shown
 from specviz.app.step.controls import Controls
 from specviz.app.step.filling import by_control, values_of
-from specviz.app.step.uploads import imported
 from specviz.errors import TraceError
 from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.store import is_sweep

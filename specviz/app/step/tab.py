@@ -11,17 +11,17 @@ from typing import Any
 
 import gradio as gr
 
+from specviz.app.components.framed import Player
 from specviz.app.components.method_options import CHOOSE
-from specviz.app.components.player import Player
 from specviz.app.form.methods import kinds
-from specviz.app.form.own_prompts import wire_own_prompts
+from specviz.app.form.prompts import wire_own_prompts
 from specviz.app.job import starts
 from specviz.app.look import notices
 from specviz.app.look.events import ENGINE, LATEST, QUIET, READING
 from specviz.app.runs.gallery import recorded_names
 from specviz.app.step import controls as form
 from specviz.app.step.actions import FirstView, StepActions
-from specviz.app.step.audit_actions import AuditParts, audit_controls, wire_audit
+from specviz.app.step.audit import AuditParts, audit_controls, wire_audit
 from specviz.app.step.bar import BarParts, bar
 from specviz.app.step.drawer import DrawerParts, drawer
 from specviz.app.step.filling import GAMMA
@@ -29,7 +29,7 @@ from specviz.app.step.links import LinkParts, wire_links
 from specviz.app.step.opening_actions import OpeningActions
 from specviz.app.step.outside import OutsideParts, looks_outside, outside_row
 from specviz.app.step.questions import QuestionActions, QuestionParts, question_chips
-from specviz.app.step.retraining_actions import RetrainingActions, wire_retraining
+from specviz.app.step.retraining import RetrainingActions, wire_retraining
 from specviz.app.tab import WATCH, Page, Tab
 from specviz.protocol.runs import Catalog
 

@@ -9,7 +9,7 @@ import gradio as gr
 
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST
-from specviz.app.look.tables import blocks_table
+from specviz.app.look.notices import blocks_table
 from specviz.app.parts.study import Study
 from specviz.app.styles.figure import styles_figure
 from specviz.app.styles.view import StylesView, shipped, styles_view

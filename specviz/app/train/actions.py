@@ -14,14 +14,13 @@ from threading import Lock
 import gradio as gr
 
 from specviz.app.components import method_options
-from specviz.app.form.own_prompts import offer_prompts
+from specviz.app.form.prompts import offer_prompts
 from specviz.app.form.request import Limits
 from specviz.app.job import Background, Cancellable, Faults, Job, Switch, current, idle
 from specviz.app.look import notices
-from specviz.app.step.actions import stage_of
+from specviz.app.runs.stage import stage_of
 from specviz.app.tab import WATCH
-from specviz.app.train.figure import acceptance_figure, loss_figure
-from specviz.app.train.view import moment, sentence, stage_at, texts
+from specviz.app.train.view import acceptance_figure, loss_figure, moment, sentence, stage_at, texts
 from specviz.errors import ModelError, OptionError, SpecVizError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.runs import TraceSource, trainable

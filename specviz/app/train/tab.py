@@ -11,8 +11,8 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.components.player import Player
-from specviz.app.form.own_prompts import upload_button
+from specviz.app.components.framed import Player
+from specviz.app.form.prompts import upload_button
 from specviz.app.form.request import options_name
 from specviz.app.job import starts
 from specviz.app.look import notices

@@ -15,7 +15,7 @@ from gradio.components import Component
 from specviz.app.look import notices
 from specviz.app.runs.gallery import Gallery, labelled_files
 from specviz.app.runs.live_run import ending
-from specviz.app.step.actions import stage_of
+from specviz.app.runs.stage import stage_of
 from specviz.app.tab import WATCH
 from specviz.app.what_if.figure import number_list, speedup_by_alpha_and_gamma, speedup_by_gamma
 from specviz.app.what_if.view import LONGEST, Setting, WhatIfView, what_if_view

@@ -1,6 +1,6 @@
 """The What-if tab: sliders for acceptance, draft and clock; the modelled speedup, its arithmetic and its charts.
 
-Lays out and wires; what the controls do is in `what_if_actions`.
+Lays out and wires; what the controls do is in `actions`.
 """
 
 from __future__ import annotations

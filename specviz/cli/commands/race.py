@@ -13,8 +13,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from specviz.app.race.spans import Beside, Segment, lane
-from specviz.app.race.view import RaceView, RunnerView, race_view
+from specviz.app.race.view import Beside, RaceView, RunnerView, Segment, lane, race_view
 from specviz.bench.race.runner import Lap, Racer, RaceSpec, check, lap_count, race, result
 from specviz.cli.parts.bench import time_limit
 from specviz.cli.parts.progress import progress

@@ -17,9 +17,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.app.learn.lessons import lessons_of
+    from specviz.app.learn import lessons_of
     from specviz.app.runs.gallery import gallery
-    from specviz.app.site.build import write_site
+    from specviz.app.site import write_site
     from specviz.resources import ROOT
 
     shown = gallery(args.traces or ROOT / "traces")

@@ -6,9 +6,7 @@ import json
 from html import unescape
 from pathlib import Path
 
-from specviz.app.acceptance.figure import acceptance_figure
-from specviz.app.acceptance.tab import MOST_RUNS, opened, picture
-from specviz.app.acceptance.view import acceptance_table
+from specviz.app.speedup.acceptance import MOST_RUNS, acceptance_figure, acceptance_table, opened, picture
 from specviz.protocol.acceptance.counts import Acceptance, AcceptanceRun
 from tests.app.doubles import SAMPLE
 from tests.protocol.acceptance.records import vllm

@@ -12,8 +12,7 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from specviz.app.endpoints.answers import Answers
-from specviz.app.endpoints.wiring import mcp_installed
+from specviz.app.endpoints import Answers, mcp_installed
 from specviz.app.form.request import Limits
 from specviz.protocol.sweeps import store
 from specviz.trace import codec

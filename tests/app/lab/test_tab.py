@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import gradio as gr
 
-from specviz.app.lab.tab import Shown, draw, restore
+from specviz.app.lab.choice import Shown, draw, restore
 from tests.app.lab.sweeps import drafted, plain
 
 

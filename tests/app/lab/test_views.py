@@ -20,7 +20,7 @@ from specviz.app.lab import (
     waterfall,
 )
 from specviz.app.lab.cases import by_series, cases, fastest, fraction
-from specviz.app.lab.files import rows_csv
+from specviz.app.lab.chart import rows_csv
 from tests.app.lab.sweeps import drafted, hasty, plain
 
 POINTS = [plain(), drafted()]

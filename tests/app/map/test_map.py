@@ -22,8 +22,7 @@ from specviz.app.map.systems import (
     recordings,
     systems,
 )  # fmt: skip
-from specviz.app.map.tab import PAGES, method_page
-from specviz.app.map.view import NOTHING, cards
+from specviz.app.map.tab import NOTHING, PAGES, cards, method_page
 from specviz.app.step.filling import asked_values
 from specviz.live.catalog import saved
 from specviz.protocol.links import read_request

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specviz.app.runs.examples import FINDERS, found
-from specviz.app.runs.sums import asked_sum, worked_sums
+from specviz.app.runs.examples import FINDERS, asked_sum, found, worked_sums
 from specviz.trace.events import PlainDecoding, Trace
 from specviz.trace.gain import gain
 from tests.app.doubles import sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from specviz.app.offered import Offered, served_folder
-from specviz.app.runs.packed import pack, unpack
+from specviz.app.runs.stage import pack, unpack
 
 
 def test_the_same_content_is_the_same_file_and_lies_where_gradio_serves_from() -> None:

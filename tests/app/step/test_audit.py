@@ -12,8 +12,7 @@ import pytest
 from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
 from specviz.app.step.actions import StepActions
-from specviz.app.step.audit_actions import AuditActions
-from specviz.app.step.audit_card import card
+from specviz.app.step.audit import AuditActions, card
 from specviz.app.step.tab import step_tab
 from specviz.errors import ModelError
 from specviz.protocol.audits import KINDS, Audit, Count, Difference

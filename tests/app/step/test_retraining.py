@@ -11,8 +11,7 @@ from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
 from specviz.app.step.actions import StepActions
 from specviz.app.step.controls import learners
-from specviz.app.step.retraining import Retraining
-from specviz.app.step.retraining_actions import RetrainingActions
+from specviz.app.step.retraining import Retraining, RetrainingActions
 from tests.app.doubles import ReplaySource, catalog, sample
 from tests.app.parts.test_request import FORM
 from tests.app.step.test_actions import Visitor, form_of

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from specviz.app.step.actions import panels_of
-from specviz.app.step.iterations import Cell, heat_map, iterations
-from specviz.app.step.matrix import EARLIER, matrix_of, matrix_table, summary_of
+from specviz.app.runs.iterations import Cell, heat_map, iterations
+from specviz.app.runs.matrix import EARLIER, matrix_of, matrix_table, summary_of
+from specviz.app.runs.stage import panels_of
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check

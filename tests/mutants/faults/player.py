@@ -119,7 +119,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "race: a target that waits is drawn as drafting",
-        "specviz/app/race/spans.py",
+        "specviz/app/race/view.py",
         "work = PHASES[1:] if drafts_beside(rounds) else PHASES",
         "work = PHASES",
         ("tests/bench/race/test_race.py",),

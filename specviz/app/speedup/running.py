@@ -1,6 +1,8 @@
-"""A sweep that the page is measuring: its warm-up and its runs in a thread of their own, looked at now and then.
+"""A sweep that the page is measuring: its warm-up and its runs in a thread of their own, looked at now and then, and
+their traces in one zip where a visitor asks for them.
 
-Place in the flow: `speedup_actions.py` starts one and shows what it says.
+Place in the flow: `actions` starts one and shows what it says; the zip lies in the visitor's own folder, goes with it,
+and the Analysis tab opens it.
 """
 
 from __future__ import annotations
@@ -8,16 +10,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
+from specviz.app.analysis.library import MOST_TRACES
 from specviz.app.job import Background, Switch
 from specviz.app.look import notices
 from specviz.bench.sweep.runner import Keep, sweep
+from specviz.bench.sweep.traces import trace_name
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
+from specviz.errors import OptionError
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, WarmUp, continued, introduce
 from specviz.protocol.sweeps.spec import SweepSpec
+from specviz.trace import codec
+from specviz.trace.events import Trace
 
 PROGRESS_S = 0.25
 CHART_S = 5.0
@@ -78,3 +87,26 @@ def _items(job: RunningSweep, source: TraceSource, spec: SweepSpec, stop: Switch
     fresh = introduce(source, job.definition, spec, warm_ups, COMMAND)
     job.result = fresh if job.kept is None else continued(job.kept, fresh)
     yield from sweep(source, spec, stop.is_set, done, job.keep)
+
+
+ZIP = "traces.zip"
+
+
+def check_count(runs: int) -> None:
+    """Raises OptionError where a sweep makes more runs than the Analysis tab reads."""
+    if runs > MOST_TRACES:
+        raise OptionError(
+            f"the sweep makes {runs} runs, but the traces of at most {MOST_TRACES} are kept; leave some runs out, or "
+            "keep no traces."
+        )
+
+
+def zip_keeper(path: Path) -> Keep:
+    """Adds each run to the zip at `path`; nothing once its folder is gone, because the visitor has left."""
+
+    def keep(point: SweepPoint, trace: Trace) -> None:
+        if path.parent.is_dir():
+            with ZipFile(path, "a", ZIP_DEFLATED) as archive:
+                archive.writestr(trace_name(point).removesuffix(".gz"), codec.dumps(trace))
+
+    return keep

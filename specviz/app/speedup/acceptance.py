@@ -1,25 +1,92 @@
-"""A fold of the When-it-pays tab: acceptance records of other engines beside traces; what was opened stays with
-its visitor.
+"""A fold of the When-it-pays tab: acceptance records of other engines beside traces; what was opened stays with its
+visitor.
 
-Lays out and answers uploads; reading is `protocol.acceptance`.
+A row and a line per file; what an engine does not tell is left open. Reading is `protocol.acceptance`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 import gradio as gr
+import plotly.graph_objects as go
 
-from specviz.app.acceptance.figure import acceptance_figure
-from specviz.app.acceptance.view import acceptance_table, sentence
 from specviz.app.form.request import Limits
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET, READING
+from specviz.app.look.notices import blocks_table
+from specviz.app.look.style import MARKS, SERIES, style
 from specviz.errors import TraceError
 from specviz.protocol.acceptance.counts import AcceptanceRun
 from specviz.protocol.acceptance.files import read
 from specviz.trace.limits import UPLOAD
+
+COLUMNS = ("run", "engine", "what is there", "requests", "steps", "drafted", "accepted", "rate", "mean length")
+TRACED, SUMMARY = "a whole trace", "summary only: no tree"
+
+
+def label(run: AcceptanceRun) -> str:
+    return run.name if run.traced else f"{run.name} (summary only)"
+
+
+def acceptance_table(runs: Sequence[AcceptanceRun]) -> str:
+    """One row per file; names come from strangers and are escaped."""
+    return blocks_table(COLUMNS, [list(map(escape, _cells(run))) for run in runs])
+
+
+def _cells(run: AcceptanceRun) -> tuple[str, ...]:
+    total = run.total
+    without = f" (+{run.silent} without)" if run.silent else ""
+    return (
+        run.name, run.engine, TRACED if run.traced else SUMMARY, f"{len(run.requests)}{without}",
+        str(total.spec_steps), str(total.draft_tokens), str(total.accepted_tokens),
+        _number(total.rate, ".3f"), _number(total.mean_length, ".2f"),
+    )  # fmt: skip
+
+
+def _number(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
+def sentence(runs: Sequence[AcceptanceRun]) -> str:
+    """What of the comparison has a tree to step through."""
+    counted = [run.name for run in runs if not run.traced]
+    if not counted:
+        return "All of these are whole traces: open them in Watch to see their trees."
+    return (
+        f"Summary only: {', '.join(counted)}. The engine tells how many drafts were accepted, not which, so there is "
+        "no tree, no p, q or verdict to step through."
+    )
+
+
+HEIGHT = 380
+LEGEND_LINE = 22
+
+
+def acceptance_figure(runs: Sequence[AcceptanceRun]) -> go.Figure:
+    """x: depth d; y: share of the steps that accepted at least d candidates."""
+    figure = go.Figure()
+    for place, run in enumerate(runs):
+        reached = run.total.reached
+        if not reached:
+            continue
+        name = escape(label(run))
+        figure.add_trace(
+            go.Scatter(
+                x=list(range(1, len(reached) + 1)), y=list(reached), mode="lines+markers", name=name,
+                line={"color": SERIES[place % len(SERIES)], "dash": "solid" if run.traced else "dot"},
+                marker={"symbol": MARKS[place % len(MARKS)], "size": 9},
+                hovertemplate=f"{name}<br>at least %{{x}} accepted: %{{y:.1%}} of the steps<extra></extra>",
+            )
+        )  # fmt: skip
+    figure.update_xaxes(title="accepted candidates d", dtick=1)
+    figure.update_yaxes(title="steps that accepted ≥ d", range=[0, 1.04], tickformat=".0%")
+    style(figure, HEIGHT + LEGEND_LINE * len(figure.data))
+    figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
+    return figure
+
 
 INTRO = (
     "How much of the draft other engines accepted, beside runs of this page. Files: traces (`.json`, `.json.gz`), "

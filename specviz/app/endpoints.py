@@ -8,14 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import gradio as gr
+from gradio.events import api
 
 from specviz.app.form.request import Limits, option_key, request_from
 from specviz.app.job import Cancellable
+from specviz.app.look.events import ENGINE
 from specviz.app.speedup.form import check_limits
-from specviz.app.speedup.job import RunningSweep, measure
+from specviz.app.speedup.running import RunningSweep, measure
 from specviz.errors import BenchError, OptionError, SpecVizError, TraceError, shown
 from specviz.protocol.runs import MethodDescription, TraceSource
 from specviz.protocol.sweeps import store
@@ -169,3 +172,20 @@ def _sentences(items: Iterator[T]) -> Iterator[T]:
         yield from items
     except SpecVizError as error:
         raise gr.Error(str(error), print_exception=False) from None
+
+
+LANE = {name: ENGINE[name] for name in ("concurrency_id", "concurrency_limit")}
+"""the engine's lane, for events that are public"""
+
+
+def named_endpoints(answers: Answers) -> None:
+    """`/catalogue`, `/run`, `/check` and `/sweep`, inside the current Blocks."""
+    api(answers.catalogue, api_name="catalogue", queue=False)
+    api(answers.run, api_name="run", **LANE)
+    api(answers.check, api_name="check", concurrency_limit=2)
+    api(answers.sweep, api_name="sweep", **LANE)
+
+
+def mcp_installed() -> bool:
+    """Whether the extra is there that gradio serves MCP with (`pip install 'specviz[mcp]'`)."""
+    return find_spec("mcp") is not None

@@ -13,9 +13,9 @@ from html import escape
 
 import gradio as gr
 
+from specviz.app.lab.chart import rows_csv
 from specviz.app.lab.charts import CHARTS, chart
 from specviz.app.lab.figure_parts import sentence
-from specviz.app.lab.files import rows_csv
 from specviz.app.look.events import LATEST, QUIET
 from specviz.app.offered import offered
 from specviz.app.tab import opening

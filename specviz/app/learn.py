@@ -1,6 +1,8 @@
-"""The lessons behind the page: resolved against the gallery's runs, and what shows a lesson's run in the player.
+"""The Learn tab: the lessons as cards, each of which begins its lesson beside the player, and what shows a lesson's
+run.
 
-Everything else happens in `assets/js/page/lesson.js`, which drives the player by its handle.
+Lessons are resolved here against the gallery's recorded runs. The cards are drawn in the browser, where the lessons are
+played and what was done is remembered (`assets/js/page/lesson.js`, which drives the player by its handle).
 """
 
 from __future__ import annotations
@@ -13,44 +15,24 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from specviz.app.components.framed import Learn, LessonCards
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST, QUIET
-from specviz.app.look.sent import sent, sent_texts
+from specviz.app.look.events import LATEST, QUIET, sent, sent_texts
 from specviz.app.runs.gallery import Gallery
-from specviz.app.step.actions import stage_of
-from specviz.app.tab import WATCH
+from specviz.app.runs.stage import stage_of
+from specviz.app.step.tab import TAB as WATCH_TAB
+from specviz.app.tab import WATCH, Page, Tab
 from specviz.errors import TraceError
 from specviz.lessons.lesson import FOLDER, read_lesson
 from specviz.lessons.resolve import Read, lessons_json
 from specviz.resources import without
 from specviz.trace import codec
 
-TEMPLATE = '<div class="sv-learn-box" hidden></div>'
-"""fixed: whatever stood here from the data would be evaluated"""
-ON_LOAD = (
-    "const learn = SpecViz.mountLearn(element.querySelector('.sv-learn-box'), { data: props.value, button: false, "
-    "load: (file) => trigger('lesson', { file }), gather: (files) => trigger('texts', { files }) });"
-    "watch('value', () => learn.keep(props.value));"
+TITLE = (
+    "Short lessons, in order. Each plays beside the picture in *Watch*, with questions, and goes on where you left it."
 )
-"""events are found by their name in this text; `lesson` carries the file of a recorded run that is to be shown, `texts`
-files whose texts are wanted, so that an exported file can hold a whole lesson"""
 MOST_FILES = 8
 """texts sent at once"""
-
-
-class Learn(gr.HTML):
-    """Nothing to see: what plays lessons stands outside the tabs, whose content is mounted when they are first opened;
-    `learn.tab` shows the list. Listeners: `lesson` (it wants a recorded run shown) and
-    `texts` (it wants runs as text, to be answered by the value)."""
-
-    def __init__(self, value: str, **settings: Any) -> None:
-        """`value`: what `lessons_of` returns."""
-        super().__init__(
-            value, html_template=TEMPLATE, css_template="", js_on_load=ON_LOAD, apply_default_css=False, **settings
-        )
-
-    def api_info(self) -> dict[str, Any]:
-        return {"type": "string", "description": "resolved lessons as JSON text"}
 
 
 def lessons_of(gallery: Gallery) -> str:
@@ -87,3 +69,17 @@ def wire_learn(learn: Learn, gallery: Gallery, tabs: gr.Tabs, stage: Sequence[Co
     # Of two runs asked for in quick succession the second must come: `once`, gradio's default, would drop it.
     learn.lesson(show, None, [tabs, *stage], **LATEST)
     learn.texts(texts, None, learn, **QUIET)
+
+
+def learn_tab() -> None:
+    """Build the tab's content inside the current Blocks."""
+    gr.Markdown(TITLE, elem_classes="sv-intro")
+    LessonCards(elem_id="sv-lessons")
+
+
+def _connect(page: Page) -> None:
+    wire_learn(page.actions(TAB), page.gallery, page.front, page.parts(WATCH_TAB).stage())
+
+
+TAB = Tab("learn", "Learn", "front", 2, lambda page: Learn(lessons_of(page.gallery)),
+          lambda page, place, learn: learn_tab(), _connect)  # fmt: skip

@@ -1,9 +1,14 @@
-"""The button under a run that recomputes it from the checkpoints, and the one that stops it."""
+"""The button under a run that recomputes it from the checkpoints, the one that stops it, and the card of what was
+found: how far it is, a table of counts, the differences, what was not recomputed.
+
+Places and values come from traces that may be hostile: everything goes through `html.escape`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 
 import gradio as gr
 from gradio.components import Component
@@ -12,7 +17,6 @@ from specviz.app.form.request import Limits, check_models, models_of_run
 from specviz.app.job import Cancellable, Faults, idle, starts
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET
-from specviz.app.step.audit_card import card
 from specviz.errors import ModelError
 from specviz.protocol.audits import Audit, Audits
 from specviz.protocol.runs import TraceSource
@@ -80,3 +84,47 @@ def wire_audit(actions: AuditActions, parts: AuditParts, player: Component) -> N
     answered = [parts.shown, parts.run, parts.stop]
     starts(parts.run.click, actions, answered, actions.audit, player, answered)
     parts.stop.click(actions.stop, None, None, **QUIET)
+
+
+SHOWN = 12
+"""differences in sight; the rest is counted"""
+MOST_CHARS = 300
+"""of one difference"""
+
+
+def card(found: Audit, stopped: bool = False) -> str:
+    """An audit on its way, stopped, or done."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(kind)}</th><td>{count.compared:,}</td><td>{count.wrong:,}</td></tr>'
+        for kind, count in found.counts.items()
+    )
+    table = (
+        '<table class="sv-table"><thead><tr><th scope="col">recorded values</th><th scope="col">compared</th>'
+        f'<th scope="col">wrong</th></tr></thead><tbody>{rows}</tbody></table>'
+    )
+    return (
+        f'{_verdict(found, stopped)}<div class="sv-table-scroll">{table}</div>{_differences(found)}'
+        f"{_list('not recomputed', found.not_recomputed)}{_list('how', found.how)}"
+    )
+
+
+def _verdict(found: Audit, stopped: bool) -> str:
+    counts = f"{found.compared:,} recorded values compared with the checkpoints, {found.wrong:,} wrong"
+    if not found.complete and not stopped:
+        return notices.progress(found.done, found.rounds, None, "rounds recomputed") + notices.note(counts + " so far.")
+    if not found.complete:
+        said = f"Stopped after {found.done} of {found.rounds} rounds: {counts}."
+        return notices.message(said, "error" if found.wrong else "plain")
+    return notices.message(f"Audited: {counts}.", "error" if found.wrong else "good")
+
+
+def _differences(found: Audit) -> str:
+    shown = [escape(str(one)[:MOST_CHARS]) for one in found.differences[:SHOWN]]
+    items = "".join(f"<li>{one}</li>" for one in shown)
+    more = found.wrong - len(shown)
+    rest = f"<li>and {more:,} more</li>" if more > 0 else ""
+    return f'<ul class="sv-note">{items}{rest}</ul>' if items else ""
+
+
+def _list(label: str, sentences: Sequence[str]) -> str:
+    return "".join(notices.note(f"{label}: {one}") for one in sentences)

@@ -1,1 +1,0 @@
-"""How much runs of other engines accepted, beside our own: a fold of the When-it-pays tab."""

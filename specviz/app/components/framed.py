@@ -1,0 +1,127 @@
+"""Gradio components of our own, each a fixed frame around scripts in `assets/js`, which draw its value.
+
+A value is text, mostly JSON, and not an object, because gradio compares objects key by key on each update; an empty one
+shows an empty frame. Whatever stood in a frame's HTML from the data would be evaluated, so nothing does. Events are
+found by their names in the script's text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gradio as gr
+
+
+class Framed(gr.HTML):
+    """A frame that a script fills."""
+
+    FRAME: ClassVar[str]
+    SCRIPT: ClassVar[str]
+    VALUE: ClassVar[str]
+    """what the value is, for whoever asks the page for its interface"""
+
+    def __init__(self, value: str = "", **settings: Any) -> None:
+        super().__init__(
+            value,
+            html_template=self.FRAME,
+            css_template="",
+            js_on_load=self.SCRIPT,
+            apply_default_css=False,
+            **settings,
+        )
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "string", "description": self.VALUE}
+
+
+class Player(Framed):
+    """Steps through one run; of one still being computed the text has `finished` null and every round so far.
+    Listeners: `branch` (continue from a round with a token of the visitor's choice; carries {round, node, token})."""
+
+    FRAME = '<div class="sv-player"></div>'
+    SCRIPT = "SpecViz.mount(element, props, watch, (data) => trigger('branch', data));"
+    VALUE = "a trace as JSON text"
+
+
+class RaceStage(Framed):
+    """Replays a recorded race, as `specviz.app.race.view.race_json` writes it."""
+
+    FRAME = '<div class="sv-player sv-race"></div>'
+    SCRIPT = "SpecViz.mountRace(element, props, watch);"
+    VALUE = "a race as JSON text"
+
+
+class ScenePicture(Framed):
+    """Draws the picture of a scene: its shapes as a trace's header holds them."""
+
+    FRAME = '<div class="sv-scene"></div>'
+    SCRIPT = "SpecViz.mountScene(element, props, watch);"
+    VALUE = "a list of shapes as JSON text"
+
+
+class LessonCards(Framed):
+    """The list of lessons, without a value."""
+
+    FRAME = '<div class="sv-lessons"></div>'
+    SCRIPT = "SpecViz.showLessons(element.querySelector('.sv-lessons'));"
+    VALUE = "nothing: the cards are drawn in the browser"
+
+
+class Learn(Framed):
+    """Plays lessons, resolved as JSON text. Nothing to see: it stands outside the tabs, whose content is mounted when
+    they are first opened. Listeners: `lesson` (a recorded run is to be shown; carries its file) and `texts` (files
+    whose texts are wanted, to be answered by the value, so that an exported file can hold a whole lesson)."""
+
+    FRAME = '<div class="sv-learn-box" hidden></div>'
+    SCRIPT = (
+        "const learn = SpecViz.mountLearn(element.querySelector('.sv-learn-box'), { data: props.value, button: false, "
+        "load: (file) => trigger('lesson', { file }), gather: (files) => trigger('texts', { files }) });"
+        "watch('value', () => learn.keep(props.value));"
+    )
+    VALUE = "resolved lessons as JSON text"
+
+
+class Address(Framed):
+    """The page's address, invisible: what a link names comes to the server, once on opening and whenever it changes.
+    What is written into the address is written in the browser (`assets/js/player/address.js`), while stepping.
+
+    Listeners, both with the fields of `docs/links.md`: `asked` for what is there already, `rerun` for a run to be made
+    again."""
+
+    FRAME = '<div class="sv-recordings" hidden></div>'
+    SCRIPT = """
+SpecViz.named(JSON.parse(props.value || "{}"));
+SpecViz.followTabs();
+SpecViz.openLinks((fields) => {
+  const again = fields.ask && !fields.run;
+  if (again) trigger("rerun", fields);
+  else trigger("asked", fields);
+});
+"""
+    VALUE = "names of recorded runs by run id, as JSON text"
+
+    def __init__(self, recorded: Mapping[str, str], **settings: Any) -> None:
+        """`recorded`: run id → the name by which links call that recorded run."""
+        super().__init__(json.dumps(dict(recorded)), elem_classes="sv-address", **settings)
+
+
+class Places(gr.HTML):
+    """Finished HTML, escaped by whoever wrote it, with buttons that open the player somewhere. Listener: `opened` (a
+    button with `data-open` was pressed; carries {run, round, node, found})."""
+
+    SCRIPT = """
+element.addEventListener("click", (event) => {
+  const at = event.target.closest("[data-open]");
+  if (!at) return;
+  const { run, round, node, found } = at.dataset;
+  trigger("opened", { run, round: Number(round), node: node ? Number(node) : null, found: !!found });
+});
+"""
+
+    def __init__(self, value: str = "", **settings: Any) -> None:
+        super().__init__(value, js_on_load=self.SCRIPT, **settings)
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "string", "description": "HTML"}
