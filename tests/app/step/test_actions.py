@@ -30,7 +30,7 @@ from specviz.protocol.sweeps.spec import cases
 from specviz.protocol.sweeps.toml_file import definition_of
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, ReplaySource, catalog, sample
-from tests.app.parts.test_request import FORM
+from tests.app.form.test_request import FORM
 
 
 @dataclass

@@ -13,7 +13,7 @@ from specviz.app.step.actions import StepActions
 from specviz.app.step.controls import learners
 from specviz.app.step.retraining import Retraining, RetrainingActions
 from tests.app.doubles import ReplaySource, catalog, sample
-from tests.app.parts.test_request import FORM
+from tests.app.form.test_request import FORM
 from tests.app.step.test_actions import Visitor, form_of
 
 RUN = {**FORM, "stopping": "doubt"}

@@ -6,7 +6,7 @@ from tests.mutants.faults.fault import Fault
 
 QUEUE = "tests/app/page/test_queue.py"
 NETWORK = "tests/app/page/test_network.py"
-JOBS = "tests/app/parts/test_jobs.py"
+JOBS = "tests/app/form/test_jobs.py"
 UPLOADED = "tests/app/page/test_uploaded.py"
 SCRATCH = "tests/test_scratch.py"
 TRAIN = "tests/app/train/test_train.py"
