@@ -1,8 +1,8 @@
 """Recorded runs named by what they show: found in the traces themselves, each time they are recorded anew.
 
 Place in the flow: gallery → here → `index.json` → the page's list of examples. An example that no trace shows is not
-offered; of several traces the one that shows it best is taken, the easiest to read first. *The drafter cannot add* rests
-on sums that a text works out, and on whether they are right.
+offered; of several traces the one that shows it best is taken, the easiest to read first. *The drafter cannot add*
+rests on sums that a text works out, and on whether they are right.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import gradio as gr
 
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST
-from specviz.app.look.tables import blocks_table
+from specviz.app.look.notices import blocks_table
 from specviz.app.studies.chart import draw
 from specviz.errors import SpecVizError
 from specviz.studies.study import Choice, Slider, Study, Table, View
