@@ -268,8 +268,11 @@ declare namespace trace {
   }
   /** What the picture shows, and how the run's tokens hang together with it. */
   interface SceneCard {
+    /** a later one is painted over an earlier one */
     shapes: ShapeCard[];
+    /** the first ids of the prompt: where the target reads the picture instead of a word */
     places: number[];
+    /** ids of words that the picture decides (sizes, colours, shapes, numbers, places, relations), ascending; all others are grammar */
     grounded: number[];
   }
   /** One target pass over the root and all nodes. */
@@ -282,7 +285,9 @@ declare namespace trace {
     size: string;
     colour: string;
     shape: string;
+    /** pixels from the left edge to the centre */
     x: number;
+    /** pixels from the top */
     y: number;
   }
   /** Everything needed to run it again. */

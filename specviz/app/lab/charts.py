@@ -14,7 +14,7 @@ from specviz.app.lab.chart import LabChart
 
 
 def _found() -> tuple[LabChart, ...]:
-    names = (info.name for info in pkgutil.iter_modules(lab.__path__) if info.name not in ("charts", "tab"))
+    names = (info.name for info in pkgutil.iter_modules(lab.__path__) if info.name not in ("charts", "choice"))
     modules = (importlib.import_module(f"{lab.__name__}.{name}") for name in names)
     charts = [module.CHART for module in modules if hasattr(module, "CHART")]
     return tuple(sorted(charts, key=lambda one: one.place))
