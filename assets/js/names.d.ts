@@ -151,6 +151,8 @@ interface Names extends page.Slots {
   setText: typeof dom.setText;
   tokenText: typeof dom.tokenText;
   sentence: typeof dom.sentence;
+  termPlaces: typeof dom.termPlaces;
+  bringsTerms: typeof dom.bringsTerms;
   SHAPES: typeof dom.SHAPES;
   glyph: typeof dom.glyph;
   memory: typeof dom.memory;

@@ -1,35 +1,15 @@
 /* Every term explains itself: known words of the glossary (assets/glossary.json, inlined as `SpecViz.GLOSSARY`) get a
-   dotted underline and a popover on hover, focus and tap. Only in the containers named here, and never in the text of a
+   dotted underline and a popover on hover, focus and tap. Only in the containers that panels name (`bringsTerms`), and never in the text of a
    model or a visitor. What Gradio renders itself is marked as a whole, so that no text node of its own is split. */
 // needs: dom
 const glossary = (function (S) {
   "use strict";
 
   const { h } = S;
-  /** Our own sentences: words in them are set apart one by one, each term once per container. */
-  const SENTENCES = [
-    ".svp-caption > span:not(.svp-where)",
-    ".svp-words",
-    ".svp-why p",
-    ".svp-card > header .svp-small",
-    ".svp-numbers dd > span",
-    ".svp-badge .svp-small",
-    ".svp-steps > .svp-small",
-    ".svp-four tbody th",
-    ".svp-four td:last-child",
-    ".svp-legend li",
-    ".sv-terms",
-    ".gradio-container .prose:not(:has(.sv-player)) :is(p, li, td)",
-  ].join(", ");
-  /** Labels and heads: marked as a whole. */
-  const WHOLE = [
-    ".svp-numbers dt",
-    ".svp-steps thead th",
-    ".svp-table thead th",
-    ".svp-barheads [role=columnheader]",
-    ".gradio-container [data-testid=block-info]",
-    ".gradio-container .prose:not(:has(.sv-player)) th",
-  ].join(", ");
+  S.bringsTerms({
+    sentences: [".sv-terms", ".gradio-container .prose:not(:has(.sv-player)) :is(p, li, td)"],
+    labels: [".gradio-container [data-testid=block-info]", ".gradio-container .prose:not(:has(.sv-player)) th"],
+  });
   const NEVER =
     "a, button, input, textarea, select, code, pre, mark, kbd, summary, svg, [contenteditable], [role=tooltip], " +
     ".svp-word, .svp-mono, .svp-tok, .svp-name, .svp-chip, .sv-mono, .sv-token, .sv-term, .svp-text";
@@ -113,8 +93,9 @@ const glossary = (function (S) {
   const matching = (root, selector) => [...(root.matches(selector) ? [root] : []), ...root.querySelectorAll(selector)];
 
   function explain(root) {
-    for (const container of matching(root, SENTENCES)) if (!container.closest(NEVER)) decorate(container);
-    for (const element of matching(root, WHOLE)) mark(element);
+    for (const container of matching(root, S.termPlaces.sentences.join()))
+      if (!container.closest(NEVER)) decorate(container);
+    for (const element of matching(root, S.termPlaces.labels.join())) mark(element);
   }
 
   let popover = null;
@@ -192,7 +173,7 @@ const glossary = (function (S) {
       for (const target of roots(records)) {
         const element = target instanceof Element ? target : target.parentElement;
         if (!element || element.closest(".sv-popover")) continue;
-        const container = element.closest(SENTENCES);
+        const container = element.closest(S.termPlaces.sentences.join());
         if (container && !container.closest(NEVER)) decorate(container);
         explain(element);
       }

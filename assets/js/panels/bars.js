@@ -4,6 +4,7 @@ const bars = (function (S) {
   "use strict";
 
   const { h } = S;
+  S.bringsTerms({ labels: [".svp-barheads [role=columnheader]"] });
 
   const SCALES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 

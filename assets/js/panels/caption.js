@@ -5,6 +5,7 @@ const caption = (function (S) {
   "use strict";
 
   const { h } = S;
+  S.bringsTerms({ sentences: [".svp-caption > span:not(.svp-where)"] });
 
   /** Pure: every sentence of a round. */
   function sentences(trace, index) {

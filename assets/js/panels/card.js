@@ -4,6 +4,10 @@ const card = (function (S) {
   "use strict";
 
   const { h, END } = S;
+  S.bringsTerms({
+    sentences: [".svp-words", ".svp-card > header .svp-small", ".svp-numbers dd > span", ".svp-steps > .svp-small"],
+    labels: [".svp-numbers dt", ".svp-steps thead th"],
+  });
   const DEPTHS = ["words", "numbers", "formula"];
 
   /** For a run with a picture: whether it decides the token. */

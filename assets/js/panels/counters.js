@@ -5,6 +5,7 @@ const counters = (function (S) {
   "use strict";
 
   const { h } = S;
+  S.bringsTerms({ sentences: [".svp-four tbody th", ".svp-four td:last-child"] });
 
   /** Pure: the four numbers, of the rounds at hand: [{name, formula, worked, value, counts}]. */
   function fourNumbers(rounds) {

@@ -4,6 +4,7 @@ const lanes = (function (S) {
   "use strict";
 
   const { h } = S;
+  S.bringsTerms({ sentences: [".svp-badge .svp-small"] });
   const WAIT = "waiting for the drafter";
 
   /** The target's cache: rows that were there, rows this pass computes, which of them stay. */

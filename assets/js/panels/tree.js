@@ -4,6 +4,7 @@ const tree = (function (S) {
   "use strict";
 
   const { h, svg, END } = S;
+  S.bringsTerms({ sentences: [".svp-legend li"], labels: [".svp-table thead th"] });
   const BOX = { least: 100, most: 440, narrow: 216 }; // height of the box, in pixels; a phone has no more
   const NARROW = 560;
   const DOWN_MOST = 520; // a wider list of nodes would set odds too far from their tokens

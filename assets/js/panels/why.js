@@ -5,6 +5,7 @@ const why = (function (S) {
   "use strict";
 
   const { h } = S;
+  S.bringsTerms({ sentences: [".svp-why p"] });
   const PROOF = { tab: "Proof", text: "proved on the Proof tab" };
   const COST = { tab: "Machine", text: "what a wider pass costs" };
 

@@ -50,6 +50,14 @@ const dom = (function (S) {
       .split(/\u2068([^\u2069]*)\u2069/)
       .map((part, place) => (place % 2 ? h("span", { class: "svp-word", text: part }) : part));
 
+  /** Where words of the glossary are explained, as selectors: in sentences of our own, each term once, and labels and
+      heads, marked as a whole. Whoever draws such a place brings it. */
+  const termPlaces = { sentences: [], labels: [] };
+  function bringsTerms({ sentences = [], labels = [] }) {
+    termPlaces.sentences.push(...sentences);
+    termPlaces.labels.push(...labels);
+  }
+
   const SHAPES = {
     root: "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0M-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0",
     drafted: "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0",
@@ -89,6 +97,6 @@ const dom = (function (S) {
     },
   };
 
-  return { h, svg, set, setText, tokenText, sentence, SHAPES, glyph, memory };
+  return { h, svg, set, setText, tokenText, sentence, termPlaces, bringsTerms, SHAPES, glyph, memory };
 })(SpecViz);
 Object.assign(SpecViz, dom);
