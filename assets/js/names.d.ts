@@ -15,6 +15,7 @@ interface Names extends page.Slots {
   mountLearn: typeof lesson.mountLearn;
   showLessons: typeof lesson.showLessons;
   playLesson: typeof lesson.playLesson;
+  lessonAtHand: typeof lesson.lessonAtHand;
   lessonPanel: typeof lessonPanel.lessonPanel;
   lessonRows: typeof lessonPanel.lessonRows;
   lessonList: typeof lessonPanel.lessonList;

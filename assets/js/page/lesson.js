@@ -365,6 +365,9 @@ const lesson = (function (S) {
     S.lesson.open(lesson.id, lesson.beat);
   }
 
-  return { mountLearn, showLessons, playLesson };
+  /** The open lesson with its runs, as `playLesson` takes it; null without one. */
+  const lessonAtHand = () => (S.lesson ? S.lesson.whole() : null);
+
+  return { mountLearn, showLessons, playLesson, lessonAtHand };
 })(SpecViz);
 Object.assign(SpecViz, lesson);
