@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from specviz.cli import commands
-from specviz.cli.parts.terminal import printable
+from specviz.cli.terminal import printable
 from specviz.errors import SpecVizError
 
 

@@ -2,8 +2,8 @@
 
     RunRequest ─► plan (names, options, pairing) ─► models ─► run (session ─► decode) ─► Steps
 
-One door to what stands beside it: `run`, `profile`, `audit`, `train` and `prove`, over the same `models`. Knows nothing
-about screens and commands.
+One door to everything that asks the models: runs, profiles, audits, proofs, stop policies learnt from recorded rounds
+and drafters trained for a screen, over the same `models`. Knows nothing about screens and commands.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import torch
+
+from specviz.bench.profile.measure import profile
 from specviz.datastore.retrieval import Datastores
 from specviz.drafters.capabilities import Translates, UsesModel, further_models
 from specviz.engine.decode import Cancelled
@@ -20,11 +23,9 @@ from specviz.live.audit.audit import audit
 from specviz.live.models import Loader, Models
 from specviz.live.pairs import check_pair, rendered
 from specviz.live.plan import make_plan
-from specviz.live.profile import profiled
-from specviz.live.prove import prover
 from specviz.live.run import Runs
-from specviz.live.surprise import surprise
-from specviz.live.train import learned
+from specviz.lm.base import LanguageModel
+from specviz.lm.load import LoadedModel
 from specviz.lm.load import load as load_by_name
 from specviz.lm.place import read_spread
 from specviz.lm.step_time import use_threads
@@ -35,6 +36,10 @@ from specviz.protocol.runs import Catalog, Learned, ModelDescription, Resume, Ru
 from specviz.protocol.trainings import Training, TrainingQuestion, check
 from specviz.trace.codec import assemble
 from specviz.trace.events import Step, Trace
+from specviz.training.stop_classifiers.learn import learn
+
+LEAST = 5
+"""tokens below which a prompt says too little about itself"""
 
 
 class LiveSource:
@@ -95,8 +100,17 @@ class LiveSource:
         return rendered(request)
 
     def surprise(self, request: RunRequest) -> float | None:
-        """See `Surprised.surprise`."""
-        return surprise(self.models, request)
+        """See `Surprised.surprise`: mean of −ln p over the prompt's tokens but the first, p being the target's
+        probability of each given those before it [nats per token]. None of a prompt of fewer than `LEAST` tokens, and
+        of one that does not fit the context."""
+        target = self.models.get(request.target, request)
+        ids = target.tokenizer.encode(request.prompt)
+        if not LEAST <= len(ids) <= target.info.context_length:
+            return None
+        with self.models.lane, torch.inference_mode():
+            logits = target.model.forward(ids[:-1], target.model.new_cache())[:, : target.info.vocab_size]  # [n - 1, V]
+            said = logits.float().log_softmax(-1)  # [n - 1, V]
+            return -float(said[torch.arange(len(ids) - 1), torch.tensor(ids[1:])].mean())
 
     def run(
         self, request: RunRequest, cancelled: Cancelled = lambda: False, resume: Resume | None = None
@@ -105,8 +119,12 @@ class LiveSource:
         return self._runs.run(request, cancelled, resume)
 
     def profile(self, request: ProfileRequest, cancelled: Cancelled = lambda: False) -> Iterator[Profiled]:
-        """See `Profiles.profile`."""
-        return profiled(self.models, request, cancelled)
+        """See `Profiles.profile`. Measured on the very models that runs use, in their lane."""
+
+        def loaded(name: str, device: str, dtype: str) -> LoadedModel:
+            return self.models.get(name, RunRequest(prompt="", device=device, dtype=dtype))
+
+        yield from profile(request, loaded, cancelled, self.models.lane)
 
     def audit(
         self, trace: Trace, cancelled: Cancelled = lambda: False, places: Mapping[str, str] | None = None
@@ -115,8 +133,14 @@ class LiveSource:
         return audit(trace, cancelled, places, self.models.lane)
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
-        """See `TraceSource.learn`."""
-        return learned(self.models, traces, policy)
+        """See `TraceSource.learn`: a stop policy's weights from recorded rounds. Models are asked only by a policy that
+        looks at hidden states."""
+
+        def drafter_of(trace: Trace) -> LanguageModel:
+            drafter, usual = trace.started.drafter.model, RunRequest(prompt="")
+            return self.models.get(drafter.name if drafter else usual.drafter_model, usual).model
+
+        return learn(traces, policy, drafter_of)
 
     def train(self, question: TrainingQuestion, cancelled: Cancelled = lambda: False) -> Iterator[Training]:
         """See `Trains.train`."""
@@ -137,8 +161,15 @@ class LiveSource:
         return training.unpacked(path, self.models.get(request.target, request).model)
 
     def prover(self) -> Prover:
-        """See `TraceSource.prover`."""
-        return prover(self.models)
+        """See `TraceSource.prover`. What is sampled is computed in float32, like the exact law beside it."""
+        from specviz.proof.prover import ToyAndPair
+
+        exact = RunRequest(prompt="", dtype="float32")
+
+        def pair() -> tuple[LoadedModel, LoadedModel]:
+            return self.models.get(exact.target, exact), self.models.get(exact.drafter_model, exact)
+
+        return ToyAndPair(pair, self.models.lane)
 
 
 def collect(

@@ -10,8 +10,8 @@ from specviz.app.runs.whole_run import acceptance_by_depth, accepted_lengths, ba
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.table import sweep_table
 from specviz.app.speedup.view import speedup_view
-from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
+from specviz.protocol.sweeps.store import sweep_csv
 from specviz.trace.exhibits import MemoryCard
 from specviz.trace.header import MethodCard, StepTime
 from tests.app.doubles import sample

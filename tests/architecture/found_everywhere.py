@@ -63,7 +63,7 @@ def bench() -> dict[str, list[str]]:
     from specviz.bench.drafters.plan import chosen
     from specviz.bench.trees.plan import TreePlan
     from specviz.bench.trees.plan import cases as tree_cases
-    from specviz.cli.parts.sources import live_source
+    from specviz.cli.sources import live_source
     from specviz.protocol.runs import RunRequest
 
     source = live_source()

@@ -56,7 +56,7 @@ def test_a_measurement_is_printed_kept_and_written(specviz: Call, tmp_path: Path
 def test_what_cannot_be_measured_or_kept_is_said_before_a_model_is_loaded(
     specviz: Call, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
 ) -> None:
-    from specviz.cli.parts.sources import SharedModels
+    from specviz.cli.sources import SharedModels
 
     monkeypatch.setattr(SharedModels, "__call__", lambda *_, **__: pytest.fail("a model was loaded"))
     result = specviz("bench", "batch", *words)
@@ -65,7 +65,7 @@ def test_what_cannot_be_measured_or_kept_is_said_before_a_model_is_loaded(
 
 
 def test_a_model_that_computes_one_text_at_a_time_is_refused(specviz: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    from specviz.cli.parts.sources import SharedModels
+    from specviz.cli.sources import SharedModels
     from specviz.lm.load import load
 
     monkeypatch.setattr(SharedModels, "__call__", lambda _, name, **settings: load(name, adapter="transformers"))

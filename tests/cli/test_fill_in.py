@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.cli.parts.fill_in import filled_in
+from specviz.cli.recording import filled_in
 from specviz.trace.codec import read
 from specviz.trace.events import Node, Trace
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.cli.parts.kept_study import KeptStudy, add_flags
+from specviz.cli.experiment import KeptStudy, add_flags
 from specviz.errors import BenchError
 
 PAGE = "before\n<!-- numbers -->\nold\n<!-- /numbers -->\nafter\n"

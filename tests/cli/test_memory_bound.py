@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from specviz.cli.parts.summary import _memory_bound
+from specviz.cli.printed_run import _memory_bound
 from specviz.trace.codec import read
 from specviz.trace.events import Pass, Trace
 from specviz.trace.header import MethodCard

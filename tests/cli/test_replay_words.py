@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from specviz.cli.commands.replay import show_round
-from specviz.cli.parts.terminal import Terminal
+from specviz.cli.terminal import Terminal
 from specviz.trace import codec
 from tests.js.node import ROOT
 

@@ -15,7 +15,7 @@ import pytest
 
 from specviz.cli.commands import run as run_command
 from specviz.cli.commands.run import own_flags
-from specviz.cli.parts.method_flags import flag_of
+from specviz.cli.method_flags import flag_of
 from specviz.protocol.runs import request_of
 from specviz.trace import codec
 

@@ -36,7 +36,7 @@ def test_a_measurement_is_printed_kept_and_written(specviz: Call, tmp_path: Path
 def test_the_tables_of_a_kept_result_are_written_without_a_model(
     specviz: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from specviz.cli.parts.sources import SharedModels
+    from specviz.cli.sources import SharedModels
 
     monkeypatch.setattr(SharedModels, "__call__", lambda *_, **__: pytest.fail("a model was loaded"))
     page, file = tmp_path / "page.md", tmp_path / "styles.json"

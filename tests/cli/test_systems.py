@@ -10,9 +10,9 @@ import pytest
 
 from specviz.app.map.systems import recordings
 from specviz.cli.commands import run as run_command
-from specviz.cli.parts.as_typed import command
-from specviz.cli.parts.sources import SharedModels, live_source
+from specviz.cli.sources import SharedModels, live_source
 from specviz.protocol.runs import TraceSource
+from tests.generate.as_typed import command
 from tests.generate.systems import commands
 
 pytestmark = pytest.mark.slow

@@ -13,10 +13,10 @@ from pathlib import Path
 from specviz.app import space
 from specviz.app.look.glossary import GLOSSARY_FILE, glossary_json
 from specviz.app.runs.gallery import INDEX, index_text
-from specviz.cli.parts import failures_page
+from specviz.cli import analysis_report
 from specviz.live import catalog
 from specviz.proof.document import filled
-from specviz.protocol.sweeps import schema as sweep_schema
+from specviz.protocol.sweeps import store as sweep_store
 from specviz.resources import HASHES, hashes_text
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import schema as trace_schema
@@ -37,7 +37,7 @@ def catalogue() -> Files:
 
 def schemas() -> Files:
     """The formats of traces and sweep results, from their types."""
-    return {trace_schema.SCHEMA_FILE: trace_schema.text(), sweep_schema.SCHEMA_FILE: sweep_schema.text()}
+    return {trace_schema.SCHEMA_FILE: trace_schema.text(), sweep_store.SCHEMA_FILE: sweep_store.schema_text()}
 
 
 def types_of_scripts() -> Files:
@@ -82,8 +82,8 @@ def recorded_runs() -> Files:
 def why_drafts_failed() -> Files:
     """Each drafter's kinds of failure in the recorded runs, from the traces."""
     page = ROOT / "docs" / "analysis.md"
-    text = failures_page.section(ASSETS / "traces")
-    return {page: filled(page.read_text(encoding="utf-8"), {failures_page.SECTION: text.rstrip()})}
+    text = analysis_report.section(ASSETS / "traces")
+    return {page: filled(page.read_text(encoding="utf-8"), {analysis_report.SECTION: text.rstrip()})}
 
 
 def planted_bugs() -> Files:

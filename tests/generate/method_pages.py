@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from specviz.cli.parts.method_flags import option_help
+from specviz.cli.method_flags import option_help
 from specviz.proof.document import filled, table
 from specviz.protocol.runs import Catalog, MethodDescription
 

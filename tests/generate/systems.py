@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from specviz.app.map.systems import Preset, System, recordings, systems
 from specviz.bench.core.report import markdown_table
-from specviz.cli.parts.as_typed import command
+from tests.generate.as_typed import command
 
 HEAD = ("#", "system", "papers", "status", "what to type", "recording", "page")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.cli.parts.sources import live_source
+from specviz.cli.sources import live_source
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.engine.header import Participants
 from specviz.errors import ModelError, OptionError, PairingError

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from specviz.protocol.sweeps.csv_file import cell
+from specviz.protocol.sweeps.store import cell
 from specviz.trace.events import Trace
 from specviz.trace.exports.tables import COLUMNS, lines
 

@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 
 from specviz.app.lab.cases import Rows
 from specviz.app.lab.figure_parts import sentence
-from specviz.protocol.sweeps.csv_file import cell
 from specviz.protocol.sweeps.points import SweepPoint
+from specviz.protocol.sweeps.store import cell
 from specviz.theory.repetition import varied
 
 NOTHING = "Nothing is measured yet: run a sweep, and this chart draws itself from its points."

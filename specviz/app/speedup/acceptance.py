@@ -20,7 +20,7 @@ from specviz.app.look.notices import blocks_table
 from specviz.app.look.style import MARKS, SERIES, style
 from specviz.errors import TraceError
 from specviz.protocol.acceptance.counts import AcceptanceRun
-from specviz.protocol.acceptance.files import read
+from specviz.protocol.acceptance.engines import read
 from specviz.trace.limits import UPLOAD
 
 COLUMNS = ("run", "engine", "what is there", "requests", "steps", "drafted", "accepted", "rate", "mean length")

@@ -9,9 +9,9 @@ from specviz.app.look.notices import SOURCES, Badge
 from specviz.app.offered import offered
 from specviz.app.runs.gallery import ShownSweep
 from specviz.protocol.sweeps import store as sweep_store
-from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.result import points_of
+from specviz.protocol.sweeps.store import sweep_csv
 from specviz.protocol.sweeps.toml_file import to_toml
 from specviz.trace.header import ModelCard, in_role
 

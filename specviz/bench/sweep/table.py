@@ -9,13 +9,14 @@ from specviz.bench.core.report import DASH, markdown_table, or_dash
 from specviz.bench.core.texts import NONE, Text, counted, texts_table
 from specviz.protocol.sweeps.points import (
     BASELINE,
+    Best,
     SweepPoint,
     SweepRow,
+    best_by_family,
     summarise,
     title,
 )
 from specviz.protocol.sweeps.result import SweepResult
-from specviz.protocol.sweeps.winners import Best, best_by_family
 from specviz.theory.repetition import MOST, repeats_itself, varied
 
 HEAD = (

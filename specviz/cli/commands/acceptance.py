@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from specviz.cli.parts.terminal import err, out, printable
+from specviz.cli.terminal import err, out, printable
 from specviz.errors import TraceError
 from specviz.protocol.acceptance.counts import AcceptanceRun
-from specviz.protocol.acceptance.files import read
+from specviz.protocol.acceptance.engines import read
 
 MOST_DEPTHS = 8
 """columns of the table; --json has all"""

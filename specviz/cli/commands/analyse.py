@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from specviz.cli.parts.analysis_report import comparison, report
-from specviz.cli.parts.failures_page import DOCUMENT, SECTION, section
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.terminal import err, out, printable
-from specviz.cli.parts.trace_files import readable, trace_files
+from specviz.cli.analysis_report import DOCUMENT, SECTION, comparison, report, section
+from specviz.cli.sources import readable, trace_files
+from specviz.cli.terminal import err, out, printable, progress
 from specviz.errors import OptionError, TraceError
 from specviz.theory.analysis.analyse import Named, analyses
 from specviz.theory.analysis.compare import compare

@@ -16,11 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from specviz.bench.core.report import check_section, write_between
-from specviz.cli.parts.interrupt import stop_on_interrupt
-from specviz.cli.parts.progress import bar
-from specviz.cli.parts.sources import live_source
-from specviz.cli.parts.terminal import err, out, printable
-from specviz.cli.parts.trace_files import trace_files
+from specviz.cli.sources import live_source, trace_files
+from specviz.cli.terminal import bar, err, out, printable, stop_on_interrupt
 from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.audits import Audit, Audits
 from specviz.resources import ROOT

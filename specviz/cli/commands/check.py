@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from specviz.cli.parts.terminal import err, out, printable
+from specviz.cli.terminal import err, out, printable
 from specviz.errors import TraceError
 
 

@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from specviz.cli.parts.progress import bar
-from specviz.cli.parts.terminal import Terminal, out, printable
+from specviz.cli.terminal import Terminal, bar, out, printable
 from specviz.errors import DatastoreError
 
 if TYPE_CHECKING:

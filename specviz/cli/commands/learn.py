@@ -12,10 +12,8 @@ from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.sources import live_source
-from specviz.cli.parts.terminal import out, printable
-from specviz.cli.parts.trace_files import trace_files
+from specviz.cli.sources import live_source, trace_files
+from specviz.cli.terminal import out, printable, progress
 from specviz.errors import OptionError
 from specviz.protocol.runs import Learned, RunRequest, TraceSource
 from specviz.resources import take_over

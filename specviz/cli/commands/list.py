@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 from specviz.cli.commands.run import own_flags
-from specviz.cli.parts.method_flags import flag_of, option_help
-from specviz.cli.parts.sources import live_source
-from specviz.cli.parts.terminal import Terminal, out, printable
+from specviz.cli.method_flags import flag_of, option_help
+from specviz.cli.sources import live_source
+from specviz.cli.terminal import Terminal, out, printable
 from specviz.protocol.runs import MethodDescription, ModelDescription, PromptCard
 
 KINDS = ("drafters", "tree_policies", "stop_policies", "verifiers", "models", "prompts")

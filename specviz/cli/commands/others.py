@@ -11,9 +11,9 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from specviz.cli.parts.sources import live_source
-from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
-from specviz.cli.parts.token_text import TokenTexts, label
+from specviz.cli.printed_run import TokenTexts, label
+from specviz.cli.sources import live_source
+from specviz.cli.terminal import MARKS, Terminal, out, printable, visible
 from specviz.protocol.counterfactual import Other, candidates, others, riding_along
 from specviz.theory.metrics import accepted_drafts, drafts
 

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from specviz.bench.profile.table import table
-from specviz.cli.parts.bench import at_least_one, numbers
-from specviz.cli.parts.interrupt import stop_on_interrupt
-from specviz.cli.parts.progress import bar
-from specviz.cli.parts.terminal import err, out, printable
+from specviz.cli.experiment import at_least_one, numbers
+from specviz.cli.terminal import bar, err, out, printable, stop_on_interrupt
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.profiles import HardwareCurve, ProfileRequest, dumps
 

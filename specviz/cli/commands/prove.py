@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from specviz.cli.commands import prove_experiments as prove_parts
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.terminal import err, out, printable
+from specviz.cli.terminal import err, out, printable, progress
 from specviz.errors import OptionError, ProofError
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "losslessness.md"

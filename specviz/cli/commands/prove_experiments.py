@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from specviz.cli.commands import prove_pair
-from specviz.cli.parts.progress import bar
-from specviz.cli.parts.sources import live_source
-from specviz.cli.parts.terminal import out, printable
+from specviz.cli.sources import live_source
+from specviz.cli.terminal import bar, out, printable
 from specviz.errors import OptionError
 from specviz.protocol.equality import compare
 from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, NAMES, Lines, ProofLine, SampleQuestion, Toy

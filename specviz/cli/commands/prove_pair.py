@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, markdown_table, with_interval, write_between
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.terminal import out
+from specviz.cli.terminal import out, progress
 from specviz.errors import OptionError
 from specviz.resources import ROOT
 

@@ -15,11 +15,10 @@ from typing import Any
 
 from specviz.app.race.view import Beside, RaceView, RunnerView, Segment, lane, race_view
 from specviz.bench.race.runner import Lap, Racer, RaceSpec, check, lap_count, race, result
-from specviz.cli.parts.bench import time_limit
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.request import add_prompt_flags, prompted
-from specviz.cli.parts.sources import live_source
-from specviz.cli.parts.terminal import Terminal, err, out, printable
+from specviz.cli.experiment import time_limit
+from specviz.cli.request import add_prompt_flags, prompted
+from specviz.cli.sources import live_source
+from specviz.cli.terminal import Terminal, err, out, printable, progress
 from specviz.errors import OptionError, TraceError
 from specviz.protocol import races as race_file
 from specviz.protocol.runs import Catalog, RunRequest

@@ -12,11 +12,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from specviz.cli.parts.fill_in import filled_in
-from specviz.cli.parts.opening import OPENING, find_opening, write_opening
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.sources import live_source
-from specviz.cli.parts.terminal import err, out, printable
+from specviz.cli.recording import OPENING, filled_in, find_opening, write_opening
+from specviz.cli.sources import live_source
+from specviz.cli.terminal import err, out, printable, progress
 from specviz.errors import OptionError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.runs import Catalog, PromptCard, RunRequest, TraceSource

@@ -10,9 +10,8 @@ from collections.abc import Callable, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specviz.cli.parts.summary import header, show_summary
-from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
-from specviz.cli.parts.token_text import TokenTexts, label
+from specviz.cli.printed_run import TokenTexts, header, label, show_summary
+from specviz.cli.terminal import MARKS, Terminal, out, printable, visible
 from specviz.errors import OptionError
 from specviz.theory.metrics import accepted_drafts, drafts
 from specviz.trace import cautions

@@ -13,13 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from specviz.cli.parts import method_flags, request
-from specviz.cli.parts.interrupt import stop_on_interrupt
-from specviz.cli.parts.progress import bar
-from specviz.cli.parts.sources import live_source
-from specviz.cli.parts.summary import show_summary
-from specviz.cli.parts.terminal import Terminal, err, out, printable
-from specviz.cli.parts.token_text import TokenTexts
+from specviz.cli import method_flags, request
+from specviz.cli.printed_run import TokenTexts, show_summary
+from specviz.cli.sources import live_source
+from specviz.cli.terminal import Terminal, bar, err, out, printable, stop_on_interrupt
 from specviz.errors import OptionError, TraceError
 from specviz.trace import cautions
 from specviz.trace.events import Round, Step, Trace, VocabEntry

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from specviz.cli.parts.terminal import out, printable
+from specviz.cli.terminal import out, printable
 from specviz.errors import OptionError
 from specviz.theory.what_if import Clock, Shape
 

@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from specviz.errors import ModelError, TraceError
-from specviz.live.audit.agreement import agreements
 from specviz.live.audit.checkpoints import Checkpoint, tokenizer_of
-from specviz.live.audit.header import header
-from specviz.live.audit.heads import heads
+from specviz.live.audit.header import header, text
+from specviz.live.audit.heads import agreements, heads
 from specviz.live.audit.laws import SLACKS
 from specviz.live.audit.models_say import DRAWS_AS_THEY_ARE, ModelsSay
 from specviz.live.audit.tally import Tally
-from specviz.live.audit.text import text
 from specviz.live.audit.trials import Trials
 from specviz.live.audit.views import Says, drafts_through
 from specviz.protocol.audits import Audit

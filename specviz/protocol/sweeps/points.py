@@ -256,3 +256,26 @@ def _median(values: Sequence[float | None]) -> float | None:
     """Of those that are known; None where none is."""
     known = [value for value in values if value is not None]
     return median(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The fastest case of a family at one temperature, plain decoding included."""
+
+    family: str
+    temperature: float
+    case: SweepRow
+
+
+def best_by_family(points: Sequence[SweepPoint]) -> list[Best]:
+    """In the order of the points; cases that have not run all of the family's prompts are left out."""
+    groups: dict[tuple[str, float], list[SweepPoint]] = {}
+    for point in points:
+        groups.setdefault((point.family, point.temperature), []).append(point)
+    found = []
+    for (family, temperature), group in groups.items():
+        rows = summarise(group)
+        most = max(row.prompts for row in rows)
+        best = max((row for row in rows if row.prompts == most), key=lambda row: row.ratio_median)
+        found.append(Best(family, temperature, best))
+    return found

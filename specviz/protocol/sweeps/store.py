@@ -1,4 +1,4 @@
-"""Sweep results as JSON files: the only reader and the only writer.
+"""Sweep results as files: the only reader and the only writer of their JSON, its schema, and CSV with one line per run.
 
 Place in the flow: `specviz bench sweep` writes after each prompt and reads what it continues; the page reads the
 shipped result and what visitors hand in. Bytes pass the traces' guard, the types, and what the parts must say to each
@@ -7,21 +7,30 @@ other.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import BenchError, TraceError, shown
+from specviz.protocol.sweeps import definition as sweep_definition
+from specviz.protocol.sweeps import points
+from specviz.protocol.sweeps import result as sweep_result
 from specviz.protocol.sweeps.definition import fingerprint
-from specviz.protocol.sweeps.points import by_output
+from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint, by_output
 from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
 from specviz.protocol.sweeps.toml_file import checked
+from specviz.resources import ROOT
+from specviz.trace import header
 from specviz.trace import limits as ceilings
 from specviz.trace.files import SUFFIXES, compressed, read_file, replace_whole
 from specviz.trace.guard import json_of, sentence_of, text_of
+from specviz.trace.schema import described
 
 LIMITS = replace(ceilings.UPLOAD, what="a sweep result")
 MOST_POINTS = 20_000
@@ -113,3 +122,56 @@ def write(result: SweepResult, path: Path) -> None:
         replace_whole(path, compressed(content) if path.name.endswith(".gz") else content)
     except OSError as error:
         raise BenchError(f"{path.name}: cannot be written ({error.strerror}); choose another place.") from None
+
+
+LEFT_OUT = ("step_times", "policies", "accepted_lengths", "by_depth", "levels", "cost")
+"""nested fields; the JSON has them"""
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+"""how a cell begins that a spreadsheet runs; the full-width signs too, where the spreadsheet's language has them"""
+
+
+def sweep_csv(points: Sequence[SweepPoint]) -> str:
+    """A header first; options stand as JSON in one cell."""
+    columns = [column.name for column in fields(SweepPoint) if column.name not in LEFT_OUT]
+    policies, costs = ([column.name for column in fields(kind)] for kind in (Policies, RunCost))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*columns, *policies, *costs])
+    for point in points:
+        cells = [getattr(point, name) for name in columns]
+        cells += [getattr(point.policies, name) for name in policies]
+        cells += [getattr(point.cost, name) for name in costs]
+        writer.writerow(list(map(cell, cells)))
+    return text.getvalue()
+
+
+def cell(value: object) -> object:
+    """A value as a cell. Spreadsheets run cells that begin like a formula: such text gets a leading apostrophe."""
+    if isinstance(value, dict):
+        return json.dumps(value)
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return "'" + value
+    return value
+
+
+SCHEMA_FILE = ROOT / "schema" / f"sweep-{VERSION}.schema.json"
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a whole result; descriptions are the docstrings of the types."""
+    modules = (header, points, sweep_definition, sweep_result)
+    generated = described(ADAPTER.json_schema(), "SweepResult", modules)
+    generated["$defs"]["StoredPoint"]["properties"].pop("step_times")
+    generated["properties"]["kind"] = {"const": KIND, "description": "tells a sweep result from other JSON"}
+    generated["properties"]["version"] |= {"pattern": rf"^{VERSION.split('.')[0]}\.[0-9]+$"}
+    return {
+        "$json_schema": "https://json-json_schema.org/draft/2020-12/json_schema",
+        "$id": f"urn:{KIND}:{VERSION}",
+        "title": f"{KIND} {VERSION}",
+        **{key: value for key, value in generated.items() if key != "title"},
+    }
+
+
+def schema_text() -> str:
+    """The file's content: indented, so that a change is read line by line."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"

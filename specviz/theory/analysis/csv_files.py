@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 
-from specviz.protocol.sweeps.csv_file import cell
+from specviz.protocol.sweeps.store import cell
 from specviz.theory.analysis.analyse import Analysis
 from specviz.theory.analysis.facts import Candidate, RoundFacts, RunFacts
 from specviz.theory.analysis.rates import Rate, Row

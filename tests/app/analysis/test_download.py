@@ -15,7 +15,7 @@ from specviz.app.analysis.download import tables_zip
 from specviz.app.analysis.library import Library
 from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
-from specviz.protocol.sweeps.csv_file import cell
+from specviz.protocol.sweeps.store import cell
 from specviz.trace import codec
 from specviz.trace.exports.tables import term_columns
 from tests.app.doubles import SAMPLE, sample

@@ -70,5 +70,5 @@ def _made(path: Path) -> bool:
 
 
 def frail_source(models: Any, threads: int) -> Frail:
-    """In place of `specviz.cli.parts.sources.live_source`; where the workers meet stands in the environment."""
+    """In place of `specviz.cli.sources.live_source`; where the workers meet stands in the environment."""
     return Frail(folder=Path(os.environ["SPECVIZ_TEST_MEETING"]))

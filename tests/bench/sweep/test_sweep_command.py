@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from specviz.bench.sweep.traces import trace_name
+from specviz.cli import experiment as bench_parts
 from specviz.cli.commands.bench import sweep as bench_sweep
 from specviz.cli.main import main
-from specviz.cli.parts import bench as bench_parts
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.trace.events import Step, VocabEntry

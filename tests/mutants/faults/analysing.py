@@ -68,7 +68,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "audit: the overlap is not compared",
-        "specviz/live/audit/agreement.py",
+        "specviz/live/audit/heads.py",
         'tally.number(AGREEMENT, f"{place}.overlap", said.overlap, overlap, ROUNDING)',
         'tally.number(AGREEMENT, f"{place}.overlap", overlap.value, overlap, ROUNDING)',
         (AUDIT,),
@@ -103,7 +103,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "tables: of what a spreadsheet would run only some signs are guarded",
-        "specviz/protocol/sweeps/csv_file.py",
+        "specviz/protocol/sweeps/store.py",
         'FORMULA = tuple("=+-@',
         'FORMULA = tuple("=+-',
         ("tests/app/analysis/test_download.py",),

@@ -10,8 +10,7 @@ import pytest
 
 from specviz.errors import TraceError
 from specviz.protocol.acceptance.counts import Acceptance, of_trace, pooled
-from specviz.protocol.acceptance.engines import WRITERS, from_aiperf, from_sglang, from_vllm, to_vllm
-from specviz.protocol.acceptance.files import read
+from specviz.protocol.acceptance.engines import WRITERS, from_aiperf, from_sglang, from_vllm, read, to_vllm
 from specviz.trace import codec
 from tests.protocol.acceptance.records import aiperf, sglang, vllm
 

@@ -14,7 +14,6 @@ from specviz.bench.sweep.runner import sweep
 from specviz.bench.sweep.warm_up import runnable, warm_up
 from specviz.errors import BenchError, ModelError, SpecVizError
 from specviz.live import catalog
-from specviz.protocol.sweeps import schema as sweep_schema
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, expand, fingerprint
 from specviz.protocol.sweeps.points import title
@@ -215,8 +214,8 @@ def test_other_json_is_no_sweep_result() -> None:
 
 def test_the_shipped_schema_is_the_generated_one_and_holds_for_results(fake_source: Any) -> None:
     """After a change of the types: `make generate`; think about the version."""
-    assert sweep_schema.SCHEMA_FILE.read_text(encoding="utf-8") == sweep_schema.text()
-    schema = sweep_schema.schema()
+    assert sweep_store.SCHEMA_FILE.read_text(encoding="utf-8") == sweep_store.schema_text()
+    schema = sweep_store.json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     data = json.loads(sweep_store.dumps(measured(fake_source)))
     jsonschema.validate(data, schema)

@@ -25,7 +25,7 @@ from specviz.bench.speed.efficiency import Efficiency, efficiencies, samples
 from specviz.bench.speed.rows import Part, overhead, part
 from specviz.bench.speed.table import Report, markdown, summary
 from specviz.cli.commands.study import add_alias, run_alias
-from specviz.cli.parts.bench import (
+from specviz.cli.experiment import (
     BOTH,
     PAIR,
     Cancelled,
@@ -41,9 +41,8 @@ from specviz.cli.parts.bench import (
     temperatures,
     time_limit,
 )
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.sources import SharedModels, live_source
-from specviz.cli.parts.terminal import err
+from specviz.cli.sources import SharedModels, live_source
+from specviz.cli.terminal import err, progress
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT

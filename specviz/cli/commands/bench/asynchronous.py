@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, markdown_table, write_between
-from specviz.cli.parts.bench import add_count, add_pair_flags
-from specviz.cli.parts.request import prompt_card
-from specviz.cli.parts.sources import SharedModels, live_source
-from specviz.cli.parts.terminal import err, out
+from specviz.cli.experiment import add_count, add_pair_flags
+from specviz.cli.request import prompt_card
+from specviz.cli.sources import SharedModels, live_source
+from specviz.cli.terminal import err, out
 from specviz.errors import OptionError
 from specviz.protocol.runs import Catalog, PromptCard
 from specviz.resources import ROOT

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from specviz.bench.core.provenance import machine_load, now_utc, origin_here
 from specviz.bench.core.report import check_section, write_between
-from specviz.cli.parts.bench import add_count, add_pair_flags, at_least_one, complain, numbers
-from specviz.cli.parts.sources import SharedModels, live_source
-from specviz.cli.parts.terminal import err, out
+from specviz.cli.experiment import add_count, add_pair_flags, at_least_one, complain, numbers
+from specviz.cli.sources import SharedModels, live_source
+from specviz.cli.terminal import err, out
 from specviz.errors import ModelError, OptionError
 from specviz.protocol import batches
 from specviz.protocol.batches import BatchFile, Shape

@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 
 from specviz.bench.core.report import check_section, markdown_table, with_interval, write_between
-from specviz.cli.parts.bench import add_count, at_least_one, time_limit
-from specviz.cli.parts.terminal import err, out
+from specviz.cli.experiment import add_count, at_least_one, time_limit
+from specviz.cli.terminal import err, out
 from specviz.errors import BenchError
 from specviz.protocol.captions import DRAFTERS, SPLITS, CaptionReport, CaptionRow, write
 from specviz.resources import ROOT

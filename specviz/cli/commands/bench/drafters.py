@@ -21,7 +21,7 @@ from specviz.bench.drafters.plan import Named
 from specviz.bench.drafters.rows import Part, Section, part
 from specviz.bench.drafters.stored import check_mergeable, merged, place_of_report, read_report, write_report
 from specviz.bench.drafters.table import DrafterReport, markdown
-from specviz.cli.parts.bench import (
+from specviz.cli.experiment import (
     PAIR,
     add_count,
     add_pair_flags,
@@ -35,9 +35,8 @@ from specviz.cli.parts.bench import (
     temperatures,
     time_limit,
 )  # fmt: skip
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.sources import SharedModels, live_source
-from specviz.cli.parts.terminal import err
+from specviz.cli.sources import SharedModels, live_source
+from specviz.cli.terminal import err, progress
 from specviz.errors import BenchError
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource

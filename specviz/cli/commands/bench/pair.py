@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from specviz.bench.core.report import check_section, write_between
-from specviz.cli.parts.bench import add_count, at_least_one, deliver
-from specviz.cli.parts.terminal import err
+from specviz.cli.experiment import add_count, at_least_one, deliver
+from specviz.cli.terminal import err
 from specviz.resources import ROOT
 
 SUMMARY = "measure what the bundled models know of plain English and how often each drafter is accepted"

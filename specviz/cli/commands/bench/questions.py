@@ -12,9 +12,9 @@ from pathlib import Path
 
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, markdown_table, write_between
-from specviz.cli.parts.bench import add_count, add_target_flags, at_least_one
-from specviz.cli.parts.sources import SharedModels
-from specviz.cli.parts.terminal import out
+from specviz.cli.experiment import add_count, add_target_flags, at_least_one
+from specviz.cli.sources import SharedModels
+from specviz.cli.terminal import out
 from specviz.errors import OptionError
 from specviz.resources import ROOT
 

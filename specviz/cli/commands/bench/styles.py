@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from specviz.bench.core.provenance import machine_load, now_utc, origin_of
 from specviz.bench.core.report import check_section, write_between
-from specviz.cli.parts.bench import PAIR, add_count, add_pair_flags, at_least_one, complain, time_limit
-from specviz.cli.parts.sources import SharedModels, live_source
-from specviz.cli.parts.terminal import err, out, printable
+from specviz.cli.experiment import PAIR, add_count, add_pair_flags, at_least_one, complain, time_limit
+from specviz.cli.sources import SharedModels, live_source
+from specviz.cli.terminal import err, out, printable
 from specviz.errors import OptionError
 from specviz.protocol import styles
 from specviz.protocol.runs import RunRequest

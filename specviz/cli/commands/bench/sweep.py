@@ -22,20 +22,19 @@ from specviz.bench.sweep.runner import sweep
 from specviz.bench.sweep.table import report, workers_table
 from specviz.bench.sweep.traces import packed_keeper, trace_keeper
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
-from specviz.cli.parts.bench import Cancelled, time_limit
-from specviz.cli.parts.failures_page import DOCUMENT, SWEEP_SECTION, pack, section
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.sources import SharedModels, live_source
-from specviz.cli.parts.terminal import err, out, printable
+from specviz.cli.analysis_report import DOCUMENT, SWEEP_SECTION, pack, section
+from specviz.cli.experiment import Cancelled, time_limit
+from specviz.cli.sources import SharedModels, live_source
+from specviz.cli.terminal import err, out, printable, progress
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps import store as sweep_store
-from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.definition import SweepDefinition, expand, fingerprint
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, check_definition, continued, introduce, points_of, with_points
 from specviz.protocol.sweeps.spec import SweepSpec, cases, run_count
+from specviz.protocol.sweeps.store import sweep_csv
 from specviz.protocol.sweeps.toml_file import read_definition
 
 SUMMARY = "measure the sweep that a file declares: drafters, lengths, trees, policies, temperatures, prompts"

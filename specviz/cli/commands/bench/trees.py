@@ -18,7 +18,7 @@ from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, plain_data, write_between
 from specviz.bench.core.run import SourceContestant
 from specviz.bench.core.texts import texts
-from specviz.cli.parts.bench import (
+from specviz.cli.experiment import (
     PAIR,
     Cancelled,
     add_count,
@@ -30,9 +30,8 @@ from specviz.cli.parts.bench import (
     temperatures,
     time_limit,
 )
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.sources import SharedModels, live_source
-from specviz.cli.parts.terminal import err
+from specviz.cli.sources import SharedModels, live_source
+from specviz.cli.terminal import err, progress
 from specviz.errors import OptionError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT

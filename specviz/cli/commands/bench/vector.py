@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import now_utc
-from specviz.cli.parts.bench import add_count, add_pair_flags, at_least_one, deliver, numbers
-from specviz.cli.parts.sources import SharedModels, live_source
+from specviz.cli.experiment import add_count, add_pair_flags, at_least_one, deliver, numbers
+from specviz.cli.sources import SharedModels, live_source
 from specviz.resources import ACCEPTANCE_VECTOR, ROOT, take_over
 
 if TYPE_CHECKING:

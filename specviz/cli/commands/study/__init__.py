@@ -15,10 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from specviz.bench.core.report import check_section, write_between
-from specviz.cli.parts.bench import add_pair_flags, add_target_flags, complain, time_limit
-from specviz.cli.parts.progress import progress
-from specviz.cli.parts.sources import SharedModels, live_source
-from specviz.cli.parts.terminal import err, out, printable
+from specviz.cli.experiment import add_pair_flags, add_target_flags, complain, time_limit
+from specviz.cli.sources import SharedModels, live_source
+from specviz.cli.terminal import err, out, printable, progress
 from specviz.errors import OptionError
 from specviz.studies.study import STUDIES, Study, Workplace, studies
 from specviz.trace.files import check_place

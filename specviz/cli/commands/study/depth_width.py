@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from specviz.bench.core.report import markdown_table
-from specviz.cli.parts.bench import at_least_one
-from specviz.cli.parts.kept_study import KeptStudy, add_flags
-from specviz.cli.parts.terminal import err, out
+from specviz.cli.experiment import KeptStudy, add_flags, at_least_one
+from specviz.cli.terminal import err, out
 from specviz.errors import BenchError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
@@ -197,7 +196,7 @@ class _AtHand:
 
 def _at_hand(args: argparse.Namespace) -> _AtHand:
     from specviz.bench.core.contest import first_prompts
-    from specviz.cli.parts.sources import SharedModels, live_source
+    from specviz.cli.sources import SharedModels, live_source
 
     shared = SharedModels()
     source = live_source(shared)

@@ -1,4 +1,4 @@
-"""Writing to a terminal: colours when there is one, and model text that cannot command it.
+"""Writing to a terminal: colours when there is one, progress bars, Ctrl-C, and model text that cannot command it.
 
 Place in the flow: every command prints through here.
 
@@ -9,10 +9,13 @@ hide what was printed. So each such text goes through `printable` first, whether
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO, TypeVar
 
 RESET = "\x1b[0m"
 STYLES: Mapping[str, str] = {
@@ -92,3 +95,41 @@ def out() -> Terminal:
 def err() -> Terminal:
     """Standard error as it is now: progress and error sentences."""
     return Terminal(sys.stderr, has_colour(sys.stderr))
+
+
+T = TypeVar("T")
+
+
+def bar(total: int, label: str, shown: bool = True) -> Any:
+    """A tqdm bar to `update` and `close`; silent when not `shown` or when standard error is no terminal."""
+    from tqdm import tqdm
+
+    return tqdm(desc=label, total=total, file=sys.stderr, disable=not (shown and sys.stderr.isatty()), leave=False)
+
+
+def progress(items: Iterable[T], label: str, total: int) -> Iterator[T]:
+    """`items`, with a bar while they are consumed."""
+    with bar(total, label) as shown:
+        for item in items:
+            yield item
+            shown.update()
+
+
+@contextmanager
+def stop_on_interrupt(begun: threading.Event, stopped: threading.Event) -> Iterator[None]:
+    """Once the work has begun, Ctrl-C sets `stopped`, and the work ends at once with what it has. Before that
+    (models loading), and the second time, it leaves."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(_signal: int, _frame: object) -> None:
+        if stopped.is_set() or not begun.is_set():
+            raise KeyboardInterrupt
+        stopped.set()
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

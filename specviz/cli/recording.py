@@ -1,6 +1,7 @@
-"""The run that opens the page: the shortest that is right, shows the method and is twice as fast as plain decoding.
+"""What `specviz record` does beyond recording: it finds the run that opens the page, and fills in older recordings.
 
-Place in the flow: called by `specviz record --find-opening`; asks a trace source, writes `recordings.toml`.
+The opening is the shortest run that is right, shows the method and is twice as fast as plain decoding. What a recording
+lacks because its format did not have it yet is taken over from the same run made again; rounds, draws and times stay.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, starmap
 from pathlib import Path
 
 from specviz.corpus.plain_english.truth import untrue
 from specviz.errors import OptionError
 from specviz.protocol.plain import WHOLE, run_beside_plain
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.trace.check import check, errors
 from specviz.trace.codec import assemble
-from specviz.trace.events import Trace
+from specviz.trace.events import VERSION, Node, Round, Trace
 from specviz.trace.gain import gain
 
 OPENING = "opening"
@@ -117,3 +119,36 @@ def write_opening(path: Path, opening: Opening) -> None:
     text = re.sub(r"(?m)^first = .*$", f'first = "{OPENING}"', text, count=1)
     at = text.index("[[recording]]")
     path.write_text(text[:at] + entry + text[at:], encoding="utf-8")
+
+
+NEAR = 1e-4
+"""how far a probability may move from one process to another, and the run still be the same"""
+
+
+def filled_in(recorded: Trace, again: Trace) -> Trace | None:
+    """The recording with the ranks and agreements of `again`; None where the two are not the same run, or where the
+    numbers would contradict what the recording holds."""
+    pairs = list(zip(recorded.rounds, again.rounds, strict=False))
+    if len(recorded.rounds) != len(again.rounds) or not all(starmap(_same, pairs)):
+        return None
+    rounds = [replace(was, nodes=list(map(_with_numbers, was.nodes, made.nodes))) for was, made in pairs]
+    found = replace(recorded, version=VERSION, rounds=rounds)
+    return None if errors(check(found)) else found
+
+
+def _with_numbers(was: Node, made: Node) -> Node:
+    return replace(was, rank=made.rank, agreement=made.agreement, agreement_raw=made.agreement_raw)
+
+
+def _same(was: Round, made: Round) -> bool:
+    same_end = (was.judged.path, was.judged.token) == (made.judged.path, made.judged.token)
+    return same_end and len(was.nodes) == len(made.nodes) and all(map(_same_node, was.nodes, made.nodes))
+
+
+def _same_node(was: Node, made: Node) -> bool:
+    same = (was.token, was.parent, was.kind, was.source) == (made.token, made.parent, made.kind, made.source)
+    return same and _near(was.target_prob, made.target_prob) and _near(was.draft_prob, made.draft_prob)
+
+
+def _near(was: float | None, made: float | None) -> bool:
+    return was == made if was is None or made is None else abs(was - made) <= NEAR

@@ -1,18 +1,21 @@
-"""The lines under a run: what was run, how much was accepted, how fast.
+"""A run as a terminal shows it: tokens as they come, and the lines under it: what was run, how much accepted, how fast.
 
-Place in the flow: `run` and `replay` end with it.
+Place in the flow: `run` and `replay` print tokens through it and end with it.
 """
 
 from __future__ import annotations
 
+import base64
+import codecs
+from collections.abc import Mapping
 from typing import Any
 
-from specviz.cli.parts.terminal import Terminal, printable
+from specviz.cli.terminal import Terminal, printable
 from specviz.theory import metrics
 from specviz.theory.repetition import NGRAM, repetition
 from specviz.trace import cautions
 from specviz.trace.cautions import full_contexts
-from specviz.trace.events import Trace
+from specviz.trace.events import Trace, VocabEntry
 from specviz.trace.header import MethodCard, Started, in_role
 
 
@@ -110,3 +113,27 @@ def _memory_bound(trace: Trace) -> list[tuple[str, str]]:
 
 def _millions(count: int) -> str:
     return f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
+
+
+class TokenTexts:
+    """Decodes a stream of token ids. A character split over tokens appears with the token that completes it."""
+
+    def __init__(self, vocab: Mapping[str, VocabEntry]) -> None:
+        """`vocab` may grow while the stream is read."""
+        self.vocab = vocab
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def next(self, token: int) -> str:
+        """The text this token completes; empty inside a character."""
+        entry = self.vocab.get(str(token))
+        return self._decoder.decode(base64.b64decode(entry.bytes)) if entry else f"<{token}>"
+
+    def rest(self) -> str:
+        """What an unfinished character at the end leaves: U+FFFD or nothing."""
+        return self._decoder.decode(b"", final=True)
+
+
+def label(vocab: Mapping[str, VocabEntry], token: int) -> str:
+    """A single token for display, where it stands alone (a node, a bar)."""
+    entry = vocab.get(str(token))
+    return entry.text if entry else f"<{token}>"

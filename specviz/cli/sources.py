@@ -1,15 +1,44 @@
-"""Traces by the hundred: files and folders from the command line, read one after the other.
+"""Where commands get their runs from: the engine, which is named here alone, or trace files by the hundred.
 
-Place in the flow: commands that look at many traces at once; a file that cannot be read stops none of the others.
+The engine (and torch) is imported only when it is called. A file that cannot be read stops none of the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from specviz.errors import TraceError
+from specviz.protocol.runs import TraceSource
 from specviz.trace.events import Trace
+
+if TYPE_CHECKING:
+    from specviz.lm.load import LoadedModel
+
+
+def live_source(load: Callable[..., LoadedModel] | None = None, threads: int = 1) -> TraceSource:
+    """The engine behind the protocol the page uses too. `load` replaces its way of loading models; `threads` are
+    torch's, for the whole process from here on."""
+    from specviz.live.source import LiveSource
+
+    return LiveSource(load, threads=threads)
+
+
+class SharedModels:
+    """Loads each model once and hands the same one to everyone who asks: the bench times the very models it runs."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[tuple[str, str], LoadedModel] = {}
+
+    def __call__(self, name: str, **settings: Any) -> LoadedModel:
+        from specviz.lm.load import load
+
+        key = (name, repr(sorted(settings.items())))
+        if key not in self._loaded:
+            self._loaded[key] = load(name, **settings)
+        return self._loaded[key]
+
 
 INDEX = "index.json"
 """stands beside the recordings of a gallery and is no trace"""

@@ -13,8 +13,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from specviz.cli.parts.method_flags import check_shape, read_flags
-from specviz.cli.parts.terminal import err
+from specviz.cli.method_flags import check_shape, read_flags
+from specviz.cli.terminal import err
 from specviz.errors import OptionError, PromptError
 from specviz.options import idle_among
 from specviz.protocol.prompt_file import read_prompts

@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from specviz.cli.parts.summary import option_text
+from specviz.cli.printed_run import option_text
 from specviz.errors import OptionError
 from specviz.options import check_range
 from specviz.protocol.runs import MethodDescription, OptionCard

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from specviz.cli.commands.run import own_flags
-from specviz.cli.parts.method_flags import flag_of
-from specviz.cli.parts.request import FIELDS, PLAIN
-from specviz.cli.parts.summary import option_text
+from specviz.cli.method_flags import flag_of
+from specviz.cli.printed_run import option_text
+from specviz.cli.request import FIELDS, PLAIN
 from specviz.trace.events import Option
 
 ROLES = {

@@ -1,1 +1,0 @@
-"""What commands share: the terminal, progress, flags, the live source."""
