@@ -165,7 +165,7 @@ def json_schema() -> dict[str, Any]:
     generated["properties"]["kind"] = {"const": KIND, "description": "tells a sweep result from other JSON"}
     generated["properties"]["version"] |= {"pattern": rf"^{VERSION.split('.')[0]}\.[0-9]+$"}
     return {
-        "$json_schema": "https://json-json_schema.org/draft/2020-12/json_schema",
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:{KIND}:{VERSION}",
         "title": f"{KIND} {VERSION}",
         **{key: value for key, value in generated.items() if key != "title"},
