@@ -1,11 +1,19 @@
-"""The two machines of AMUSD (2410.17375): a drafter that waits for no verdict, a verifier that takes what is there.
+"""The machines of AMUSD (2410.17375) and PEARL (2408.11850): a drafter that waits for no verdict, and two verifiers.
 
     drafter   own text ─► next token ─► board ─► …        rolls back to the verified text where the two differ
     verifier  board's tail, if its beginning is the verified text ─► one target pass ─► verified text ─► …
 
-Each is a generator that yields what it wants done and is sent the answer, so that a simulation and two processes run
-the very same protocol. The verified text is the target's own whatever the drafter writes: a token is only ever taken
-where it equals what the target says there.
+AMUSD's `verifier` takes what is there. `pearl` takes the draft a whole γ at a time, and differs in how far the drafter
+is allowed to draft:
+
+    pre-verify   the drafter drafts γ tokens; the target says what the first of them must be
+    post-verify  the target reads what was drafted before, while the drafter drafts γ more
+
+There a draft whose first token is right is read in the next pass; one that is wrong costs that pass alone.
+
+Each machine is a generator that yields what it wants done and is sent the answer, so that a simulation and two
+processes run the very same protocol. The verified text is the target's own whatever the drafter writes: a token is only
+ever taken where it equals what the target says there.
 """
 
 from __future__ import annotations
@@ -150,3 +158,42 @@ def after(machine: Machine, answer: Sequence[int] | None) -> Want | None:
         return machine.send(answer)
     except StopIteration:
         return None
+
+
+def pearl(
+    board: Board, reach: Reach, gamma: int, ends: Callable[[int], bool], is_drafting: Callable[[], bool]
+) -> Machine:
+    """The target's side, until the text is over. Where nobody drafts any more it decodes plainly.
+
+    A draft that turned out to be wrong is given up at once: in the paper both sides meet after every round."""
+    text, tail = board.verified(0, board.verified_length()), list[int]()
+    ordered = _order(board, len(text) + gamma, reach)
+    while len(text) < reach.text and not board.is_over():
+        said = yield Verify(text, tail)
+        assert said is not None, "a verification was not answered."
+        accepted, new = judged(tail, said, ends)
+        text = [*text, *new]
+        while accepted == len(tail) and is_drafting() and _reached(board) < min(len(text), ordered):
+            yield Wait()  # for the drafted token that this pass was to confirm
+        is_right = accepted == len(tail) and len(text) <= ordered and board.draft(0, len(text)) == text
+        if not is_right:
+            board.ask_rollback()
+        board.append_verified(new)
+        if ends(new[-1]):
+            break
+        while is_right and is_drafting() and _reached(board) < ordered:
+            yield Wait()  # for the rest of the γ
+        tail = tail_of(board, text, board.draft_length(), reach.text - len(text) - 1) if is_right else []
+        ordered = _order(board, len(text) + len(tail) + gamma, reach)
+    board.end()
+
+
+def _order(board: Board, length: int, reach: Reach) -> int:
+    limit = min(length, reach.draft)
+    board.allow(limit)
+    return limit
+
+
+def _reached(board: Board) -> int:
+    """Length of the draft; 0 while it is not known to go on from the text."""
+    return board.draft_length() if board.rollbacks_done() >= board.rollbacks_asked() else 0

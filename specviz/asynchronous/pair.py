@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from specviz.asynchronous.machines import Machine, Reach, Verify, after, judged, verifier
-from specviz.asynchronous.pearl import pearl
+from specviz.asynchronous.machines import Machine, Reach, Verify, after, judged, pearl, verifier
 from specviz.asynchronous.process import DraftingProcess
 from specviz.asynchronous.reader import Draws, Speaker
 from specviz.asynchronous.shared_board import Size
@@ -63,9 +62,9 @@ class AsyncPair:
 
     def amusd(self, job: Job, ends: Ends) -> Lanes:
         """AMUSD on two processes. The text is the target's own, whatever becomes of the child."""
-        return self._decode(job, ends, lambda reach, alive: verifier(
-            self.child.board, reach, job.ahead, job.widest, ends, alive
-        ))  # fmt: skip
+        return self._decode(
+            job, ends, lambda reach, alive: verifier(self.child.board, reach, job.ahead, job.widest, ends, alive)
+        )
 
     def pearl(self, job: Job, ends: Ends) -> Lanes:
         """PEARL on two processes: drafts of γ."""

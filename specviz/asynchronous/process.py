@@ -22,9 +22,8 @@ from typing import Any
 from weakref import finalize
 
 from specviz.asynchronous.child import LOOK_S, NEWS, OVER, WAKE, DrawOrder, Ready, TextOrder, work
-from specviz.asynchronous.engine_clock import EngineClock
 from specviz.asynchronous.reader import Draws
-from specviz.asynchronous.shared_board import Row, SharedBoard, Size
+from specviz.asynchronous.shared_board import EngineClock, Row, SharedBoard, Size
 from specviz.core.randomness import SeededRandom
 from specviz.errors import ModelError
 from specviz.lm.kernels import known

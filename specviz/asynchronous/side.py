@@ -11,10 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from specviz.asynchronous.board import Board, LocalBoard
-from specviz.asynchronous.engine_clock import EngineClock
 from specviz.asynchronous.machines import Draft, RolledBack, Wait, after, drafter
 from specviz.asynchronous.reader import Draws, Reader
-from specviz.asynchronous.shared_board import Row
+from specviz.asynchronous.shared_board import EngineClock, Row
 from specviz.lm.base import LanguageModel
 from specviz.protocol.lanes import DRAFT, Span
 

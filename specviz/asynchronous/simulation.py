@@ -11,8 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from specviz.asynchronous.board import LocalBoard
-from specviz.asynchronous.machines import Draft, Machine, Reach, RolledBack, Verify, Wait, drafter, shared, verifier
-from specviz.asynchronous.pearl import pearl
+from specviz.asynchronous.machines import (
+    Draft,
+    Machine,
+    Reach,
+    RolledBack,
+    Verify,
+    Wait,
+    drafter,
+    pearl,
+    shared,
+    verifier,
+)
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 
 Guess = Callable[[Sequence[int]], int]

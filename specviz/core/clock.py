@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -14,3 +17,20 @@ def now(device: torch.device) -> float:
     elif device.type == "mps":
         torch.mps.synchronize()
     return time.perf_counter()
+
+
+class PhaseClock:
+    """Seconds of phases without a gap: each begins where the one before it ended, the first as the clock is made."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._read = now(device)
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        """by phase; of one that comes again the sum"""
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """What is done inside, and whatever was done since the phase before, is this one's."""
+        yield
+        before, self._read = self._read, now(self._device)
+        self.seconds[name] += self._read - before

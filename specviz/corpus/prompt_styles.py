@@ -90,13 +90,16 @@ def _drafts(text: str) -> bool:
 
 FORMS: Mapping[str, Callable[[str], bool]] = {
     "direct": lambda text: True,
-    "chain": lambda text: sum(bool(re.search(r"[A-Za-z]{3,}.*(=|\d)", step)) for step in _steps(text)) > 1
-        and not any(FORMS[other](text) for other in ("tree", "search", "sketch")),
+    "chain": lambda text: (
+        sum(bool(re.search(r"[A-Za-z]{3,}.*(=|\d)", step)) for step in _steps(text)) > 1
+        and not any(FORMS[other](text) for other in ("tree", "search", "sketch"))
+    ),
     "tree": lambda text: bool(re.search(r"\b(way|option|idea)\W*1\b.*\b2\b.*\b3\b", text, re.IGNORECASE | re.DOTALL)),
-    "search": lambda text: bool(re.search(r"\b(try|trying)\b.*\b(right|wrong|small|large)\b", text,
-                                          re.IGNORECASE | re.DOTALL)),
+    "search": lambda text: bool(
+        re.search(r"\b(try|trying)\b.*\b(right|wrong|small|large)\b", text, re.IGNORECASE | re.DOTALL)
+    ),
     "sketch": lambda text: bool(re.search(r"->|→|⇒", text)),
     "draft": _drafts,
-}  # fmt: skip
+}
 """style → whether a text has its form: two steps in words; three ways, numbered; an answer tried and judged; an arrow;
 three steps or more, each of few words"""

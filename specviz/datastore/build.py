@@ -11,8 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from specviz.datastore.store import Datastore
-from specviz.datastore.suffix_array import Report, order
+from specviz.datastore.store import Datastore, Report, order
 from specviz.errors import DatastoreError
 from specviz.trace.exhibits import DatastoreCard
 

@@ -19,8 +19,7 @@ from specviz.corpus.plain_english import generator
 from specviz.corpus.plain_english.generator import HELD_OUT_CHARACTERS
 from specviz.corpus.standard_library import Document, collect, training_sample
 from specviz.datastore.build import Encoder, build
-from specviz.datastore.built import ENDING
-from specviz.datastore.store import Datastore, read, write
+from specviz.datastore.store import ENDING, Datastore, read, write
 from specviz.errors import DatastoreError
 from specviz.lm.place import bundled_models
 from specviz.resources import cache_folder

@@ -2,6 +2,9 @@
 
 The file is one line of JSON that says what it is, then the ids and the suffix array, each at a multiple of `ALIGNED`
 bytes. Looking up costs a few dozen comparisons, whatever the size.
+
+The suffixes are ordered by prefix doubling in numpy, O(n log n) per doubling, five doublings: by their first `COMPARED`
+tokens, which is more than anyone looks up. Those that agree so far stand in the order of the text.
 """
 
 from __future__ import annotations
@@ -9,17 +12,45 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from specviz.datastore.suffix_array import COMPARED, Ids
 from specviz.errors import DatastoreError
+from specviz.protocol.runs import DatastoreDescription
 from specviz.trace.exhibits import DatastoreCard
+
+COMPARED = 32
+"""tokens by which suffixes are told apart: the longest lookup and what is read after it fit in"""
+
+Ids = npt.NDArray[np.integer]
+Report = Callable[[str, int, int], None]
+"""(what is being done, how much of it is done, of how much)"""
+
+
+def order(tokens: Ids, report: Report) -> npt.NDArray[np.uint32]:
+    """Start of every suffix of `tokens` [n], in order [n]; where a text ends it stands before all that go on.
+
+    Prefix doubling (Manber and Myers 1993): ranks by 2k tokens from pairs of ranks by k.
+    """
+    rank = tokens.astype(np.int64)
+    size, compared = len(rank), 1
+    while True:
+        pairs = rank * (int(rank.max(initial=0)) + 2)
+        pairs[: size - compared] += rank[compared:] + 1
+        found = np.argsort(pairs, kind="stable")
+        ordered = pairs[found]
+        compared *= 2
+        report("sorting", compared, COMPARED)
+        rank[found] = np.concatenate(([0], np.cumsum(ordered[1:] != ordered[:-1])))[:size]
+        if compared >= COMPARED or compared >= size:
+            return found.astype(np.uint32)
+
 
 FORMAT = "specviz-datastore 1"
 ALIGNED = 64
@@ -175,3 +206,19 @@ def _is_as_written(head: dict[str, Any], ids: Ids, suffixes: npt.NDArray[np.uint
 def _part(path: Path, kind: Any, begin: int, count: int) -> Any:
     """A plain view of the map: numpy's own subclass is slow to index."""
     return np.asarray(np.memmap(path, kind, "r", begin, (count,)))
+
+
+ENDING = ".datastore"
+
+
+def built(folder: Path) -> tuple[DatastoreDescription, ...]:
+    """The datastores in a folder, the newest first. Files that are none of this release are left out."""
+    found = []
+    for path in folder.glob(f"*{ENDING}"):
+        try:
+            card, changed = read(path).card, path.stat().st_mtime
+        except (DatastoreError, OSError):
+            continue
+        day = datetime.fromtimestamp(changed, UTC).date().isoformat()
+        found.append((changed, DatastoreDescription(str(path), card.name, card.tokens, card.size_bytes, day)))
+    return tuple(one for _, one in sorted(found, key=lambda pair: (-pair[0], pair[1].file)))

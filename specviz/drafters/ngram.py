@@ -31,9 +31,11 @@ class NgramOptions(Options):
     max_ngram: int = option(3, help="longest suffix looked up", minimum=1, maximum=16)
     min_ngram: int = option(1, help="shortest suffix looked up", minimum=1, maximum=16)
     continuations: int = option(
-        1, help="different continuations copied, longest and latest match first; above 1 the draft is a tree",
-        minimum=1, maximum=8,
-    )  # fmt: skip
+        1,
+        help="different continuations copied, longest and latest match first; above 1 the draft is a tree",
+        minimum=1,
+        maximum=8,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

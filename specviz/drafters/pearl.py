@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.asynchronous.machines import Machine, Reach
-from specviz.asynchronous.pearl import pearl
+from specviz.asynchronous.machines import Machine, Reach, pearl
 from specviz.asynchronous.side import DraftingSide
 from specviz.drafters.base import DRAFTERS, Needs
 from specviz.drafters.drafting.beside import BesideDrafter

@@ -160,10 +160,18 @@ class SmallModelModule(DrafterModule[SmallModelShape]):
         """The same network as a Llama checkpoint of width d, which the lean forward runs."""
         block = self.options.block()
         shape = LlamaShape(
-            layers=self.options.layers, hidden_size=block.hidden, heads=block.heads, kv_heads=block.kv_heads,
-            head_size=block.head_size, vocab_size=len(self.embedding), context_length=self.target.context_length,
-            norm_eps=block.eps, rope_theta=block.theta, tied=False, ffn_size=block.ffn,
-        )  # fmt: skip
+            layers=self.options.layers,
+            hidden_size=block.hidden,
+            heads=block.heads,
+            kv_heads=block.kv_heads,
+            head_size=block.head_size,
+            vocab_size=len(self.embedding),
+            context_length=self.target.context_length,
+            norm_eps=block.eps,
+            rope_theta=block.theta,
+            tied=False,
+            ffn_size=block.ffn,
+        )
         weights = {
             "model.embed_tokens.weight": functional.linear(self.embedding * self.scale, self.narrow.weight),
             "model.norm.weight": self.norm.weight.detach(),
@@ -175,9 +183,16 @@ class SmallModelModule(DrafterModule[SmallModelShape]):
             weights[prefix + "input_layernorm.weight"] = norm.state_dict()["weight"]
         read = sum(tensor.numel() for name, tensor in weights.items() if "embed" not in name)
         info = replace(
-            self.target, name=self.name, architecture="LlamaForCausalLM", parameters=self.parameter_count(),
-            layers=shape.layers, hidden_size=shape.hidden_size, weights_sha256="", read_per_pass=read, window=0,
-        )  # fmt: skip
+            self.target,
+            name=self.name,
+            architecture="LlamaForCausalLM",
+            parameters=self.parameter_count(),
+            layers=shape.layers,
+            hidden_size=shape.hidden_size,
+            weights_sha256="",
+            read_per_pass=read,
+            window=0,
+        )
         return LlamaModel(shape, weights, info)
 
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 
-from specviz.core.clock import now
+from specviz.core.clock import PhaseClock, now
 from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
@@ -182,32 +181,38 @@ class Session:
     def round(self) -> RoundRecord:
         """One round: draft, score, judge, commit."""
         assert self.finished is None, "the text is over."
-        device, method = self.target.device, self.method
-        index, base_length = self.rounds, len(self.tokens)
-        clock = [now(device)]
-        proposal = self._propose()
-        clock.append(now(device))
-        cache_before = self._cache.length
-        logits = score(self.target, self._cache, proposal.tree, proposal.unfinished)
-        clock.append(now(device))
-        features = self._features.seen(self._cache)[proposal.tree.rows()] if self._features else None
-        scored = ScoredTree(proposal.tree, logits, method.sampling)
-        verdict = self._judge(proposal.tree, scored)
-        clock.append(now(device))
-        commitment = self._commit(proposal.tree, verdict, cache_before)
-        left_open = commitment.trimmed == "open"
-        self._target_proposal = TargetProposal(verdict.token, logits[verdict.path[-1]]) if left_open else None
-        clock.append(now(device))
-        learned = self._observe(RoundOutcome(proposal.tree, logits, verdict.path, self.tokens, features))
-        lanes = method.drafter.lanes() if isinstance(method.drafter, DraftsBeside) else []
-        clock.append(now(device))
-        draft, target_s, judge, commit, learning = (after - before for before, after in pairwise(clock))
-        times = Times(draft + learning, target_s, judge, commit)
-        rule, sampling = method.verifier.name, method.sampling
+        method, base_length, clock = self.method, len(self.tokens), PhaseClock(self.target.device)
+        with clock.phase("draft"):
+            proposal = self._propose()
+        with clock.phase("target"):
+            cache_before = self._cache.length
+            logits = score(self.target, self._cache, proposal.tree, proposal.unfinished)
+        with clock.phase("judge"):
+            features = self._features.seen(self._cache)[proposal.tree.rows()] if self._features else None
+            scored = ScoredTree(proposal.tree, logits, method.sampling)
+            verdict = self._judge(proposal.tree, scored)
+        with clock.phase("commit"):
+            commitment = self._commit(proposal.tree, verdict, cache_before)
+            left_open = commitment.trimmed == "open"
+            self._target_proposal = TargetProposal(verdict.token, logits[verdict.path[-1]]) if left_open else None
+        with clock.phase("draft"):  # what a drafter learns is for its next drafts
+            learned = self._observe(RoundOutcome(proposal.tree, logits, verdict.path, self.tokens, features))
+            lanes = method.drafter.lanes() if isinstance(method.drafter, DraftsBeside) else []
+        times = Times(**clock.seconds)
         record = RoundRecord(
-            index, base_length, self.decode_s, proposal, scored, verdict, commitment, times, rule, sampling, learned,
-            lanes,
-        )  # fmt: skip
+            index=self.rounds,
+            base_length=base_length,
+            start_s=self.decode_s,
+            proposal=proposal,
+            scored=scored,
+            verdict=verdict,
+            commitment=commitment,
+            times=times,
+            rule=method.verifier.name,
+            sampling=method.sampling,
+            learned=learned,
+            lanes=lanes,
+        )
         self.decode_s += times.total
         self.rounds += 1
         return record

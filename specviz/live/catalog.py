@@ -18,7 +18,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
-from specviz.datastore.built import built
+from specviz.datastore.store import built
 from specviz.lm.fetched import REAL_MODELS
 from specviz.options import OptionDescription, Options, describe
 from specviz.protocol.runs import Catalog, FamilyCard, MethodDescription, ModelDescription, OptionCard, PromptCard

@@ -10,8 +10,14 @@ from pathlib import Path
 
 from transformers import PreTrainedTokenizerFast
 
-from specviz.corpus.plain_english.generator import HELD_OUT_CHARACTERS, SHARES, EnglishDocument, documents
-from specviz.corpus.plain_english.variety import distinct_runs, new_skeleton_share
+from specviz.corpus.plain_english.generator import (
+    HELD_OUT_CHARACTERS,
+    SHARES,
+    EnglishDocument,
+    distinct_runs,
+    documents,
+    new_skeleton_share,
+)
 from specviz.training.mixture import code_blocks, pack_with_starts, save_packed
 from specviz.training.windows import save_stream
 

@@ -16,10 +16,10 @@ from specviz.asynchronous.machines import (
     Wait,
     after,
     drafter,
+    pearl,
     tail_of,
     verifier,
 )
-from specviz.asynchronous.pearl import pearl
 from specviz.asynchronous.simulation import Clock, amusd, dsi, in_rounds, plainly, sequentially
 
 PROMPT = [1, 2]

@@ -12,10 +12,8 @@ import pytest
 from specviz.cli.main import main
 from specviz.corpus.plain_english.generator import documents
 from specviz.datastore.build import build, from_ids
-from specviz.datastore.built import built
 from specviz.datastore.retrieval import Datastores, folder_texts, library, place_of, plain_english
-from specviz.datastore.store import read, write
-from specviz.datastore.suffix_array import order
+from specviz.datastore.store import built, order, read, write
 from specviz.errors import DatastoreError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import RunRequest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from specviz.core import clock
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
@@ -32,7 +33,8 @@ class Learner(Drafter[Options], Observes):
 def test_learning_is_a_drafters_time_and_every_other_second_that_of_its_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     """1 s drafting, 2 the target's pass, 4 judging, 8 committing, 16 learning from the outcome: 31 in all."""
     readings = iter([0, 0, 100, 101, 103, 107, 115, 131, 200, 202, 206, 214, 230, 262])
-    monkeypatch.setattr(session_module, "now", lambda device: next(readings))
+    for module in (clock, session_module):
+        monkeypatch.setattr(module, "now", lambda device: next(readings))
     method = Method(Learner(Options()), VERIFIERS.get("sequential").of({}), Sampling(1.0), SeededRandom(3))
     session = Session(TableModel(3, seed=1), method, Start([0, 1]), Ending(Limits(2), lambda token: b""))
     session.begin()

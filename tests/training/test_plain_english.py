@@ -7,9 +7,16 @@ import re
 import pytest
 
 from specviz.corpus.plain_english import facts, people, questions, styles, sums, words
-from specviz.corpus.plain_english.generator import FAMILIES, SHARES, document, documents, shares_with
+from specviz.corpus.plain_english.generator import (
+    FAMILIES,
+    SHARES,
+    distinct_runs,
+    document,
+    documents,
+    new_skeleton_share,
+    shares_with,
+)
 from specviz.corpus.plain_english.page import Draw, Page, is_held_out
-from specviz.corpus.plain_english.variety import distinct_runs, new_skeleton_share
 from specviz.corpus.plain_english.wordings import KINDS
 from specviz.errors import TrainingError
 from specviz.training import english_streams

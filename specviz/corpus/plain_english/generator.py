@@ -1,10 +1,12 @@
 """Writes the plain-English corpus: documents of all families in fixed shares of the text, on one side of the split.
 
 Place in the flow: gives `mixture` its English documents, and the figures their held-out ones.
-A document is a pure function of seed, side, family and number.
+A document is a pure function of seed, side, family and number. How varied they are (distinct five-word runs, skeletons
+that only the held-out side has) is measured into `english.json`, and bounded from below by a test.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from specviz.corpus.plain_english import (
@@ -40,9 +42,18 @@ HELD_OUT_CHARACTERS = 400_000
 # Shares of the characters. Facts and sums must be met often to be known by heart; digits are whole tokens, so that
 # sums weigh about twice as much in tokens as here.
 SHARES = {
-    "story": 0.18, "facts": 0.22, "sums": 0.10, "practice": 0.07, "styles": 0.04, "problem": 0.06,
-    "talk": 0.10, "letter": 0.06, "recipe": 0.05, "table": 0.05, "passage": 0.07,
-}  # fmt: skip
+    "story": 0.18,
+    "facts": 0.22,
+    "sums": 0.10,
+    "practice": 0.07,
+    "styles": 0.04,
+    "problem": 0.06,
+    "talk": 0.10,
+    "letter": 0.06,
+    "recipe": 0.05,
+    "table": 0.05,
+    "passage": 0.07,
+}
 
 
 @dataclass(frozen=True)
@@ -103,3 +114,24 @@ def documents(
         written[family] += len(made.text)
         numbers[family] += 1
         yield made
+
+
+WORD = re.compile(r"\w+|[^\w\s]")
+RUN = 5
+
+
+def distinct_runs(documents: Iterable[EnglishDocument]) -> tuple[int, int]:
+    """Number of different runs of five words within documents, and of all words; punctuation marks are words."""
+    runs: set[tuple[str, ...]] = set()
+    total = 0
+    for document in documents:
+        words = WORD.findall(document.text)
+        total += len(words)
+        runs.update(tuple(words[i : i + RUN]) for i in range(len(words) - RUN + 1))
+    return len(runs), total
+
+
+def new_skeleton_share(train: Iterable[EnglishDocument], held_out: Sequence[EnglishDocument]) -> float:
+    """Share of the held-out documents whose skeleton no training document has."""
+    known = {document.skeleton for document in train}
+    return sum(document.skeleton not in known for document in held_out) / max(1, len(held_out))

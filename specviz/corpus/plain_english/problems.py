@@ -46,10 +46,21 @@ def document(draw: Draw) -> Page:
     name, other = draw.several(NAMES, 2)
     she, her, _ = pronouns(name)
     page = Page(
-        draw, a=a, b=b, c=result, sign=sign, name=name, other=other, she=she, She=she.title(), her=her,
-        things=draw.one(COUNTED), place=draw.one(PLACES),
-        day1=draw.one(("Monday", "Tuesday")), day2=draw.one(("Friday", "Saturday")),
-    )  # fmt: skip
+        draw,
+        a=a,
+        b=b,
+        c=result,
+        sign=sign,
+        name=name,
+        other=other,
+        she=she,
+        She=she.title(),
+        her=her,
+        things=draw.one(COUNTED),
+        place=draw.one(PLACES),
+        day1=draw.one(("Monday", "Tuesday")),
+        day2=draw.one(("Friday", "Saturday")),
+    )
     page.say(*(MORE if sign == "+" else LESS))
     page.say(*QUESTIONS)
     page.say("{a} {sign} {b} = {c}. ", "\n{a} {sign} {b} = {c}.\n")

@@ -87,8 +87,9 @@ def sum_page(draw: Draw, a: int, b: int, sign: str) -> Page:
     word, task = ("plus", f"Add {a} and {b}") if sign == "+" else ("minus", f"Subtract {b} from {a}")
     if sign == "+" and draw.chance(0.3):
         word = "and"
-    return Page(draw, a=a, b=b, c=result, sign=sign, word=word, task=task, name=draw.one(NAMES),
-                steps=steps(a, b, sign))  # fmt: skip
+    return Page(
+        draw, a=a, b=b, c=result, sign=sign, word=word, task=task, name=draw.one(NAMES), steps=steps(a, b, sign)
+    )
 
 
 def document(draw: Draw) -> Page:

@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz.core.tree import ROOT, DraftTree
-from specviz.datastore.store import Datastore, Match
-from specviz.datastore.suffix_array import Ids
+from specviz.datastore.store import Datastore, Ids, Match
 from specviz.trace.exhibits import LOOKED_UP, Exhibit, ExhibitRow
 
 START = 0

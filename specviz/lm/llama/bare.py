@@ -95,10 +95,16 @@ class BareLlama:
         hidden, queries = shape.hidden_size, shape.heads * shape.head_size
         qkv = queries + 2 * shape.kv_heads * shape.head_size
         layers = [
-            _Layer(made(qkv, hidden), made(hidden, queries), made(2 * shape.ffn_size, hidden),
-                   made(hidden, shape.ffn_size), one(), one())
+            _Layer(
+                made(qkv, hidden),
+                made(hidden, queries),
+                made(2 * shape.ffn_size, hidden),
+                made(hidden, shape.ffn_size),
+                one(),
+                one(),
+            )
             for _ in range(shape.layers)
-        ]  # fmt: skip
+        ]
         embedding = made(shape.vocab_size, hidden)
         head = embedding if shape.tied else made(shape.vocab_size, hidden)
         return cls(shape, embedding, head, one(), layers)

@@ -9,24 +9,24 @@ TIMES = "tests/engine/test_round_times.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
-        "session: nobody's time is spent on learning",
+        "session: learning counts as committing",
         "specviz/engine/session.py",
-        "Times(draft + learning, target_s, judge, commit)",
-        "Times(draft, target_s, judge, commit)",
+        'with clock.phase("draft"):  # what a drafter learns is for its next drafts',
+        'with clock.phase("commit"):  # what a drafter learns is for its next drafts',
         (TIMES,),
     ),
     Fault(
         "session: judging and committing change places",
         "specviz/engine/session.py",
-        "Times(draft + learning, target_s, judge, commit)",
-        "Times(draft + learning, target_s, commit, judge)",
+        "times = Times(**clock.seconds)",
+        "times = Times(*(clock.seconds[name] for name in ('draft', 'target', 'commit', 'judge')))",
         (TIMES,),
     ),
     Fault(
         "session: a round begins when the run has taken as long as it itself takes",
         "specviz/engine/session.py",
-        "index, base_length, self.decode_s, proposal",
-        "index, base_length, times.total, proposal",
+        "start_s=self.decode_s,",
+        "start_s=times.total,",
         (TIMES,),
     ),
     Fault(
