@@ -52,10 +52,11 @@ class Attended:
 
 def attend(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None = None) -> Attended:
     """queries [..., n, D] over keys and values [..., m, D]; `seen` [n, m] says which, and None: all of them."""
-    scores = queries @ keys.mT * queries.shape[-1] ** -0.5
+    scores = queries @ keys.mT * queries.shape[-1] ** -0.5  # [..., n, m]
     if seen is not None:
         scores = scores.masked_fill(~seen, -torch.inf)
     mass = scores.logsumexp(-1)
+    # a query that sees nothing has the mass -inf, and weights of zero
     weights = (scores - mass.clamp(min=torch.finfo(mass.dtype).min)[..., None]).exp()
     return Attended(weights @ values, mass)
 
@@ -80,7 +81,7 @@ class TextRows:
 
     def append(self, keys: Tensor, values: Tensor) -> None:
         """Rows [A, n, D] of the next n tokens."""
-        new = torch.stack([keys, values])
+        new = torch.stack([keys, values])  # [2, A, n, D]
         if self._most is not None:
             old = self._rows[:, :, : self.length] if self._rows is not None else new[:, :, :0]
             self._rows = torch.cat([old, new], 2)[:, :, -self._most :] if self._most else new[:, :, :0]

@@ -58,11 +58,13 @@ class BlockLayer(nn.Module):
     def forward(self, rows: Tensor, keys: Tensor, values: Tensor, absent: Tensor) -> Tensor:
         """rows [N, Q, H] → the same; keys and values [N, W, A, D]; absent [N, W] where the text has not begun yet."""
         heads = self.attention_heads
+        # each [N, Q, A, D]
         query, key, value = self.qkv(self.attention_norm(rows)).unflatten(-1, (3 * heads, -1)).chunk(3, -2)
+        # context and block side by side: [N, A, W + Q, D]
         key, value = (torch.cat(pair, 1).transpose(1, 2) for pair in ((keys, key), (values, value)))
-        unseen = functional.pad(absent, (0, rows.shape[1]))[:, None, None]
-        scores = self.places.masked_fill(unseen, float("-inf"))
-        found = functional.scaled_dot_product_attention(query.transpose(1, 2), key, value, scores)
+        unseen = functional.pad(absent, (0, rows.shape[1]))[:, None, None]  # [N, 1, 1, W + Q]: the block sees itself
+        scores = self.places.masked_fill(unseen, float("-inf"))  # [A, Q, W + Q] → [N, A, Q, W + Q]
+        found = functional.scaled_dot_product_attention(query.transpose(1, 2), key, value, scores)  # [N, A, Q, D]
         rows = rows + self.output(found.transpose(1, 2).flatten(-2))
         gate, up = self.gate_up(self.ffn_norm(rows)).chunk(2, -1)
         down: Tensor = self.down(functional.silu(gate) * up)
@@ -148,17 +150,17 @@ class MaskedBlockModule(DrafterModule[MaskedBlockShape]):
         """Σ 0.8^k times the distance of the target to slot k over masked slots, and the same with the bigram,
         which learns on the slots as they are."""
         slots = self.options.slots
-        found = Places.of(batch, 1 + slots, self.training)  # one token more, for the last slot may be shown
+        found = Places.of(batch, 1 + slots, self.training)  # N places; one token more, for the last slot may be shown
         if found.heads <= slots:
             return {}
         places = replace(found, heads=slots)
-        tokens = places.tokens(batch, 1, 1 + slots)
-        known, wanted = self._shown(tokens), places.wanted(batch, self.head)
-        logits = self._at(batch, places.text, places.token, tokens, known)
-        told = logits.detach() + self.bigram(tokens[:, :-1])
+        tokens = places.tokens(batch, 1, 1 + slots)  # [N, 1 + S]: the root and what the slots should hold
+        known, wanted = self._shown(tokens), places.wanted(batch, self.head)  # [N, 1 + S], [N, S, V]
+        logits = self._at(batch, places.text, places.token, tokens, known)  # [N, S, V]
+        told = logits.detach() + self.bigram(tokens[:, :-1])  # each slot told the token before it: [N, S, V]
         terms = {}
         for k in range(slots):
-            masked = ~known[:, k + 1]
+            masked = ~known[:, k + 1]  # [N]: only what was hidden is learnt
             if masked.any():
                 terms[f"slot_{k + 1}"] = FADE**k * batch.distance(logits[masked, k], wanted[masked, k])
                 terms[f"bigram_{k + 1}"] = FADE**k * batch.distance(told[masked, k], wanted[masked, k])
@@ -167,23 +169,26 @@ class MaskedBlockModule(DrafterModule[MaskedBlockShape]):
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """Of its first pass, told the token before."""
         (texts, length), slots = batch.tokens.shape, self.options.slots
+        # windows of 1 + S tokens that begin at every token but the first: [B, T + S] → [B, T, 1 + S] → [N, 1 + S]
         tokens = functional.pad(batch.tokens, (0, slots)).unfold(1, 1 + slots, 1)[:, 1:length].flatten(0, 1)
-        place = torch.arange(texts * (length - 1), device=tokens.device)
-        text, token = place // (length - 1), place % (length - 1)
+        place = torch.arange(texts * (length - 1), device=tokens.device)  # N = B · (T - 1) blocks
+        text, token = place // (length - 1), place % (length - 1)  # [N]: which text, and the last token that was read
         logits = self._at(batch, text, token, tokens, self._root_alone(tokens)) + self.bigram(tokens[:, :-1])
-        logits = logits.unflatten(0, (texts, length - 1))
+        logits = logits.unflatten(0, (texts, length - 1))  # [N, S, V] → [B, T - 1, S, V]
         return [logits[:, : length - 1 - k, k] for k in range(min(most, slots, length - 1))]
 
     def _at(self, batch: FeatureBatch, text: Tensor, token: Tensor, tokens: Tensor, known: Tensor) -> Tensor:
         """Logits [N, S, V] of blocks behind these tokens [N] of these texts [N]."""
-        window, states = self.options.window, batch.features[:, :, 0]
+        window, states = self.options.window, batch.features[:, :, 0]  # [B, T, H]
 
         def before(rows: Tensor) -> Tensor:
             """[B, T, A, D] → [N, W, A, D], zeros before the text."""
-            padded = functional.pad(rows, (0, 0, 0, 0, window - 1, 0))
+            padded = functional.pad(rows, (0, 0, 0, 0, window - 1, 0))  # [B, W - 1 + T, A, D]
+            # a window ends at each token: [B, T, A, D, W], of which N: [N, A, D, W]
             return padded.unfold(1, window, 1)[text, token].permute(0, 3, 1, 2)
 
         context = [(before(keys), before(values)) for keys, values in self.block.context(states)]
+        # [N, W]: the window's place i lies W - 1 - i tokens back, for the first tokens before the text
         absent = token[:, None] < torch.arange(window - 1, -1, -1, device=token.device)
         return self.fill(context, states[text, token], absent, tokens, known)
 
@@ -200,7 +205,8 @@ class MaskedBlockModule(DrafterModule[MaskedBlockShape]):
             count, slots = len(tokens), tokens.shape[1] - 1
             chance = torch.rand(count, slots, device=tokens.device)
             few = torch.randint(0, slots, (count, 1), device=tokens.device)
-            few[torch.rand(count, 1, device=tokens.device) < BLANK] = 0
+            few[torch.rand(count, 1, device=tokens.device) < BLANK] = 0  # [N, 1]: how many slots are shown
+            # argsort of argsort is each slot's rank in a random order [N, S]: below `few`, so many are chosen
             known[:, 1:] = chance.argsort(1).argsort(1) < few
         return known
 
@@ -283,6 +289,7 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
         tokens = torch.zeros(known.shape, dtype=torch.int64, device=self.device)
         tokens[0, 0] = context.tokens[-1]
         used, passes = self.options.gamma, 1 + self.options.passes
+        # logits of the γ slots in use [γ, V]; a shown slot keeps those of the pass that it was guessed in
         rows = self.timed(proposal, 1 + used, None, self._fill, states, tokens, known)[:used]
         for number in range(1, passes):
             self._guess(rows, tokens, known, used * number // passes)
@@ -302,24 +309,25 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
         if self._read < states.length:
             fresh = block.context(states.rows(max(self._read, states.length - block.window))[None, :, 0])
             before = self._context or [(keys[:, :0], values[:, :0]) for keys, values in fresh]
+            # per layer keys and values [1, at most W, A, D] of the text's last tokens
             self._context = [
                 (torch.cat([old[0], new[0]], 1)[:, -block.window :], torch.cat([old[1], new[1]], 1)[:, -block.window :])
                 for old, new in zip(before, fresh, strict=True)
             ]
             self._read = states.length
-        missing = block.window - self._context[0][0].shape[1]
+        missing = block.window - self._context[0][0].shape[1]  # places of the window before the text begins
         padded = [
             (functional.pad(keys, (0, 0, 0, 0, missing, 0)), functional.pad(values, (0, 0, 0, 0, missing, 0)))
             for keys, values in self._context
         ]
-        absent = torch.arange(block.window, device=self.device)[None] < missing
-        last = states.rows(states.length - 1)[:, 0]
+        absent = torch.arange(block.window, device=self.device)[None] < missing  # [1, W]
+        last = states.rows(states.length - 1)[:, 0]  # [1, depths, H] → [1, H]
         return self._module.fill(padded, last, absent, tokens, known)[0]
 
     def _guess(self, rows: Tensor, tokens: Tensor, known: Tensor, keep: int) -> None:
         """Take down what the slots hold, and show the `keep` surest to the next pass."""
         used = len(rows)
-        probs, best = rows.softmax(-1).max(-1)
+        probs, best = rows.softmax(-1).max(-1)  # [γ] each: the likeliest token's probability, and the token
         kept = known[0, 1 : 1 + used].nonzero()[:, 0].tolist()
         self._fills.append(Fill(best.tolist(), [round(one, 6) for one in probs.tolist()], kept))
         surest = probs.topk(keep).indices
@@ -329,7 +337,7 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths
-        rows = self._rows[[depths[node] for node in nodes]]
+        rows = self._rows[[depths[node] for node in nodes]]  # [n, V]; below a node of depth d is slot d (from 0)
         if self.options.lattice:
             rows = rows + self._module.bigram(torch.tensor([tree.tokens[node] for node in nodes], device=self.device))
         return rows

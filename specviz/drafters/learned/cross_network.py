@@ -195,12 +195,13 @@ def look(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None = No
     query sees nothing."""
     groups = keys.shape[-3]
     shared, n = queries.shape[-3] // groups, queries.shape[-2]
-    rows = queries.unflatten(-3, (groups, shared)).flatten(-3, -2)  # heads that share keys become rows of one
+    # heads that share keys become rows of one: [..., A, n, D] → [..., G, A / G · n, D]
+    rows = queries.unflatten(-3, (groups, shared)).flatten(-3, -2)
     if seen is None:
         found = functional.scaled_dot_product_attention(rows, keys, values)
     else:
-        some = seen.any(-1)
-        mask = (seen | ~some[:, None]).repeat(shared, 1)
+        some = seen.any(-1)  # [n]; a query that sees nothing sees all, against NaN, and is nulled behind
+        mask = (seen | ~some[:, None]).repeat(shared, 1)  # [A / G · n, m]
         found = functional.scaled_dot_product_attention(rows, keys, values, mask)
         found = found * some.repeat(shared)[:, None]
     apart: Tensor = found.unflatten(-2, (shared, n)).flatten(-4, -3)

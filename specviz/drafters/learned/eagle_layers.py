@@ -85,9 +85,10 @@ class Attention(nn.Module):
 
     def _unrolled(self, queries: Tensor, memory: Memory, rows: int) -> Tensor:
         first, later = memory.keys[0][:, :, :rows], memory.keys[1:]
-        ahead = torch.ones(rows, rows, dtype=torch.bool, device=queries.device).triu(1)
-        scores = (queries @ first.mT).masked_fill(ahead, -torch.inf)
-        own = torch.stack([(queries * keys[:, :, :rows]).sum(-1) for keys in later], -1)
+        ahead = torch.ones(rows, rows, dtype=torch.bool, device=queries.device).triu(1)  # [T, T]
+        scores = (queries @ first.mT).masked_fill(ahead, -torch.inf)  # [B, heads, T, T]: step 0 up to the own place
+        own = torch.stack([(queries * keys[:, :, :rows]).sum(-1) for keys in later], -1)  # [B, heads, T, steps - 1]
+        # [B, heads, T, T + steps - 1], by one softmax
         weights = (torch.cat([scores, own], -1) * self.shape.head_size**-0.5).softmax(-1).to(queries.dtype)
         found: Tensor = weights[..., :rows] @ memory.values[0][:, :, :rows]
         for number, values in enumerate(memory.values[1:]):
@@ -104,7 +105,7 @@ class Attention(nn.Module):
         size = self.shape.head_size
         exponents = torch.arange(0, size, 2, dtype=torch.float32, device=x.device) / size
         positions = torch.arange(step, step + x.shape[2], dtype=torch.float32, device=x.device)
-        angles = torch.outer(positions, 1.0 / self.shape.theta**exponents)
+        angles = torch.outer(positions, 1.0 / self.shape.theta**exponents)  # [T, D / 2]
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         low, high = x.chunk(2, -1)
         return torch.cat([low * cos - high * sin, high * cos + low * sin], -1)

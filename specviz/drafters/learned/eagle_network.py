@@ -269,7 +269,7 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         if not self.options.least_squares or not self.joins_by_one_matrix or self.fuse is not None:
             return
         embedded = functional.embedding(batch.tokens[:, 1:], self.embedding) * self.scale
-        given = torch.cat([embedded, self.state_of(batch.features)[:, :-1]], -1).flatten(0, 1)
+        given = torch.cat([embedded, self.state_of(batch.features)[:, :-1]], -1).flatten(0, 1)  # [B · (T - 1), 2·H]
         self.fc.weight.copy_(least_squares(given, batch.final[:, 1:].flatten(0, 1)))
         if self.fc.bias is not None:
             self.fc.bias.zero_()
@@ -304,7 +304,8 @@ class LeanTrunk:
         self._tokens = trunk.embedding
         beside = [self._head]
         if trunk.joins_by_one_matrix:
-            of_token, of_state = trunk.fc.weight.detach().chunk(2, -1)
+            of_token, of_state = trunk.fc.weight.detach().chunk(2, -1)  # [H, 2·H] → two of [H, H]
+            # [V, H]: what each token adds, worked out once
             self._tokens = functional.linear(trunk.embedding * trunk.scale, of_token, trunk.fc.bias).detach()
             self._state = Projection(of_state.contiguous())
             beside.append(self._state)

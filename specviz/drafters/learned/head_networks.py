@@ -68,7 +68,7 @@ class Accuracies(nn.Module):
     def count(self, head: int, logits: Tensor, target_log_probs: Tensor) -> None:
         """Mix in a batch [..., V], before it is learnt from: no text is counted that was learnt already."""
         ranks = min(RANKS, logits.shape[-1])
-        found = logits.topk(ranks, dim=-1).indices == target_log_probs.argmax(-1, keepdim=True)
+        found = logits.topk(ranks, dim=-1).indices == target_log_probs.argmax(-1, keepdim=True)  # [..., R]
         share = max(1 - MEMORY, 1 / (1 + int(self.batches[head])))
         self.rates[head, :ranks].lerp_(found.flatten(0, -2).to(self.rates.dtype).mean(0), share)
         self.batches[head] += 1
@@ -96,7 +96,7 @@ class Places:
         room = length - heads
         device = batch.tokens.device
         chosen = (torch.randperm(texts * room)[:PLACES] if some else torch.arange(texts * room)).to(device)
-        return cls(chosen // room, chosen % room, heads)
+        return cls(chosen // room, chosen % room, heads)  # [n]: a place's text, and its token in there
 
     def states(self, batch: FeatureBatch) -> Tensor:
         """[n, H] at the module's first depth."""
@@ -234,7 +234,7 @@ class Lattice:
         """The most probable path through all places, as token ids, and the logarithm of its probability (Viterbi)."""
         score, back = self.first, list[np.ndarray]()
         for step in self.steps:
-            through = score[:, None] + step
+            through = score[:, None] + step  # [k before, k]
             back.append(through.argmax(0))
             score = through.max(0)
         rank = int(score.argmax())
@@ -291,11 +291,12 @@ class Bigram(nn.Module):
     def lattice(self, logits: Tensor, root: int, width: int, steps: bool = True) -> Lattice:
         """The `width` likeliest tokens at each place by logits [γ, V] alone, and the probabilities of the steps between
         them in the whole vocabulary. Without `steps` places are independent."""
-        tokens = logits.topk(min(width, logits.shape[-1]), dim=-1).indices
-        before = torch.cat([tokens.new_full((1, tokens.shape[1]), root), tokens[:-1]])
+        tokens = logits.topk(min(width, logits.shape[-1]), dim=-1).indices  # [γ, k]
+        before = torch.cat([tokens.new_full((1, tokens.shape[1]), root), tokens[:-1]])  # [γ, k]: the root k times first
         if steps:
-            scores = (logits[:, None] + self(before)).log_softmax(-1)
+            scores = (logits[:, None] + self(before)).log_softmax(-1)  # [γ, k before, V]
         else:
             scores = logits[:, None].log_softmax(-1).expand(-1, tokens.shape[1], -1)
+        # of V the k kept at each place: [γ, k before, k]
         kept = scores.gather(-1, tokens[:, None].expand(-1, tokens.shape[1], -1)).double().cpu().numpy()
         return Lattice(tokens.cpu().numpy(), kept[0, 0], kept[1:])

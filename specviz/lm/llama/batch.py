@@ -184,7 +184,7 @@ class BatchStep:
         groups, heads = kv.shape[1] // 2, rows.shape[0] - kv.shape[1]
         kv[self.lanes, :, self.columns] = rows[heads:].transpose(0, 1)
         lanes, _, n, longest = self.mask.shape
-        queries = rows.new_zeros(lanes * n, heads, rows.shape[2])
+        queries = rows.new_zeros(lanes * n, heads, rows.shape[2])  # padded: [A · n, H, D]
         queries[self.padded] = rows[:heads].transpose(0, 1)
-        keys, values = kv[:, :, :longest].split(groups, 1)
+        keys, values = kv[:, :, :longest].split(groups, 1)  # [A, G, T, D] each
         return attention(queries.view(lanes, n, heads, -1).transpose(1, 2), keys, values, self.mask)[self.padded]
