@@ -16,7 +16,8 @@ from torch import Tensor
 
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import Drafter, DraftPolicies, RoundOutcome
-from specviz.lm.base import Cache, LanguageModel
+from specviz.errors import ModelError
+from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.lm.text import TextCodec
 from specviz.options import Options
 from specviz.trace.events import LaneSpan, Option
@@ -233,3 +234,13 @@ def with_model(
         assert len(further) == len(drafter.further()), f"the drafter '{drafter.name}' needs all of its models."
         drafter.join(further)
     return drafter
+
+
+def reading(target: LanguageModel, drafter: str) -> GivesFeatures:
+    """The target as one whose states can be read. Raises ModelError where they cannot."""
+    if isinstance(target, GivesFeatures):
+        return target
+    raise ModelError(
+        f"the drafter '{drafter}' drafts from the target's states, but the adapter '{target.info.adapter}' of "
+        f"{target.info.name} does not give them; choose another drafter."
+    )

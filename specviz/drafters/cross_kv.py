@@ -27,12 +27,11 @@ from torch import Tensor
 from specviz.core.clock import now
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, DraftPass, Needs, Proposal, RoundOutcome, bytes_of
-from specviz.drafters.capabilities import Observes, ReadsFeatures
+from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
 from specviz.drafters.learned.cross_network import LONGSPEC, PRESETS, Across, CrossLayer, CrossTrunk, look
-from specviz.drafters.learned.heads import reading, shown_weights
 from specviz.drafters.learned.module import MODULES
-from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for
+from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
 from specviz.errors import OptionError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import option

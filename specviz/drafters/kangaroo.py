@@ -19,13 +19,13 @@ from torch.nn import functional
 
 from specviz.core.tree import ROOT
 from specviz.drafters.base import DRAFTERS, DraftPolicies, Needs, Proposal, RoundOutcome, by_blocks, bytes_of
-from specviz.drafters.capabilities import Observes, ReadsFeatures
+from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import ShapeOptions
 from specviz.drafters.drafting.target_layers import BorrowedRows, OwnLayersDrafter, Reader
 from specviz.drafters.learned.head_networks import Places
-from specviz.drafters.learned.heads import FeatureText, likely_row, reading, shown_weights
+from specviz.drafters.learned.heads import FeatureText, likely_row
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
-from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for
+from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel
 from specviz.lm.rotary import turned

@@ -27,9 +27,8 @@ from specviz.drafters.drafting.draft_model import ModelDraft
 from specviz.drafters.drafting.growing import GrowingDrafter, ShapeOptions
 from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, Memory
 from specviz.drafters.learned.head_networks import NOTHING, Places
-from specviz.drafters.learned.heads import shown_weights
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
-from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for
+from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
 from specviz.errors import ModelError, OptionError
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.lm.llama.model import LlamaModel

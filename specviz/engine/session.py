@@ -27,11 +27,12 @@ from specviz.drafters.capabilities import (
     ReadsFeatures,
     ReadsPrompt,
     policies_of,
+    reading,
 )
 from specviz.engine.pairing import check_models, check_pairing
 from specviz.engine.scoring import Foresight, ScoredTree, score
 from specviz.engine.termination import Ending
-from specviz.errors import DraftError, ModelError, OptionError, PromptError
+from specviz.errors import DraftError, OptionError, PromptError
 from specviz.lm.base import GivesFeatures, LanguageModel
 from specviz.options import Options
 from specviz.trace.events import CommittedToken, EndReason, LaneSpan, TrimReason
@@ -137,7 +138,7 @@ class Session:
             drafter.attach(target, self._cache)
         self._features: GivesFeatures | None = None
         if isinstance(drafter, ReadsFeatures) and (depths := drafter.depths()):
-            self._features = features_of(target, drafter)
+            self._features = reading(target, drafter.name)
             self._features.watch(self._cache, depths)
 
     @property
@@ -284,16 +285,6 @@ class Session:
             cache_kept=self._cache.length,
             cache_dropped=computed - self._cache.length,
         )
-
-
-def features_of(target: LanguageModel, drafter: Drafter[Options]) -> GivesFeatures:
-    """The target as one whose states can be read. Raises ModelError where they cannot."""
-    if isinstance(target, GivesFeatures):
-        return target
-    raise ModelError(
-        f"the drafter '{drafter.name}' drafts from the target's states, but the adapter '{target.info.adapter}' of "
-        f"{target.info.name} does not give them; choose another drafter."
-    )
 
 
 def _check_start(target: LanguageModel, start: Start) -> None:

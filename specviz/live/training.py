@@ -16,8 +16,8 @@ from tempfile import mkdtemp
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from specviz.drafters.capabilities import reading
 from specviz.drafters.learned import weights
-from specviz.drafters.learned.heads import reading
 from specviz.drafters.learned.weights import write_module
 from specviz.engine.decode import Cancelled
 from specviz.errors import ModelError, SpecVizError

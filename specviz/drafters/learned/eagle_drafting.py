@@ -21,11 +21,10 @@ from torch import Tensor
 from specviz.core.clock import now
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcome, bytes_of
-from specviz.drafters.capabilities import Observes, ReadsFeatures
+from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
 from specviz.drafters.learned.eagle_network import EagleTrunk
 from specviz.drafters.learned.weights import WEIGHTS_HELP
-from specviz.errors import ModelError
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.options import option
 from specviz.protocol.trainings import SHIPPED
@@ -56,12 +55,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         """The network that the options name. Raises ModelError where it does not fit the target."""
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
-        if not isinstance(target, GivesFeatures):
-            raise ModelError(
-                f"the drafter '{self.name}' drafts from the target's states, but the adapter '{target.info.adapter}' "
-                f"of {target.info.name} does not give them; choose another drafter."
-            )
-        self._network = self.network(target)
+        self._network = self.network(reading(target, self.name))
         self._lean = self._network.lean()
         self._cache = self._lean.new_cache()
         self._waiting: Tensor | None = None

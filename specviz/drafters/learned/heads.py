@@ -14,7 +14,6 @@ import heapq
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -24,15 +23,14 @@ from specviz.core.clock import now
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcome
-from specviz.drafters.capabilities import Observes, ReadsFeatures
+from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, GrowingOptions, LastDraft
 from specviz.drafters.learned.head_networks import Accuracies, TokenPath
 from specviz.drafters.learned.module import DrafterModule
-from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for
-from specviz.errors import ModelError
+from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.options import Options, option
-from specviz.protocol.trainings import SHIPPED, UNTRAINED
+from specviz.protocol.trainings import SHIPPED
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 from specviz.tree_policies.base import Draft, TreePolicy
@@ -300,21 +298,6 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
         found = work(*given)
         proposal.passes.append(DraftPass(rows, 0, now(self.device) - began, depth, self.weights_read(depth)))
         return found
-
-
-def reading(target: LanguageModel, drafter: str) -> GivesFeatures:
-    """The target as one whose states can be read. Raises ModelError where they cannot."""
-    if isinstance(target, GivesFeatures):
-        return target
-    raise ModelError(
-        f"the drafter '{drafter}' drafts from the target's states, but the adapter '{target.info.adapter}' of "
-        f"{target.info.name} does not give them; choose another drafter."
-    )
-
-
-def shown_weights(weights: str) -> str:
-    """As a trace names them: no path of this machine."""
-    return weights if weights in (SHIPPED, UNTRAINED) else Path(weights).name
 
 
 def likely_row(label: str, tree: DraftTree, parents: Sequence[int], probs: Tensor) -> ExhibitRow:

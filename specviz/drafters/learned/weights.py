@@ -285,6 +285,11 @@ def module_for(
     return found
 
 
+def shown_weights(weights: str) -> str:
+    """As a trace names them: no path of this machine."""
+    return weights if weights in (SHIPPED, UNTRAINED) else Path(weights).name
+
+
 MOST_PASSING = 3
 """modules of a target that are kept beside the shipped ones, those asked for last: a page trains one after the other,
 and each is put to work several times on the way"""
