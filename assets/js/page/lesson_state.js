@@ -4,7 +4,8 @@
 const lessonState = (function (S) {
   "use strict";
 
-  /** The cursor {round, beat} of a beat's place in this trace. */
+  /** The cursor {round, beat} of a beat's place in this trace.
+      @param {trace.Trace} trace */
   function lessonCursor(trace, at) {
     const list = S.beats(trace.rounds[at.round]);
     const named =

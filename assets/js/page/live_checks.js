@@ -5,12 +5,15 @@ const liveChecks = (function (S) {
   "use strict";
 
   const LEAST_TOKENS_PER_PASS = 1.5;
+  /** @param {trace.Trace} trace */
   const tokensOf = (trace) => trace.rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
+  /** @param {trace.Trace} trace */
   const passesText = (trace) =>
     `${S.count(tokensOf(trace), "token")} in ${S.count(trace.rounds.length, "pass", "passes")} of the target`;
 
   /** Times as fast as plain decoding: its seconds for each token ÷ the run's seconds. Null without a clock: a simulated
-      run, or one beside which nothing was timed. */
+      run, or one beside which nothing was timed.
+      @param {trace.Trace} trace */
   function measuredGain(trace) {
     const plain = S.plainToken(trace);
     const seconds = trace.rounds.reduce((sum, round) => sum + S.roundSeconds(round), 0);
@@ -18,7 +21,8 @@ const liveChecks = (function (S) {
     return (plain.seconds * tokensOf(trace)) / seconds;
   }
 
-  /** Trials accepted after a sibling of theirs was rejected. */
+  /** Trials accepted after a sibling of theirs was rejected.
+      @param {trace.Trace} trace */
   const saved = (trace) =>
     trace.rounds.reduce((sum, round) => {
       const parent = (trial) => round.nodes[trial.node].parent;
@@ -27,7 +31,9 @@ const liveChecks = (function (S) {
       return sum + round.judged.trials.filter((trial, at) => trial.accepted && after(trial, at)).length;
     }, 0);
 
+  /** @param {trace.Round} round */
   const depthOf = (round) => Math.max(0, ...S.drafts(round).map((node) => node.depth));
+  /** @param {trace.Trace} trace */
   const origins = (trace, origin) => trace.rounds.filter((round) => round.judged.origin === origin).length;
 
   const CHECKS = {

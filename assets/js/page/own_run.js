@@ -10,7 +10,8 @@ const ownRun = (function (S) {
   const SETTINGS = "#sv-temperature input";
   const SAME = "Your run was asked for as before: change the prompt or a setting, and run again.";
 
-  /** What a run was asked for but for its seed, as text. Pure. */
+  /** What a run was asked for but for its seed, as text. Pure.
+      @param {trace.Started} started */
   function askedFor(started) {
     const card = (one) => one && [one.name, one.options, one.model ? one.model.name : null];
     const methods = [started.drafter, started.growth, started.stopping, started.verifier].map((one) =>

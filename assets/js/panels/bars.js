@@ -8,7 +8,8 @@ const bars = (function (S) {
 
   const SCALES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 
-  /** What all rows share: the data of the bars, and what stands at full width (`top`). */
+  /** What all rows share: the data of the bars, and what stands at full width (`top`).
+      @param {Moment} now @param {Act} act */
   function sceneOf(now, parent, focus, act) {
     const judged = focus !== S.END && now.judged(focus);
     const data = S.barData(now.round, parent, now.at, focus, judged);
@@ -153,6 +154,7 @@ const bars = (function (S) {
       h("span", { class: "svp-scale" }, `full width = ${S.prob(top)}`),
     );
 
+  /** @param {Moment} now @param {Act} act */
   function barsPanel(now, parent, focus, act) {
     const scene = sceneOf(now, parent, focus, act);
     const { data, names, rows, rest } = scene;

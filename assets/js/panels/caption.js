@@ -7,7 +7,8 @@ const caption = (function (S) {
   const { h } = S;
   S.bringsTerms({ sentences: [".svp-caption > span:not(.svp-where)"] });
 
-  /** Pure: every sentence of a round. */
+  /** Pure: every sentence of a round.
+      @param {trace.Trace} trace */
   function sentences(trace, index) {
     const round = trace.rounds[index];
     const labels = S.nodeLabels(trace, index);

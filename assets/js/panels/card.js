@@ -10,10 +10,12 @@ const card = (function (S) {
   });
   const DEPTHS = ["words", "numbers", "formula"];
 
-  /** For a run with a picture: whether it decides the token. */
+  /** For a run with a picture: whether it decides the token.
+      @param {Moment} now */
   const bywhat = (now, token) =>
     now.trace.started.scene ? ` · ${S.isGrounded(now.trace, token) ? S.DECIDED : "grammar"}` : "";
 
+  /** @param {Moment} now */
   function place(now, id) {
     if (id === END && S.endsText(now.round)) return S.FATES.behind;
     if (id === END) return `${S.FATES[now.stateOf(END)]} · ends the round${bywhat(now, now.round.judged.token)}`;
@@ -32,7 +34,8 @@ const card = (function (S) {
     "the longest path that passed is kept, and this is not on it: rejected",
   ];
 
-  /** Words, numbers, formula and code for what is selected, as far as the view has got. */
+  /** Words, numbers, formula and code for what is selected, as far as the view has got.
+      @param {Moment} now */
   function explain(now, id) {
     const { round, labels, at } = now;
     if (id === END) return ended(now);
@@ -89,7 +92,8 @@ const card = (function (S) {
     };
   }
 
-  /** How the correction's r follows from p, Q and the mass left, with the values put in where they are known. */
+  /** How the correction's r follows from p, Q and the mass left, with the values put in where they are known.
+      @param {Moment} now */
   function residualWords(now, probability) {
     const { round } = now;
     const { judged } = round;
@@ -106,6 +110,7 @@ const card = (function (S) {
     return `${said}: max(0, p − q) / mass = (${S.prob(p, 3)} − ${S.prob(q, 3)}) / ${mass}`;
   }
 
+  /** @param {Moment} now */
   function ended(now) {
     const { judged } = now.round;
     const final = now.round.nodes[judged.final_node];
@@ -142,7 +147,8 @@ const card = (function (S) {
     return { words: S.ending(now.round, now.labels), numbers, steps, formula, code };
   }
 
-  /** What was worked out before and beside the selection, one row per token; a row leads to its node. */
+  /** What was worked out before and beside the selection, one row per token; a row leads to its node.
+      @param {Moment} now @param {Act} act */
   function worksheet(now, id, steps, act) {
     const row = (one) => {
       const node = one.node ?? one.trial.node;
@@ -199,6 +205,7 @@ const card = (function (S) {
     );
   }
 
+  /** @param {Act} act */
   function cardPanel(box, act) {
     let depth = DEPTHS.includes(S.memory.get("depth", "")) ? S.memory.get("depth", "") : "numbers";
     const title = h("h3", { class: "svp-title" });

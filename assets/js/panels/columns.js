@@ -11,7 +11,8 @@ const columns = (function (S) {
   /** Pure: {rows: [{token, own, logit, warm, state, p}], rest: {own, p}, listed, size, sampling, cold, drawn} of one
       model at a node. `own` is the model's own probability, `logit` its logarithm (the logit less a constant that is
       the same for all tokens), `warm` the same ÷ T, `state` one of kept, top-k, top-p and untold, `p` an interval. Null
-      where the trace has no row of the model's own there. */
+      where the trace has no row of the model's own there.
+      @param {trace.Trace} trace @param {trace.Round} round */
   function columnsAt(trace, round, node, which) {
     const { sampling, target, drafter } = trace.started;
     const plain = sampling.temperature === 1 && sampling.top_k === 0 && sampling.top_p === 1;
@@ -101,6 +102,7 @@ const columns = (function (S) {
     );
   }
 
+  /** @param {Moment} now */
   function table(now, data, parent, which) {
     const letter = which === "target" ? "p" : "q";
     const pending = now.labels.after(parent);
@@ -143,7 +145,8 @@ const columns = (function (S) {
     );
   }
 
-  /** The folded panel in the card, for the place whose distribution the bars show. */
+  /** The folded panel in the card, for the place whose distribution the bars show.
+      @param {Act} act */
   function columnsPanel(box, act) {
     let which = "target";
     const choices = h(

@@ -7,7 +7,8 @@ const counters = (function (S) {
   const { h } = S;
   S.bringsTerms({ sentences: [".svp-four tbody th", ".svp-four td:last-child"] });
 
-  /** Pure: the four numbers, of the rounds at hand: [{name, formula, worked, value, counts}]. */
+  /** Pure: the four numbers, of the rounds at hand: [{name, formula, worked, value, counts}].
+      @param {trace.Round[]} rounds */
   function fourNumbers(rounds) {
     const sum = S.counters(rounds);
     const none = "nothing was drafted";
@@ -55,7 +56,8 @@ const counters = (function (S) {
     ];
   }
 
-  /** Pure: the counters line, each with what it means. */
+  /** Pure: the counters line, each with what it means.
+      @param {trace.Trace} trace */
   function counterList(trace) {
     const sum = S.counters(trace.rounds);
     const list = [
@@ -81,7 +83,8 @@ const counters = (function (S) {
     return list;
   }
 
-  /** Over plain decoding timed in turns with the run, as the headline says it; else over one-token passes. */
+  /** Over plain decoding timed in turns with the run, as the headline says it; else over one-token passes.
+      @param {trace.Trace} trace */
   function speedup(trace, sum, plain) {
     const name = `speedup over ${plain.beside ? "plain decoding" : "one-token passes"}`;
     const between = S.gainInterval(trace);
@@ -101,6 +104,7 @@ const counters = (function (S) {
     };
   }
 
+  /** @param {Act} act */
   function countersPanel(box, act) {
     let shown = null;
     const line = h("div", { class: "svp-counterline" });

@@ -9,6 +9,7 @@ const exhibits = (function (S) {
   const MOST_ROWS = 24;
   const MOST_CHIPS = 32;
 
+  /** @param {trace.Trace} trace */
   function chips(trace, row) {
     let pending = new Uint8Array();
     const marked = new Set(row.marks || []);
@@ -20,7 +21,8 @@ const exhibits = (function (S) {
     });
   }
 
-  /** Pure: the exhibits to show at a moment; what was learned shows when the round is over. */
+  /** Pure: the exhibits to show at a moment; what was learned shows when the round is over.
+      @param {trace.Trace} trace @param {trace.Round} round @param {View} at */
   function exhibits(trace, round, at) {
     const tell = (list, learned) =>
       (list || []).map((one) => ({
@@ -42,6 +44,7 @@ const exhibits = (function (S) {
     return [...tell(round.drafted.knew, false), ...tell(at.committed ? round.drafted.learned : [], true)];
   }
 
+  /** @param {trace.Trace} trace */
   const hasExhibits = (trace) =>
     trace.rounds.some((round) => (round.drafted.knew || []).length || (round.drafted.learned || []).length);
 
@@ -59,7 +62,8 @@ const exhibits = (function (S) {
       one.score === null ? null : h("small", {}, S.ratio(one.score)),
     );
 
-  /** A row of an exhibit; of the nodes made from it those that are `known` can be gone to. */
+  /** A row of an exhibit; of the nodes made from it those that are `known` can be gone to.
+      @param {Act} act */
   function line(act, row, exhibit, known) {
     const nodes = row.nodes.filter((id) => id < known);
     const made = nodes.length
@@ -102,6 +106,7 @@ const exhibits = (function (S) {
     );
   }
 
+  /** @param {Act} act */
   function block(act, exhibit, known) {
     return h(
       "div",
@@ -129,6 +134,7 @@ const exhibits = (function (S) {
     );
   }
 
+  /** @param {Act} act */
   function exhibitsPanel(box, act) {
     const list = h("div", { class: "svp-exhibit-list" });
     box.append(h("h3", { class: "svp-small svp-heading" }, "What the drafter knew"), list);

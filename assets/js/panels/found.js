@@ -6,7 +6,8 @@ const found = (function (S) {
 
   const { h } = S;
 
-  /** Pure: where a round stands among those found, and which of them come before and after it; null at either end. */
+  /** Pure: where a round stands among those found, and which of them come before and after it; null at either end.
+      @param {trace.Round[]} rounds @param {trace.Round} round */
   function foundPlace(rounds, round) {
     const before = rounds.filter((one) => one < round);
     const after = rounds.filter((one) => one > round);

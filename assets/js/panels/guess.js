@@ -9,14 +9,16 @@ const guess = (function (S) {
   const MOST_HANDS = 999;
   const KEYS = { y: "guessYes", Y: "guessYes", n: "guessNo", N: "guessNo", " ": "guessOn" };
 
-  /** The sheet of answers of the run on the screen: Map "round.beat" → {yes, no, closed, accepted}. */
+  /** The sheet of answers of the run on the screen: Map "round.beat" → {yes, no, closed, accepted}.
+      @param {PlayerState} own */
   function sheet(own) {
     const run = own.trace.started.run_id;
     if (!own.sheet || own.sheet.run !== run) own.sheet = { run, given: new Map(), hands: own.sheet?.hands ?? false };
     return own.sheet;
   }
 
-  /** The trial that the cursor stands at, where guess mode asks for it: {key, trial, answer}; null elsewhere. */
+  /** The trial that the cursor stands at, where guess mode asks for it: {key, trial, answer}; null elsewhere.
+      @param {PlayerState} own */
   function asked(own) {
     if (!own.guess || !own.trace || !own.trace.rounds.length) return null;
     const round = own.trace.rounds[own.cursor.round];
@@ -28,18 +30,22 @@ const guess = (function (S) {
     return { key, round, trial, answer: sheet(own).given.get(key) || { yes: 0, no: 0, closed: false } };
   }
 
+  /** @param {PlayerState} own */
   const waiting = (own) => {
     const question = asked(own);
     return question && !question.answer.closed ? question : null;
   };
 
-  /** What the panels draw: the moment itself, or the one before it while its verdict is asked. Pure. */
+  /** What the panels draw: the moment itself, or the one before it while its verdict is asked. Pure.
+      @param {PlayerState} own */
   const guessCursor = (own) => (waiting(own) ? { round: own.cursor.round, beat: own.cursor.beat - 1 } : own.cursor);
 
-  /** What may be told at the moment `at`: where the target's choice itself is asked, not what the target answered. */
+  /** What may be told at the moment `at`: where the target's choice itself is asked, not what the target answered.
+      @param {PlayerState} own @param {View} at */
   const guessView = (own, at) => (waiting(own)?.trial.u === null ? { ...at, veiled: true } : at);
 
-  /** The question of a trial as one sentence, with the numbers that decide and without u. Pure. */
+  /** The question of a trial as one sentence, with the numbers that decide and without u. Pure.
+      @param {Facts} facts */
   function question(facts) {
     const token = S.quote(facts.token);
     if (facts.u === null) {
@@ -55,7 +61,8 @@ const guess = (function (S) {
     return `${token}: ${value}. Kept? yes / no`;
   }
 
-  /** What the caption says while a verdict is asked; "" otherwise. */
+  /** What the caption says while a verdict is asked; "" otherwise.
+      @param {PlayerState} own */
   function guessCaption(own) {
     const open = waiting(own);
     if (!open) return "";
@@ -63,7 +70,8 @@ const guess = (function (S) {
     return question(S.trialFacts(own.trace, open.round, labels, open.trial));
   }
 
-  /** {verdicts, votes, right, waiting}: closed questions, answers given to them, and how many of these were right. */
+  /** {verdicts, votes, right, waiting}: closed questions, answers given to them, and how many of these were right.
+      @param {PlayerState} own */
   function guessScore(own) {
     const score = { verdicts: 0, votes: 0, right: 0, waiting: !!waiting(own) };
     for (const answer of own.trace ? sheet(own).given.values() : []) {
@@ -75,12 +83,14 @@ const guess = (function (S) {
     return score;
   }
 
-  /** Whether the question that waits has answers that are not shown yet. */
+  /** Whether the question that waits has answers that are not shown yet.
+      @param {PlayerState} own */
   function counted(own) {
     const open = own.guess ? waiting(own) : null;
     return !!open && open.answer.yes + open.answer.no > 0;
   }
 
+  /** @param {PlayerState} own */
   function answer(own, change, close) {
     const open = waiting(own);
     if (!open) return;
@@ -88,6 +98,7 @@ const guess = (function (S) {
     sheet(own).given.set(open.key, { ...next, closed: close, accepted: open.trial.accepted });
   }
 
+  /** @param {PlayerState} own */
   function vote(own, which) {
     const open = waiting(own);
     if (!open) return;
@@ -95,13 +106,15 @@ const guess = (function (S) {
     answer(own, { [which]: hands ? Math.min(MOST_HANDS, open.answer[which] + 1) : 1 }, !hands);
   }
 
-  /** What a key does in guess mode; null where it does what it always does. */
+  /** What a key does in guess mode; null where it does what it always does.
+      @param {PlayerState} own */
   const guessKey = (own, event) =>
     own.guess && !event.ctrlKey && !event.metaKey && !event.altKey && Object.hasOwn(KEYS, event.key)
       ? KEYS[event.key]
       : null;
 
-  /** Does what a key or button of guess mode asks for; whether it was one. */
+  /** Does what a key or button of guess mode asks for; whether it was one.
+      @param {PlayerState} own @param {Act} act */
   function guessRun(own, name, act) {
     const open = own.guess ? waiting(own) : null;
     const on = name === "next" && counted(own); // hands that were counted are not passed over
@@ -126,7 +139,8 @@ const guess = (function (S) {
     );
   }
 
-  /** The bar from 0 to 1, split where u decides; the needle stands at u once it may be seen. */
+  /** The bar from 0 to 1, split where u decides; the needle stands at u once it may be seen.
+      @param {trace.Trial} trial */
   function uBar(trial, shown) {
     const [u, split] = S.compared(trial.u, trial.threshold);
     const kept = h("i", { class: "svp-ukept" });
@@ -146,14 +160,16 @@ const guess = (function (S) {
     ];
   }
 
-  /** What stands in the bar's place where nothing is drawn. */
+  /** What stands in the bar's place where nothing is drawn.
+      @param {Facts} facts */
   function plainly(facts, shown) {
     if (!shown) return [h("p", { class: "svp-small" }, "Nothing is drawn here: no u decides.")];
     const first = facts.first === null ? "" : ` The target's first choice is ${S.quote(facts.first)}.`;
     return [h("p", { class: "svp-small" }, ...S.sentence(`${facts.accepted ? "Kept." : "Rejected."}${first}`))];
   }
 
-  /** The buttons, the fields of a class's hands and the bar, in a box. */
+  /** The buttons, the fields of a class's hands and the bar, in a box.
+      @param {Act} act */
   function guessBox(act) {
     const press = (text, name, key) =>
       h(
@@ -198,6 +214,7 @@ const guess = (function (S) {
     return { box, bar, yes, no, yesHands, noHands, on, told, hands };
   }
 
+  /** @param {Act} act */
   function guessPanel(stage, act) {
     const { box, bar, yes, no, yesHands, noHands, on, told, hands } = guessBox(act);
     stage.querySelector(".svp-transport").append(box);

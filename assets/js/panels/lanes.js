@@ -7,7 +7,8 @@ const lanes = (function (S) {
   S.bringsTerms({ sentences: [".svp-badge .svp-small"] });
   const WAIT = "waiting for the drafter";
 
-  /** The target's cache: rows that were there, rows this pass computes, which of them stay. */
+  /** The target's cache: rows that were there, rows this pass computes, which of them stay.
+      @param {Act} act */
   function cachePanel(box, act) {
     const words = h("p", { class: "svp-small" });
     const lane = h("div", { class: "svp-lane", role: "group", "aria-label": "rows of the target's cache" });
@@ -139,7 +140,8 @@ const lanes = (function (S) {
     };
   }
 
-  /** The same as elements. */
+  /** The same as elements.
+      @param {trace.Started} started */
   function provenanceRow(started) {
     const { source, parts } = provenance(started);
     return [

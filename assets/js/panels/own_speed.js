@@ -23,7 +23,8 @@ const ownSpeed = (function (S) {
 
   /** Pure: when the tokens of a finished run came, in seconds on the engine's clock, and those of plain decoding that
       was timed beside it: {commits: [{seconds, tokens so far}], tokens, seconds, plain: {tokens, each, seconds}, slow}.
-      Of plain decoding only its whole time is recorded, so its tokens stand evenly. Null where none was timed. */
+      Of plain decoding only its whole time is recorded, so its tokens stand evenly. Null where none was timed.
+      @param {trace.Trace} trace */
   function ownSpeed(trace) {
     if (!S.isTimed(trace)) return null;
     const { output_tokens: count } = trace.finished.plain;

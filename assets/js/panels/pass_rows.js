@@ -13,7 +13,8 @@ const passRows = (function (S) {
   const BOX = { most: 366, margin: 18 }; // height of the panel's box, in pixels
 
   /** Pure: the rows of a round's pass in their order, [{nodes, position, sees: rows, the last of them itself}]. Nodes
-      of the same text share one. */
+      of the same text share one.
+      @param {trace.Round} round */
   function passRows(round) {
     const place = S.rowsOf(round);
     const rows = [];
@@ -30,10 +31,12 @@ const passRows = (function (S) {
     return rows;
   }
 
-  /** The row of the selected node; -1 for the round's last token, which has none in this pass. */
+  /** The row of the selected node; -1 for the round's last token, which has none in this pass.
+      @param {Moment} now */
   const selectedRow = (now, rows) => rows.findIndex((row) => row.nodes.includes(now.selected));
 
-  /** Which rows a node may look at, in words. */
+  /** Which rows a node may look at, in words.
+      @param {Moment} now */
   function seen(now, rows, at) {
     const { round, labels } = now;
     const text = S.count(round.committed.cache_before, "cached row");
@@ -51,7 +54,8 @@ const passRows = (function (S) {
     return named ? 3 : fits;
   }
 
-  /** The mask as a drawing of about `side` pixels: {drawing, cell, rows, left}. */
+  /** The mask as a drawing of about `side` pixels: {drawing, cell, rows, left}.
+      @param {Moment} now */
   function maskDrawing(now, side, named = false) {
     const rows = passRows(now.round);
     const at = selectedRow(now, rows);
@@ -92,7 +96,8 @@ const passRows = (function (S) {
   /** A sentence as one hears it, without the marks around its tokens. */
   const plain = (text) => text.replace(/[\u2068\u2069]/g, "");
 
-  /** A row's position and token beside it. */
+  /** A row's position and token beside it.
+      @param {Moment} now */
   function name(now, row, place, cell, lit) {
     const y = place * cell + cell / 2 + 4.5;
     const label = (x, text) => svg("text", { x, y, "text-anchor": "end", text });
@@ -104,7 +109,8 @@ const passRows = (function (S) {
     );
   }
 
-  /** The mask, small, for the card. */
+  /** The mask, small, for the card.
+      @param {Moment} now */
   function maskPicture(now) {
     return h(
       "figure",
@@ -118,7 +124,8 @@ const passRows = (function (S) {
     );
   }
 
-  /** The folded panel: one row of the mask per row of the pass; a click selects its node. */
+  /** The folded panel: one row of the mask per row of the pass; a click selects its node.
+      @param {Act} act */
   function passPanel(box, act) {
     const said = h("p", { class: "svp-small svp-pass-said" });
     const scroll = h("div", {

@@ -49,7 +49,8 @@ const picture = (function (S) {
   }
 
   const decided = new WeakMap(); // header → its set of tokens
-  /** Pure: whether the picture decides a token of this run. */
+  /** Pure: whether the picture decides a token of this run.
+      @param {trace.Trace} trace */
   function isGrounded(trace, token) {
     const { scene } = trace.started;
     if (!scene) return false;
@@ -58,7 +59,8 @@ const picture = (function (S) {
   }
 
   /** Pure: how drafts fared up to a round, by whether the picture decides the token that came out; as
-      `specviz.theory.grounding`. Counted are the places where a candidate was judged: accepted, or put right. */
+      `specviz.theory.grounding`. Counted are the places where a candidate was judged: accepted, or put right.
+      @param {trace.Trace} trace */
   function groundedSplit(trace, rounds = trace.rounds.length) {
     const split = { grammar: { accepted: 0, judged: 0 }, grounded: { accepted: 0, judged: 0 } };
     for (const round of trace.rounds.slice(0, rounds))

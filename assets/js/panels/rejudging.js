@@ -23,7 +23,8 @@ const rejudging = (function (S) {
   const plainly = (value) => String(Number(value.toFixed(4)));
 
   /** Pure: what can be moved in a round: [name, label, values from left to right, value → text].
-      @returns {[name: string, label: string, values: (number | null)[], say: (value: number | null) => string][]} */
+      @returns {[name: string, label: string, values: (number | null)[], say: (value: number | null) => string][]}
+      @param {trace.Trace} trace @param {trace.Round} round */
   function controls(trace, round) {
     const before = S.recorded(trace);
     const deepest = Math.max(...round.nodes.map((node) => node.depth));
@@ -64,7 +65,8 @@ const rejudging = (function (S) {
     return from === to ? from : `${from} to ${to}`;
   }
 
-  /** Pure: the numbers of one changed verdict: [name, before, after]; null where there is none. */
+  /** Pure: the numbers of one changed verdict: [name, before, after]; null where there is none.
+      @param {trace.Trial} trial */
   function changedNumbers(one, trial) {
     const before = (value, text) => (trial ? text(value) : null);
     const list = [];
@@ -93,7 +95,8 @@ const rejudging = (function (S) {
     "longest_path. The others weigh sums over the whole vocabulary, or draw from it, and a trace keeps only " +
     "the most probable tokens.";
 
-  /** Pure: why there is nothing to move; null where there is. */
+  /** Pure: why there is nothing to move; null where there is.
+      @param {Moment} now */
   function whyNot(now) {
     if (!now.round.judged.trials.length)
       return "Nothing was tried in this round, so there is no verdict to judge again.";
@@ -101,7 +104,8 @@ const rejudging = (function (S) {
     return now.at.drawn ? null : "The verdicts of this round are not all spoken yet.";
   }
 
-  /** A slider for each setting, in `form`. */
+  /** A slider for each setting, in `form`.
+      @param {Act} act @param {Moment} now */
   function sliders(form, act, now) {
     const rows = controls(now.trace, now.round).map(([name, text, values, say]) => {
       const id = `svp-move-${now.id}-${name}`;
@@ -134,7 +138,8 @@ const rejudging = (function (S) {
     S.set(row.input, "aria-valuetext", row.value.textContent);
   }
 
-  /** A changed verdict with its numbers. */
+  /** A changed verdict with its numbers.
+      @param {Act} act @param {Moment} now */
   function changeLine(act, now, one) {
     const kind = S.changeOf(one);
     const numbers = changedNumbers(one, now.trialOf(one.node));
@@ -170,7 +175,8 @@ const rejudging = (function (S) {
     );
   }
 
-  /** The fold with everything that may stand in it. */
+  /** The fold with everything that may stand in it.
+      @param {Act} act */
   function rejudgeFold(act) {
     const label = h("p", { class: "svp-quiet" }, LABEL);
     const not = h("p", { class: "svp-small" });
@@ -216,6 +222,7 @@ const rejudging = (function (S) {
     return { fold, not, jump, form, drift, told, list, reset };
   }
 
+  /** @param {Act} act */
   function rejudgePanel(box, act) {
     const { fold, not, jump, form, drift, told, list, reset } = rejudgeFold(act);
     fold.addEventListener("toggle", () => (fold.open ? act.draw() : act.rejudge(null)));

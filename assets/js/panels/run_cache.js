@@ -9,7 +9,8 @@ const runCache = (function (S) {
   const HIGH = { top: 18, length: 76, rows: 110, gap: 24 }; // pixels, from the top: label, line, label, bars
 
   /** Pure: per round {before, rows, kept, dropped, shared} in rows of the target's cache, and their sums. `shared`:
-      rows that the pass saved, measured against one sequence per path of the tree, each with the root. */
+      rows that the pass saved, measured against one sequence per path of the tree, each with the root.
+      @param {trace.Round[]} rounds */
   function rowLedger(rounds) {
     const each = rounds.map((round) => {
       const { cache_before: before, cache_kept: after, cache_dropped: dropped } = round.committed;
@@ -95,7 +96,8 @@ const runCache = (function (S) {
     ["shared", "saved by sharing prefixes"],
   ];
 
-  /** The folded panel; a click or a drag goes to a round. */
+  /** The folded panel; a click or a drag goes to a round.
+      @param {Act} act */
   function runCachePanel(box, act) {
     const words = h("p", { class: "svp-small" });
     const frame = h("div", { class: "svp-ledger-box" });

@@ -7,7 +7,8 @@ const shape = (function (S) {
   const { h } = S;
 
   /** Pure: level by level, each candidate's places among its siblings from the root on; nodes that only ride along are
-      none. */
+      none.
+      @param {trace.Round} round */
   function shapeOf(round) {
     const riding = new Set(round.drafted.riding || []);
     const [paths, children] = [[[]], round.nodes.map(() => 0)];
@@ -19,7 +20,8 @@ const shape = (function (S) {
       .join("; ");
   }
 
-  /** The folded list below the tree. */
+  /** The folded list below the tree.
+      @param {Act} act */
   function shapeFold(act) {
     const list = h("textarea", { readonly: true, rows: 3, "aria-label": "the draft's shape as a list of paths" });
     list.addEventListener("focus", () => list.select());

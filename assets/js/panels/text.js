@@ -49,7 +49,8 @@ const text = (function (S) {
     return [span, end];
   }
 
-  /** The whole prompt with a part of it set apart. */
+  /** The whole prompt with a part of it set apart.
+      @param {trace.Trace} trace */
   function quoted(trace, from, to) {
     const { texts } = S.pieces(trace, trace.started.prompt_ids);
     return [
@@ -59,7 +60,8 @@ const text = (function (S) {
     ];
   }
 
-  /** The tokens up to the moment as spans, a span around each round; those from `from` to `to` are cited. */
+  /** The tokens up to the moment as spans, a span around each round; those from `from` to `to` are cited.
+      @param {Moment} now */
   function roundSpans(now, given, from, to) {
     const rounds = new Map();
     let index = given;
@@ -88,6 +90,7 @@ const text = (function (S) {
     return spans;
   }
 
+  /** @param {Act} act */
   function textPanel(box, act) {
     let open = false;
     let key = "";

@@ -33,7 +33,8 @@ const timelinePanel = (function (S) {
     `drafter ${S.seconds(one.drafter)}, target pass ${S.seconds(one.target)}, ${S.seconds(one.both)} at the same time` +
     (one.thrown ? `, ${thrownAway(one.thrown)}` : "");
 
-  /** The beat of a round that a span is about. */
+  /** The beat of a round that a span is about.
+      @param {trace.Round} round */
   function beatOf(round, what) {
     return Math.max(
       0,
@@ -120,6 +121,7 @@ const timelinePanel = (function (S) {
     return { words, lit, lanes, field, axis, picture, scroll, fold, there };
   }
 
+  /** @param {Act} act */
   function timelinePanel(box, act) {
     const { words, lit, lanes, field, axis, picture, scroll, fold, there } = frame();
     box.append(words, there);

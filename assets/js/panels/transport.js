@@ -18,7 +18,8 @@ const transport = (function (S) {
   const icon = (name) =>
     S.svg("svg", { class: "svp-icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, S.svg("path", { d: ICONS[name] }));
   const NAMES = { draft: "draft", target: "target pass", verdicts: "verdicts", commit: "commit" };
-  /** The beats of the round, by phase; the name of a phase leads to its first beat. */
+  /** The beats of the round, by phase; the name of a phase leads to its first beat.
+      @param {Act} act @param {Moment} now */
   function drawRail(rail, act, now) {
     const list = S.beats(now.round);
     rail.replaceChildren(
@@ -46,7 +47,8 @@ const transport = (function (S) {
     );
   }
 
-  /** What of the round is over, and what is now. */
+  /** What of the round is over, and what is now.
+      @param {Moment} now */
   function markRail(rail, now) {
     for (const cell of rail.querySelectorAll("[data-beat]")) {
       const beat = Number(cell.dataset.beat);
@@ -60,7 +62,8 @@ const transport = (function (S) {
       S.set(part, "class", `svp-phase is-${part.dataset.phase}${part.dataset.phase === now.at.phase ? " is-now" : ""}`);
   }
 
-  /** A column per round, as high as it has tokens. */
+  /** A column per round, as high as it has tokens.
+      @param {Moment} now */
   function drawRounds(rounds, now) {
     const most = Math.max(...now.trace.rounds.map((round) => round.committed.tokens.length));
     rounds.replaceChildren(
@@ -77,6 +80,7 @@ const transport = (function (S) {
     );
   }
 
+  /** @param {Moment} now */
   function markRounds(rounds, now) {
     [...rounds.children].forEach((column, index) =>
       S.set(
@@ -96,7 +100,8 @@ const transport = (function (S) {
     );
   }
 
-  /** Rounds are gone through by dragging and by arrow keys. */
+  /** Rounds are gone through by dragging and by arrow keys.
+      @param {Act} act */
   function scrubbed(rounds, act) {
     const scrub = (event) => {
       const area = rounds.getBoundingClientRect();
@@ -120,6 +125,7 @@ const transport = (function (S) {
     });
   }
 
+  /** @param {Act} act */
   function transportPanel(box, act) {
     const button = (name, title) =>
       h(

@@ -9,7 +9,8 @@ const tree = (function (S) {
   const NARROW = 560;
   const DOWN_MOST = 520; // a wider list of nodes would set odds too far from their tokens
   const ZOOMS = [0.6, 0.8, 1, 1.3, 1.6];
-  /** Where everything stands at this moment. */
+  /** Where everything stands at this moment.
+      @param {Moment} now */
   function plan(own, now) {
     if (own.openedIn !== now.round) [own.openedIn, own.opened] = [now.round, new Map()];
     const scored = { ...now, at: { ...now.at, scored: true } };
@@ -25,14 +26,17 @@ const tree = (function (S) {
     });
   }
 
+  /** @param {Moment} now */
   const scaleOf = (own, now) => (now.view === "present" ? PRESENT.scale : ZOOMS[own.zoom]);
 
+  /** @param {Moment} now */
   const roomOf = (own, now) => ({
     room: own.scroll.clientWidth / scaleOf(own, now),
     most: DOWN_MOST,
     row: now.view === "present" ? PRESENT.row : undefined,
   });
 
+  /** @param {Moment} now */
   const keyOf = (own, now, drawn) =>
     [
       now.view,
@@ -42,6 +46,7 @@ const tree = (function (S) {
       ...drawn.spots.map((spot) => `${spot.id}+${spot.folded}`),
     ].join();
 
+  /** @param {Moment} now */
   function build(own, now, drawn, key) {
     const byId = new Map(drawn.spots.map((spot) => [spot.id, spot]));
     const edges = svg("g", { class: "svp-edges" });
@@ -75,6 +80,7 @@ const tree = (function (S) {
     return { round: now.round, key, parts, plan: drawn, drawing, scale: scaleOf(own, now) };
   }
 
+  /** @param {trace.Round} round */
   const tokenAt = (round, id) => (id === END ? round.judged.token : round.nodes[id].token);
 
   /** A node: a target of 40 pixels, its mark, label and odds, and what is folded below it. */
@@ -135,7 +141,8 @@ const tree = (function (S) {
     );
   }
 
-  /** One height for the whole run, so that nothing below the tree moves from beat to beat. */
+  /** One height for the whole run, so that nothing below the tree moves from beat to beat.
+      @param {Moment} now */
   function reserve(own, now) {
     const room = own.scroll.clientWidth;
     if (now.view === "present" || !room) return; // there it fills what is left
@@ -152,12 +159,14 @@ const tree = (function (S) {
     own.scroll.style.height = `${height}px`;
   }
 
+  /** @param {Moment} now */
   function odds(now, id) {
     if (id === END || id === 0) return "";
     const [draft, target] = S.odds(now.round, now.round.nodes[id], S.told(now.at));
     return target === "–" ? draft : `${draft === "–" ? "" : draft} → ${target}`;
   }
 
+  /** @param {Moment} now */
   function draw(own, now) {
     own.decided.hidden = !now.trace.started.scene;
     own.behind.hidden = !now.trace.rounds.some(S.endsText); // of the whole run: the stage keeps its height
@@ -216,7 +225,8 @@ const tree = (function (S) {
     if (top < y || bottom > y + high) own.scroll.scrollTop = top < y ? top : bottom - high;
   }
 
-  /** The same tree for those who read tables. */
+  /** The same tree for those who read tables.
+      @param {Moment} now */
   function twin(now) {
     const cells = (tag, values) =>
       h(
@@ -266,17 +276,10 @@ const tree = (function (S) {
   /** What the marks mean; two of its entries show only in runs that have such tokens. */
   function legend() {
     const list = h("ul", { class: "svp-legend" });
-    for (const [fate, words] of [
-      ["accepted", "accepted"],
-      ["rejected", "rejected"],
-      ["unreached", "unreached"],
-      ["correction", "correction"],
-      ["bonus", "bonus"],
-      ["target", "the target's own"],
-    ]) {
+    for (const fate of ["accepted", "rejected", "unreached", "correction", "bonus", "target"]) {
       const letter = ["rejected", "unreached"].includes(fate) ? null : S.LETTERS[fate]; // their tokens bear none
       const sign = letter ? h("sup", { title: "so it is marked in the text" }, letter) : null;
-      list.append(h("li", {}, S.glyph(fate), words, sign));
+      list.append(h("li", {}, S.glyph(fate), S.FATES[fate], sign));
     }
     const decided = h("li", { hidden: true }, h("i", { class: "svp-decided-sign" }), S.DECIDED);
     const behind = h("li", { hidden: true }, S.glyph("behind"), S.FATES.behind);
@@ -313,6 +316,7 @@ const tree = (function (S) {
     });
   }
 
+  /** @param {Act} act */
   function treePanel(box, act) {
     const { list, decided, behind } = legend();
     const scroll = h("div", { class: "svp-scroll" });

@@ -9,15 +9,18 @@ const treeMap = (function (S) {
   const STATES = ["drafted", "behind", "unreached", "rejected", "accepted", "root"]; // later ones lie over earlier ones
 
   /** Pure: where every node of a round stands in a strip of `width` × `high` pixels: leaves side by side, a parent over
-      the middle of its children. */
+      the middle of its children.
+      @param {trace.Round} round */
   function mapSpots(round, width, high) {
     const { spots } = S.overview(round, { room: high, high: width, withEnd: false });
     return spots.map((spot) => ({ id: spot.id, parent: spot.parent, x: spot.y, y: spot.x }));
   }
 
-  /** Whether some round of a run is too large to be shown whole. */
+  /** Whether some round of a run is too large to be shown whole.
+      @param {trace.Trace} trace */
   const isLarge = (trace) => trace.rounds.some((round) => round.nodes.length - 1 > S.UNFOLDED);
 
+  /** @param {Act} act */
   function treeMap(act) {
     const element = h("div", {
       class: "svp-treemap",

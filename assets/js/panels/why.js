@@ -11,7 +11,8 @@ const why = (function (S) {
 
   /** Pure: the drafter model's own cache in a round: {before, read: nodes whose row it has, kept, missing: accepted
       nodes that it never read, next: rows its next pass reads}. Null where it has none of its own, or where the trace
-      does not say which nodes were read. */
+      does not say which nodes were read.
+      @param {trace.Trace} trace */
   function drafterCache(trace, index) {
     const round = trace.rounds[index];
     const { passes } = round.drafted;
@@ -67,6 +68,7 @@ const why = (function (S) {
     ];
   }
 
+  /** @param {Moment} now */
   function whyTarget(now) {
     const { round } = now;
     const { rows } = round.scored.target_pass;
@@ -91,6 +93,7 @@ const why = (function (S) {
     ];
   }
 
+  /** @param {Moment} now */
   function whyTrial(now) {
     const { round } = now;
     const trial = round.judged.trials[now.at.trial];
@@ -123,6 +126,7 @@ const why = (function (S) {
     ];
   }
 
+  /** @param {Moment} now */
   function whyDrawn(now) {
     const { round, labels } = now;
     const { origin, residual, path } = round.judged;
@@ -145,6 +149,7 @@ const why = (function (S) {
     ];
   }
 
+  /** @param {Moment} now */
   function whyCommit(now) {
     const cache = drafterCache(now.trace, now.cursor.round);
     if (!cache) return [];
@@ -158,7 +163,8 @@ const why = (function (S) {
     return [line("And the drafter's own cache?", text, { picture: "caches" })];
   }
 
-  /** The lines for where the cursor stands: [{title, text, picture?, link?}]. Pure. */
+  /** The lines for where the cursor stands: [{title, text, picture?, link?}]. Pure.
+      @param {Moment} now */
   function why(now) {
     if (now.asked) return [];
     if (now.at.phase === "draft") return whyDraft(now);
@@ -167,7 +173,8 @@ const why = (function (S) {
     return now.at.drawn ? whyDrawn(now) : whyTrial(now);
   }
 
-  /** Both caches after the commit, one strip each. */
+  /** Both caches after the commit, one strip each.
+      @param {Moment} now */
   function cachesPicture(now) {
     const cache = drafterCache(now.trace, now.cursor.round);
     const { committed } = now.round;
@@ -200,7 +207,8 @@ const why = (function (S) {
 
   const PICTURES = { mask: (now) => S.maskPicture(now), caches: cachesPicture };
 
-  /** The same as elements. */
+  /** The same as elements.
+      @param {Moment} now */
   function whyLines(now) {
     return why(now).map((one) => {
       const link = document.querySelector("[role=tab]") ? one.link : null; // a page that stands alone has no tabs

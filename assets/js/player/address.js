@@ -44,10 +44,13 @@ const address = (function (S) {
     };
   }
 
+  /** @param {Cursor} cursor */
   const momentFields = (cursor, node) => ({ round: cursor.round + 1, beat: cursor.beat + 1, node: node ?? "" });
+  /** @param {Cursor} cursor */
   const writeMoment = (cursor, node) => writeAddress(momentFields(cursor, node));
 
-  /** The request that would run this trace again, in the words of `RunRequest`; as `request_of` in Python. */
+  /** The request that would run this trace again, in the words of `RunRequest`; as `request_of` in Python.
+      @param {trace.Started} started */
   function requestOf(started) {
     const request = {
       prompt: started.chat_message ?? started.prompt_text,
@@ -112,7 +115,8 @@ const address = (function (S) {
       ? null
       : names[started.run_id] || (started.source === "simulated" ? started.source : null);
 
-  /** The fields that say which run this is: a recorded one by its name, any other by the request that makes it. */
+  /** The fields that say which run this is: a recorded one by its name, any other by the request that makes it.
+      @param {trace.Trace} trace */
   async function runFields(trace) {
     const names = recordedNames();
     if (!names || !trace.finished) return {};
@@ -154,7 +158,8 @@ const address = (function (S) {
     if (fields.view !== undefined) page.handle.set({ view: fields.view === "present" ? "present" : "" });
   }
 
-  /** The moment that the address asks for in the trace that has just come, once; null: none, or another run's. */
+  /** The moment that the address asks for in the trace that has just come, once; null: none, or another run's.
+      @param {trace.Trace} trace */
   function momentOf(trace, first) {
     const wanted = page.wanted;
     if (!wanted || (S.AWAITS_NAMES && (wanted.run || wanted.ask))) return null;

@@ -11,7 +11,8 @@ const byItself = (function (S) {
   const mayBegin = ({ first, embedded, reduced, search, hash }) =>
     first && !embedded && !reduced && !Object.keys(S.readAddress(search, hash)).length;
 
-  /** Pure: the first of the rounds that add the most tokens; null where none adds more than plain decoding would. */
+  /** Pure: the first of the rounds that add the most tokens; null where none adds more than plain decoding would.
+      @param {trace.Trace} trace */
   function winningRound(trace) {
     const added = trace.rounds.map((round) => round.committed.tokens.length);
     const most = Math.max(...added);

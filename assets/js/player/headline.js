@@ -10,7 +10,8 @@ const headline = (function (S) {
   const many = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
   const passesOf = (count) => `${count} pass${count === 1 ? "" : "es"}`;
 
-  /** "A small model guesses 4 words ahead. How many will the big one keep?" of any round. */
+  /** "A small model guesses 4 words ahead. How many will the big one keep?" of any round.
+      @param {{ started: trace.Started }} trace @param {trace.Round} round */
   function question(trace, round) {
     const drafted = S.drafts(round).length;
     if (!drafted && S.riding(round))
@@ -28,7 +29,8 @@ const headline = (function (S) {
     return `${who} guesses ${guesses}. How many will the ${simulated ? "simulated target" : "big one"} keep?`;
   }
 
-  /** The answer, once the round's last token is drawn. */
+  /** The answer, once the round's last token is drawn.
+      @param {trace.Round} round */
   function answer(round) {
     const drafted = S.counted(round).length;
     const kept = S.acceptedDrafts(round);
@@ -43,7 +45,8 @@ const headline = (function (S) {
   }
 
   /** The whole run in a sentence, its passes first: they are counted, times are only measured. What no plain decoding
-      was timed beside speaks of passes alone, and a gain that noise could have made is not told. */
+      was timed beside speaks of passes alone, and a gain that noise could have made is not told.
+      @param {trace.Trace} trace */
   function outcome(trace) {
     const tokens = trace.rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
     if (!trace.finished)
@@ -75,7 +78,8 @@ const headline = (function (S) {
     return { text, said: said + spread, slower: ratio < 1 - EQUAL, note };
   }
 
-  /** Tokens and passes up to the cursor, the round at hand once it is committed; empty before the first. */
+  /** Tokens and passes up to the cursor, the round at hand once it is committed; empty before the first.
+      @param {trace.Trace} trace @param {Cursor} cursor */
   function upTo(trace, cursor) {
     const whole = S.view(trace.rounds[cursor.round], cursor.beat).committed;
     const past = trace.rounds.slice(0, cursor.round + (whole ? 1 : 0));
@@ -139,7 +143,8 @@ const headline = (function (S) {
     return { run, round: Number(round) };
   }
 
-  /** The beat of a node's verdict; the last token's where it has none of its own, the first without a node. */
+  /** The beat of a node's verdict; the last token's where it has none of its own, the first without a node.
+      @param {trace.Round} round */
   function beatOf(round, node) {
     if (node === null || node === undefined) return 0;
     const list = S.beats(round);

@@ -14,7 +14,7 @@
     @property {{ round: trace.Round, names: any } | null} labels how the nodes of a round read
     @property {object | null} moved the settings under which rounds are judged again
     @property {boolean} guess whether verdicts are kept back until they are guessed
-    @property {{ run: string, given: Map<string, object>, hands: boolean }} [sheet] the guesses on the run
+    @property {{ run: string, given: Map<string, Guess>, hands: boolean }} [sheet] the guesses on the run
     @property {string[]} hidden areas that are not shown, by name: "card", "counters", …
     @property {string[]} lit areas that are pointed at
     @property {{ words: string, rounds: number[] } | null} found rounds to step through
@@ -23,6 +23,23 @@
     @property {{ speed: any, seconds: number } | null} race the whole run at its own speed
     @property {(name: string) => void} [run] does what a key does
     @property {() => boolean} [visible] */
+/** @typedef {ReturnType<Names["moment"]>} Moment what is on the screen */
+/** What a panel may do.
+    @typedef {object} Act
+    @property {() => Moment} now
+    @property {(cursor: Cursor, motion?: boolean, node?: NodeId | null) => void} go
+    @property {(id: NodeId, tapped?: boolean) => void} select
+    @property {(round: number, node: NodeId) => void} visit a token's verdict
+    @property {(name: string) => void} run what a key does
+    @property {() => void} speed take the next one
+    @property {() => void} draw
+    @property {(place: { position: number, count: number }) => void} cite
+    @property {(settings: object | null) => void} rejudge
+    @property {(changes: Partial<PlayerState>) => void} set
+    @property {(text: string) => void} say to those who listen
+    @property {(nodes: number[]) => void} name point at nodes of the tree
+    @property {((token: number) => void) | null} branch continue the run with another token */
+/** @typedef {{ yes: number, no: number, closed: boolean, accepted?: boolean }} Guess the answers to one verdict */
 /** @typedef {{ round: number, beat: number }} Cursor both counted from 0 */
 /** @typedef {number | "end"} NodeId a node of the round's tree, or the round's last token */
 
@@ -55,7 +72,8 @@ const moment = (function (S) {
   });
 
   /** Trace, cursor, selection and what follows from them. A selection that is not there yet becomes the subject of the
-      beat. */
+      beat.
+      @param {PlayerState} own */
   function moment(own) {
     const round = own.trace.rounds[own.cursor.round];
     if (!own.labels || own.labels.round !== round)

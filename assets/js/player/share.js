@@ -21,7 +21,8 @@ const share = (function (S) {
     "paint-order";
   const looks = LOOKS.split(" ");
 
-  /** A file's name from the run's id and what it is. */
+  /** A file's name from the run's id and what it is.
+      @param {trace.Trace} trace */
   const nameOf = (trace, what) =>
     `specviz-${String(trace.started.run_id)
       .replace(/[^\w-]+/g, "_")

@@ -42,7 +42,8 @@ const specviz = (function (S) {
     player.resting = setTimeout(() => delete player.root.dataset.motion, MOTION_MS);
   }
 
-  /** Go to a moment; the selection follows what happens there. `motion` is false while scrubbing. */
+  /** Go to a moment; the selection follows what happens there. `motion` is false while scrubbing.
+      @param {Cursor} cursor */
   function go(player, cursor, motion = true, node = null) {
     const { own } = player;
     if (!own.trace || !own.trace.rounds.length) return;
@@ -193,7 +194,8 @@ const specviz = (function (S) {
   }
 
   /** The areas and the panels in them, in the order of the eye, which is that of Tab: what happens, play, the tree, the
-      card. */
+      card.
+      @param {Act} act */
   function layPanels(player, act, withBadge) {
     const { stage, root, own } = player;
     const area = (name, attributes = {}) => stage.appendChild(h("section", { class: `svp-${name}`, ...attributes }));
@@ -222,6 +224,7 @@ const specviz = (function (S) {
     return { badge, caption, told, tree, card, bars, note, panels };
   }
 
+  /** @param {Act} act */
   function costPanels(costs, act) {
     const cell = (name) => costs.appendChild(h("div", { class: `svp-${name}` }));
     const clocks = [

@@ -8,7 +8,8 @@ const bytes = (function () {
   const whole = reader();
   const cache = new WeakMap();
 
-  /** The exact bytes of a token, from the trace's vocabulary. */
+  /** The exact bytes of a token, from the trace's vocabulary.
+      @param {trace.Trace} trace */
   function tokenBytes(trace, token) {
     let known = cache.get(trace.vocab);
     if (!known) cache.set(trace.vocab, (known = new Map()));
@@ -30,7 +31,8 @@ const bytes = (function () {
     return { text, pending: all.slice(cut) };
   }
 
-  /** The text each token of a list completes. */
+  /** The text each token of a list completes.
+      @param {trace.Trace} trace */
   function pieces(trace, tokens, pending = new Uint8Array()) {
     const texts = tokens.map((token) => {
       const step = complete(pending, tokenBytes(trace, token));
@@ -82,7 +84,8 @@ const bytes = (function () {
     return said.replace(/(^|[\u2068“]) +| +(?=$|[\u2069”,.])/g, "$1").replace(/ {2,}/g, " ");
   }
 
-  /** How a token reads by itself (in lists, where nothing stands before it). */
+  /** How a token reads by itself (in lists, where nothing stands before it).
+      @param {trace.Trace} trace */
   function label(trace, token, pending = new Uint8Array()) {
     const bytes = tokenBytes(trace, token);
     return visible(complete(pending, bytes).text, bytes);

@@ -40,13 +40,15 @@ const declared = (function (S) {
   /** The acceptance probability by a known rule's own equation. */
   const thresholdOf = (rule, values) => evaluate(S.DECLARED[rule].threshold, values);
 
-  /** Whether the drafts that share an accepted token all stay candidates in this run. */
+  /** Whether the drafts that share an accepted token all stay candidates in this run.
+      @param {trace.Trace} trace @param {trace.Round} round */
   function keepsSurvivors(trace, round) {
     const option = declared(round.judged.rule)?.survivors;
     return !!option && (trace.started.verifier.options || {})[option] === true;
   }
 
-  /** Per node its row in the target's pass: nodes of the same text share one. */
+  /** Per node its row in the target's pass: nodes of the same text share one.
+      @param {trace.Round} round */
   function rowsOf(round) {
     const seen = new Map();
     const rows = [];
@@ -58,7 +60,8 @@ const declared = (function (S) {
     return rows;
   }
 
-  /** The candidates for the token after `parent`: its children, or those of every draft that is alive there. */
+  /** The candidates for the token after `parent`: its children, or those of every draft that is alive there.
+      @param {trace.Trace} trace @param {trace.Round} round */
   function offered(trace, round, parent) {
     if (!keepsSurvivors(trace, round)) return round.nodes.filter((node) => node.parent === parent);
     const rows = rowsOf(round);

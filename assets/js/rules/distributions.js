@@ -6,13 +6,15 @@ const distributions = (function (S) {
 
   const ROUNDED = 2e-6; // top-k rows are stored to six decimals
 
-  /** Whether the target's answer may be shown: it is there, and guess mode does not ask for it. */
+  /** Whether the target's answer may be shown: it is there, and guess mode does not ask for it.
+      @param {View} at */
   const told = (at) => at.scored && !at.veiled;
 
   /** Temperature 0: the models' own beliefs are shown, and only the target's first choice counts. */
   const cold = (node) => !!node.target_raw && node.target.probs[0] === 1;
 
-  /** What was rejected below `parent` before `focus` was tried, and under a rule that takes it from the target. */
+  /** What was rejected below `parent` before `focus` was tried, and under a rule that takes it from the target.
+      @param {trace.Round} round */
   function rejectedBefore(round, parent, focus) {
     if (focus === S.END || S.declared(round.judged.rule)?.numbers !== "residual") return [];
     const below = round.judged.trials.filter((trial) => round.nodes[trial.node].parent === parent);
@@ -21,12 +23,14 @@ const distributions = (function (S) {
   }
 
   /** Whose distribution the draft row of `parent` is: several drafters may have proposed below it, and it is the
-      first one's. */
+      first one's.
+      @param {trace.Round} round */
   const rowOf = (round, parent) =>
     round.nodes.find((child) => child.parent === parent && child.kind !== "point_mass")?.source;
 
   /** p and Q as the trial of a later sibling met them: {draft, target} as top rows, from the stored rows and the
-      trials' own numbers, each divided by the mass that these give. Null where they do not give it. */
+      trials' own numbers, each divided by the mass that these give. Null where they do not give it.
+      @param {trace.Round} round */
   function leftRows(round, parent, tried) {
     const node = round.nodes[parent];
     const exact = (which, head, source) => {
@@ -79,7 +83,8 @@ const distributions = (function (S) {
   const NAMES = { draft: "draft q", target: "target p", residual: "left over r" };
 
   /** Pure: the distributions behind the children of `parent`, as far as the view has got. `judged`: the
-      selection was tried, so that p and Q are those of its own trial. */
+      selection was tried, so that p and Q are those of its own trial.
+      @param {trace.Round} round @param {View} at */
   function barData(round, parent, at, focus, judged = false) {
     const node = round.nodes[parent];
     const frozen = cold(node);
@@ -117,7 +122,8 @@ const distributions = (function (S) {
     return { topRows, exact, keep, children, frozen, ends, names, left: !!left };
   }
 
-  /** Where p < Q nothing is left: max(0, p − Q) is exactly 0, as it is for every candidate that was rejected. */
+  /** Where p < Q nothing is left: max(0, p − Q) is exactly 0, as it is for every candidate that was rejected.
+      @param {trace.Round} round */
   function nothingLeft(round, parent, exact) {
     if (S.declared(round.judged.rule)?.numbers !== "residual") return;
     const none = (token) => exact.set(token, { ...exact.get(token), residual: 0 });
@@ -133,7 +139,8 @@ const distributions = (function (S) {
   }
 
   /** What draft and target think of a node's token, as two texts, the same wherever they are shown; at temperature 0
-      before it, where the trace has that; "–" for what is not known or was not predicted. */
+      before it, where the trace has that; "–" for what is not known or was not predicted.
+      @param {trace.Round} round */
   function odds(round, node, scored) {
     const parent = round.nodes[node.parent];
     const believed = (head) => {
@@ -146,7 +153,8 @@ const distributions = (function (S) {
     return [draft, cold(parent) ? believed(parent.target_raw) : S.prob(node.target_prob)];
   }
 
-  /** The same for those who listen. */
+  /** The same for those who listen.
+      @param {trace.Round} round */
   function oddsWords(round, node, scored) {
     const [draft, target] = odds(round, node, scored);
     return (draft === "–" ? "" : `, draft ${draft}`) + (target === "–" ? "" : `, target ${target}`);

@@ -31,11 +31,14 @@ const exports = (function (S) {
   const BELIEVED =
     "p and q are what the models believe before temperature 0, at which the target's first choice decides.";
   const HEAD = ["node", "parent", "token", "fate", "p (target)", "q (draft)", "acceptance probability", "u"];
+  /** @param {trace.Trace} trace */
   const textOf = (trace, token) => trace.vocab[String(token)].text;
+  /** @param {trace.Started} started */
   const methodsOf = (started) =>
     [started.drafter, started.growth, started.stopping, started.verifier].filter(Boolean).map((card) => card.name);
 
-  /** The prompt's name in the set, or its end. */
+  /** The prompt's name in the set, or its end.
+      @param {trace.Started} started */
   function promptOf(started) {
     const signs = Array.from(started.prompt_text);
     return started.prompt_name || (signs.length > PROMPT ? "…" : "") + signs.slice(-PROMPT).join("");
@@ -48,7 +51,8 @@ const exports = (function (S) {
     return value === null ? `<${number(S.atMost(head))}` : number(value);
   }
 
-  /** Round `index` as a Markdown table, with the token that ends it. */
+  /** Round `index` as a Markdown table, with the token that ends it.
+      @param {trace.Trace} trace */
   function roundTable(trace, index) {
     const { started } = trace;
     const round = trace.rounds[index];
@@ -109,7 +113,8 @@ const exports = (function (S) {
     text: "string", target_prob: "double", draft_prob: "double",
   }; // prettier-ignore
 
-  /** The round's draft tree as GraphML, for Gephi, yEd, Cytoscape or networkx. */
+  /** The round's draft tree as GraphML, for Gephi, yEd, Cytoscape or networkx.
+      @param {trace.Trace} trace */
   function treeGraphml(trace, index) {
     const round = trace.rounds[index];
     const keys = Object.entries(NODE_KEYS).map(
@@ -163,12 +168,14 @@ const exports = (function (S) {
     dur: micro(seconds),
     args,
   });
+  /** @param {View} at */
   const counter = (name, at, value) => ({ ph: "C", name, pid: PROCESS, tid: 0, ts: micro(at), args: { value } });
   const meta = (name, tid, said) => ({ ph: "M", name, pid: PROCESS, tid, ts: 0, args: { name: said } });
 
   const BESIDE = 4; // thread of the first lane of a drafter that works beside the target
 
-  /** Lane of such a drafter → its thread. */
+  /** Lane of such a drafter → its thread.
+      @param {trace.Trace} trace */
   const lanesBeside = (trace) => {
     const lanes = new Set(trace.rounds.flatMap((round) => (round.drafted.lanes || []).map((one) => one.lane)));
     return new Map([...lanes].map((lane, number) => [lane, BESIDE + number]));
@@ -218,6 +225,7 @@ const exports = (function (S) {
     };
   }
 
+  /** @param {trace.Trace} trace @param {trace.Round} round */
   function roundEvents(trace, round, begin) {
     const at = round.index + 1;
     const events = [];

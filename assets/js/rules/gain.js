@@ -6,13 +6,15 @@ const gain = (function (S) {
 
   const FEWEST = 3; // turns that a spread is told from; so many stand behind a recording whose spread was not kept
 
-  /** Whether plain decoding was timed beside a run whose own times say something. */
+  /** Whether plain decoding was timed beside a run whose own times say something.
+      @param {trace.Trace} trace */
   function isTimed({ started: { source, stopping }, finished }) {
     return !!(finished && finished.plain) && source !== "simulated" && !(stopping && stopping.deployable === false);
   }
 
   /** Tokens per second over those of plain decoding, the median of the turns; null where none was timed, where the
-      run's own times say nothing, and where nothing was drafted. */
+      run's own times say nothing, and where nothing was drafted.
+      @param {trace.Trace} trace */
   function gain(trace) {
     if (!isTimed(trace) || !trace.rounds.some((round) => S.drafts(round).length)) return null;
     const { plain } = trace.finished;
@@ -23,14 +25,16 @@ const gain = (function (S) {
     return theirs > 0 ? (trace.finished.output_ids.length * plain.decode_s) / theirs : null;
   }
 
-  /** [least, largest] ratio of the turns; null where their spread was not kept. */
+  /** [least, largest] ratio of the turns; null where their spread was not kept.
+      @param {trace.Trace} trace */
   function gainInterval(trace) {
     const ratios = (gain(trace) !== null && trace.finished.plain.ratios) || [];
     return ratios.length ? [Math.min(...ratios), Math.max(...ratios)] : null;
   }
 
   /** Whether a gain was timed and cannot be told from noise: too few turns, an interval that holds 1, or one that
-      passes the tokens per target pass, which no drafting can gain. */
+      passes the tokens per target pass, which no drafting can gain.
+      @param {trace.Trace} trace */
   function isNoisy(trace) {
     const ratio = gain(trace);
     if (ratio === null) return false;

@@ -15,7 +15,8 @@ const layout = (function (S) {
   const FAMILY = 12; // children of one node that a folded tree shows by themselves
   const READABLE = 22; // a row too low for a label shows marks alone
 
-  /** Node → its children, in the order of their ids. */
+  /** Node → its children, in the order of their ids.
+      @param {trace.Round} round */
   function familiesOf(round) {
     const families = round.nodes.map(() => []);
     for (const node of round.nodes) if (node.parent >= 0) families[node.parent].push(node.id);
@@ -23,7 +24,8 @@ const layout = (function (S) {
   }
 
   /** Nodes whose children show by themselves at a moment: on the way to the trial at hand, below what a walk has
-      accepted, on the path once it is known, and on the way to the selection. */
+      accepted, on the path once it is known, and on the way to the selection.
+      @param {trace.Round} round @param {View} at */
   function openNodes(round, at, selected) {
     const open = new Set([0]);
     const upTo = (id) => {
@@ -40,7 +42,8 @@ const layout = (function (S) {
   }
 
   /** The children of a node that a folded tree shows: the first of them, and all that were tried, are on the way to
-      something shown, or are selected. */
+      something shown, or are selected.
+      @param {trace.Round} round */
   function someOf(round, family, { at, open, selected }) {
     if (family.length <= FAMILY) return family;
     const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
@@ -51,7 +54,8 @@ const layout = (function (S) {
 
   /** {shown: ids in depth-first order, folded: id → how many drafted nodes hang folded below it, be it all or the last
       of many children}. `opened` holds what was opened or folded by hand (id → true or false); a chain, or a round of
-      at most `most` nodes, folds nothing else. */
+      at most `most` nodes, folds nothing else.
+      @param {trace.Round} round @param {View} at */
   function unfolded(round, at, { selected = 0, opened = new Map(), most = MOST.across } = {}) {
     const families = familiesOf(round);
     const small = round.nodes.length - 1 <= most || isChain(round);
@@ -79,7 +83,8 @@ const layout = (function (S) {
   }
 
   /** Rows of a tree that runs across: leaves one below the other, a parent between its first and last child, the
-      round's last token on a row of its own below its parent's subtree. */
+      round's last token on a row of its own below its parent's subtree.
+      @param {trace.Round} round */
   function rowsAcross(round, shown, withEnd) {
     const inside = new Set(shown);
     const families = familiesOf(round).map((family) => family.filter((id) => inside.has(id)));
@@ -96,7 +101,8 @@ const layout = (function (S) {
     return { rows, count: next };
   }
 
-  /** Rows of a tree that runs down: a node per row, indented only where its parent has several children. */
+  /** Rows of a tree that runs down: a node per row, indented only where its parent has several children.
+      @param {trace.Round} round */
   function rowsDown(round, shown, withEnd) {
     const inside = new Set(shown);
     const families = familiesOf(round).map((family) => family.filter((id) => inside.has(id)));
@@ -123,7 +129,8 @@ const layout = (function (S) {
 
   const foldWidth = (count) => (count ? (String(count).length + 1) * DIGIT + 14 : 0);
 
-  /** The marks alone, in a box of `room` × `high` pixels: a map of the whole tree. */
+  /** The marks alone, in a box of `room` × `high` pixels: a map of the whole tree.
+      @param {trace.Round} round */
   function overview(round, { room, high, withEnd }) {
     const shown = round.nodes.map((node) => node.id);
     const { rows, count } = rowsAcross(round, shown, withEnd);
@@ -148,13 +155,15 @@ const layout = (function (S) {
     return { spots, width: room, height: Math.max(high, 24 + count * row), row, down: false, marks };
   }
 
+  /** @param {trace.Round} round */
   const isChain = (round) => familiesOf(round).every((family) => family.length < 2);
 
   /** Where everything stands: {spots: [{id, parent, depth, x, y, label, wide, clear, folded}], width, height, row,
       down, bare}, in pixels; `bare`: a chain that fits across only where one node at a time shows its odds. `room` is
       the width there is (0: as much as it takes), `most` the width of a tree that runs down, `row` the height of a row,
       `odds` the widest text of a node's odds, `high` the height of the box if the whole tree is wanted in it, `nodes`
-      how many times as many nodes as usual are shown without folding. */
+      how many times as many nodes as usual are shown without folding.
+      @param {trace.Round} round */
   function layout(round, labels, options = {}) {
     const { room = 0, odds = () => "", high = 0, withEnd = true, row = ROW, most = Infinity, nodes = 1 } = options;
     const all = round.nodes.length;
@@ -173,6 +182,7 @@ const layout = (function (S) {
     return across(round, labels, tree(MOST.across * nodes), { ...set, room });
   }
 
+  /** @param {trace.Round} round */
   function spotsOf(round, labels, { shown, folded }, withEnd) {
     const { final_node: final } = round.judged;
     const spots = shown.map((id) => {
@@ -193,6 +203,7 @@ const layout = (function (S) {
 
   const labelWidth = (label) => Math.max(Array.from(label).length * CHAR, 18);
 
+  /** @param {trace.Round} round */
   function across(round, labels, tree, { room, odds, withEnd, row }) {
     const spots = spotsOf(round, labels, tree, withEnd);
     const { rows, count } = rowsAcross(round, tree.shown, spots.at(-1).id === END);
@@ -217,6 +228,7 @@ const layout = (function (S) {
     return { spots, width, height: 48 + Math.max(0, count - 1) * row, row, down: false, marks: 1 };
   }
 
+  /** @param {trace.Round} round */
   function down(round, labels, tree, { room, odds, withEnd, row }) {
     const spots = spotsOf(round, labels, tree, withEnd);
     const { rows, indents, count } = rowsDown(round, tree.shown, spots.at(-1).id === END);

@@ -65,21 +65,25 @@ const numbers = (function (S) {
   const spelled = (n) => SPELLED[n] ?? String(n);
   const count = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-  /** The round's candidates: nodes that only ride along in the target's pass (lookahead's window) are none. */
+  /** The round's candidates: nodes that only ride along in the target's pass (lookahead's window) are none.
+      @param {trace.Round} round */
   const drafts = (round) => {
     const riding = new Set(round.drafted.riding || []);
     return round.nodes.slice(1).filter((node) => !riding.has(node.id));
   };
+  /** @param {trace.Round} round */
   const riding = (round) => round.nodes.length - 1 - drafts(round).length;
 
-  /** How a round's trials go through its tree: `top_down` (a walk), `bottom_up` (whole paths) or `longest`. */
+  /** How a round's trials go through its tree: `top_down` (a walk), `bottom_up` (whole paths) or `longest`.
+      @param {trace.Round} round */
   const orderOf = (round) => round.judged.order || "top_down";
 
   /** Whether the text ended inside the round's accepted path. */
   const endsText = ({ committed }) => !!committed.trimmed && committed.trimmed !== "open";
 
   /** The nodes below the text's last token, where the text ended in this round: judged, but no part of the text
-      (`behind_the_end` in trace/summary.py). */
+      (`behind_the_end` in trace/summary.py).
+      @param {trace.Round} round */
   function behindTheEnd(round) {
     const { path } = round.judged;
     const kept = path.length + 1 - round.committed.trimmed_tokens;
@@ -91,14 +95,17 @@ const numbers = (function (S) {
     return behind;
   }
 
-  /** The candidates that are in a rate: all but those behind the end of the text. */
+  /** The candidates that are in a rate: all but those behind the end of the text.
+      @param {trace.Round} round */
   function counted(round) {
     const behind = behindTheEnd(round);
     return drafts(round).filter((node) => !behind.has(node.id));
   }
+  /** @param {trace.Round} round */
   const acceptedDrafts = (round) => counted(round).filter((node) => round.judged.path.includes(node.id)).length;
 
-  /** What the whole run so far amounts to; definitions as in theory/metrics.py. Null where nothing is to divide by. */
+  /** What the whole run so far amounts to; definitions as in theory/metrics.py. Null where nothing is to divide by.
+      @param {trace.Round[]} rounds */
   function counters(rounds) {
     const spec = rounds.filter((round) => drafts(round).length > 0).length;
     const drafted = rounds.reduce((sum, round) => sum + counted(round).length, 0);
@@ -137,12 +144,15 @@ const numbers = (function (S) {
     ["commit", "committed"],
   ];
 
-  /** The engine's measured seconds of a round, by phase. */
+  /** The engine's measured seconds of a round, by phase.
+      @param {trace.Round} round */
   const roundTimes = (round) => PARTS.map(([name, key]) => ({ name, seconds: round[key].seconds }));
+  /** @param {trace.Round} round */
   const roundSeconds = (round) => roundTimes(round).reduce((sum, part) => sum + part.seconds, 0);
 
   /** Seconds that plain decoding takes for one token, and where they are from: timed beside this run where it was, else
-      a bare target pass over one row on that machine. Null where neither was timed. */
+      a bare target pass over one row on that machine. Null where neither was timed.
+      @param {trace.Trace} trace */
   function plainToken(trace) {
     const plain = trace.finished && trace.finished.plain;
     if (plain && plain.output_tokens) {

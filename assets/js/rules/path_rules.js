@@ -8,7 +8,8 @@ const pathRules = (function (S) {
 
   const { sequential } = S.siblingRules;
 
-  /** P of every prefix of a chain: as the trials have it, and by the same product where none was made. */
+  /** P of every prefix of a chain: as the trials have it, and by the same product where none was made.
+      @param {Facts} facts */
   function running(facts) {
     const told = new Map(
       facts.round.judged.trials.flatMap((trial) => [
@@ -82,7 +83,8 @@ const pathRules = (function (S) {
     },
   };
 
-  /** [A before, A after] at the parent of a rejected node; null where the trace does not say. */
+  /** [A before, A after] at the parent of a rejected node; null where the trace does not say.
+      @param {Facts} facts @param {trace.Trial} trial */
   function effect(facts, trial) {
     const parent = facts.round.nodes[trial.node].parent;
     const { trials, final_node: final, residual_mass: mass } = facts.round.judged;
@@ -159,11 +161,13 @@ const pathRules = (function (S) {
     },
   };
 
+  /** @param {trace.Round} round */
   const passedPaths = (round) => {
     const passed = new Set(round.judged.trials.filter((trial) => trial.accepted).map((trial) => trial.node));
     return [...passed].filter((node) => !round.nodes.some((child) => child.parent === node && passed.has(child.id)))
       .length;
   };
+  /** @param {Facts} facts */
   const longest = (facts, said) =>
     said < facts.round.judged.trials.length
       ? ""

@@ -8,10 +8,12 @@ const rejudge = (function (S) {
 
   const FORGIVING = "lenience"; // at l = 1 the exact rule
   const EXACT = (value) => [value, value];
+  /** @param {trace.Round} round */
   const children = (round, parent, gamma) =>
     round.nodes.filter((node) => node.parent === parent && (gamma === null || node.depth <= gamma));
 
-  /** The settings a run was recorded under. */
+  /** The settings a run was recorded under.
+      @param {trace.Trace} trace */
   function recorded(trace) {
     const { sampling, verifier } = trace.started;
     return {
@@ -27,10 +29,13 @@ const rejudge = (function (S) {
     one.temperature === other.temperature && one.topK === other.topK && one.topP === other.topP;
   const sameSettings = (one, other) =>
     sameSampling(one, other) && one.gamma === other.gamma && one.lenience === other.lenience;
+  /** @param {trace.Round} round */
   const canRejudge = (round) => !!S.declared(round.judged.rule)?.one_by_one && round.judged.trials.length > 0;
+  /** @param {trace.Round} round */
   const storedTop = (round) => Math.max(0, ...round.nodes.map((node) => (node.target_raw || node.target).probs.length));
 
-  /** Everything about a round that judging it again needs. */
+  /** Everything about a round that judging it again needs.
+      @param {trace.Trace} trace @param {trace.Round} round */
   function sceneOf(trace, round, settings) {
     const before = recorded(trace);
     const { target, drafter } = trace.started;
@@ -261,7 +266,8 @@ const rejudge = (function (S) {
     );
   }
 
-  /** The round under `settings`; null where its rule cannot be judged again or nothing was tried. */
+  /** The round under `settings`; null where its rule cannot be judged again or nothing was tried.
+      @param {trace.Trace} trace @param {trace.Round} round */
   function rejudge(trace, round, settings) {
     if (!canRejudge(round)) return null;
     const scene = sceneOf(trace, round, settings);

@@ -21,7 +21,8 @@ const rules = (function (S) {
     steps: (facts, said) => plainly(facts, said),
   };
 
-  /** q and p of a candidate as they are shown everywhere: at temperature 0 what the models believe by themselves. */
+  /** q and p of a candidate as they are shown everywhere: at temperature 0 what the models believe by themselves.
+      @param {Facts} facts */
   const believed = (facts) =>
     [
       ["p", facts.shown[1], "target, before temperature 0"],
@@ -42,7 +43,8 @@ const rules = (function (S) {
     steps: (facts, said) => plainly(facts, said),
   };
 
-  /** Siblings by name alone, where no number decides. */
+  /** Siblings by name alone, where no number decides.
+      @param {Facts} facts */
   function plainly(facts, said) {
     const tried = triedBelow(facts, said);
     return tried.length < 2
@@ -80,7 +82,8 @@ const rules = (function (S) {
   const rules = { ...S.siblingRules, ...S.pathRules, greedy, naive };
   const mine = (found, name) => (Object.hasOwn(found, name) ? found[name] : {});
 
-  /** Sentences, numbers and steps of a round's rule, with the formula and code that its verifier declares. */
+  /** Sentences, numbers and steps of a round's rule, with the formula and code that its verifier declares.
+      @param {trace.Round} round */
   function ruleOf(round) {
     const name = round.judged.rule;
     const { formula = [], code = [], rest = "", rest_formula: restFormula = "" } = S.declared(name) || {};

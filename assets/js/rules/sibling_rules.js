@@ -7,22 +7,26 @@ const siblingRules = (function (S) {
   "use strict";
 
   const quote = (token) => `\u2068${token}\u2069`;
+  /** @param {Facts} facts */
   const verdict = (facts) => (facts.accepted ? "accepted" : "rejected");
   const number = (x) => (typeof x === "number" && Number.isFinite(x) ? x : null);
   const atMostOne = (x) => Math.min(1, x);
   const ratioOf = (p, by) => (by > 0 ? p / by : p > 0 ? Infinity : 0);
   const cap = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-  /** The trials of the candidates for one place among the first `said`, in the order they were made. */
+  /** The trials of the candidates for one place among the first `said`, in the order they were made.
+      @param {Facts} facts */
   const triedBelow = (facts, said) => {
     const family = new Set(facts.family.map((node) => node.id));
     return facts.round.judged.trials.slice(0, said).filter((trial) => family.has(trial.node));
   };
+  /** @param {Facts} facts */
   const parentOf = (facts) => facts.round.nodes[facts.node].parent;
 
   /** The acceptance probability from a ratio, with the value put in. */
   const atMost = (ratio, threshold) => `acceptance probability min(1, ${S.ratio(ratio)}) = ${threshold}`;
 
-  /** u against the acceptance probability, with as many digits as it takes. */
+  /** u against the acceptance probability, with as many digits as it takes.
+      @param {Facts} facts */
   function uniform(facts) {
     const [u, threshold] = S.compared(facts.u, facts.threshold);
     const passes = facts.round.judged.order === "longest" ? "passes" : "accepted"; // there a longer path may still win
@@ -32,9 +36,11 @@ const siblingRules = (function (S) {
       row: ["u", u, `${facts.accepted ? "<" : "≥"} ${threshold}: ${facts.accepted ? passes : "rejected"}`],
     };
   }
+  /** @param {trace.Trial} trial */
   const drawCell = (trial) => (trial.u === null ? "–" : S.compared(trial.u, trial.threshold)[0]);
 
-  /** p and Q of a trial, and what they were before siblings were rejected. */
+  /** p and Q of a trial, and what they were before siblings were rejected.
+      @param {Facts} facts */
   function pAndQ(facts) {
     const changed = (now, before) =>
       before !== null && Math.abs(now - before) > 1e-6 ? ` (${S.prob(before)} before)` : "";
@@ -56,7 +62,8 @@ const siblingRules = (function (S) {
     ];
   }
 
-  /** Siblings one below the other, each with what it was judged by. `columns`: [heading, trial → text]. */
+  /** Siblings one below the other, each with what it was judged by. `columns`: [heading, trial → text].
+      @param {Facts} facts */
   function siblings(facts, said, title, columns, foot = "") {
     const tried = triedBelow(facts, said);
     if (tried.length < 2) return null;
@@ -68,7 +75,8 @@ const siblingRules = (function (S) {
     };
   }
 
-  /** What the correction was drawn from, once it is drawn. */
+  /** What the correction was drawn from, once it is drawn.
+      @param {Facts} facts */
   const leftover = (facts, said) => {
     const { judged } = facts.round;
     const ended =

@@ -1,16 +1,26 @@
 /* A trace as a sequence of moments: rounds, and beats within a round. Pure.
    A cursor is {round, beat}; everything shown is a function of the trace, the cursor and the selection. */
 // needs: bytes, declared, numbers
+/** @typedef {{ phase: "draft" | "target" | "verdicts" | "commit", level?: number, trial?: number, drawn?: boolean }} Beat
+    a step within a round */
+/** @typedef {string[] & { end: string, after: (node: number) => Uint8Array }} Labels how a round's nodes read; `after`
+    are the bytes that a node leaves over */
+/** @typedef {Beat & { beat: number, beats: number, level: number, scored: boolean, trials: number, drawn: boolean,
+      committed: boolean, veiled?: boolean }} View what is known at a beat */
+
 const state = (function (S) {
   "use strict";
 
+  /** @type {"end"} */
   const END = "end"; // the round's last token, which is no node of the draft tree
   const PHASES = ["draft", "target", "verdicts", "commit"];
 
-  /** The beats of a round: drafting level by level, one target pass, each trial, the last token, the commit. */
+  /** The beats of a round: drafting level by level, one target pass, each trial, the last token, the commit.
+      @param {trace.Round} round */
   function beats(round) {
     const deepest = Math.max(...round.nodes.map((node) => node.depth));
     const first = round.drafted.passes.some((pass) => pass.depth !== null && pass.depth !== undefined) ? 1 : deepest;
+    /** @type {Beat[]} */
     const list = [];
     for (let level = Math.min(first, deepest); level <= deepest; level++) list.push({ phase: "draft", level });
     list.push({ phase: "target" });
@@ -20,7 +30,8 @@ const state = (function (S) {
     return list;
   }
 
-  /** What is known at a beat: drafted up to `level`, scored, the first `trials` verdicts, the last token, committed. */
+  /** What is known at a beat: drafted up to `level`, scored, the first `trials` verdicts, the last token, committed.
+      @param {trace.Round} round */
   function view(round, beat) {
     const list = beats(round);
     const at = Math.max(0, Math.min(beat, list.length - 1));
@@ -42,7 +53,8 @@ const state = (function (S) {
   /** Node → hidden, root, drafted, accepted, rejected, unreached, or behind the end of the text once that is known, as
       far as the view has got. With `survivors`,
       nodes of the same text stand and fall together: what hangs below one of them is unreached only where none of them
-      was accepted. */
+      was accepted.
+      @param {trace.Round} round @param {View} at */
   function nodeStates(round, at, survivors = false) {
     const place = survivors ? S.rowsOf(round) : round.nodes.map((node) => node.id);
     const order = S.orderOf(round);
@@ -76,7 +88,8 @@ const state = (function (S) {
     });
   }
 
-  /** The node a beat is about. */
+  /** The node a beat is about.
+      @param {trace.Round} round @param {View} at */
   function subject(round, at) {
     if (at.phase === "draft") {
       const level = round.drafted.passes.length ? at.level : 1; // without passes all came at once: the first of them
@@ -86,9 +99,11 @@ const state = (function (S) {
     return at.phase === "verdicts" && !at.drawn ? round.judged.trials[at.trial].node : END;
   }
 
+  /** @param {trace.Round} round */
   const lastBeat = (round) => beats(round).length - 1;
 
-  /** One beat forward or back; stays where it is at either end. */
+  /** One beat forward or back; stays where it is at either end.
+      @param {trace.Trace} trace @param {Cursor} cursor */
   function step(trace, cursor, by) {
     const { round, beat } = cursor;
     if (by > 0) {
@@ -99,14 +114,16 @@ const state = (function (S) {
     return round > 0 ? { round: round - 1, beat: lastBeat(trace.rounds[round - 1]) } : cursor;
   }
 
-  /** A cursor that exists in this trace, from anything. */
+  /** A cursor that exists in this trace, from anything.
+      @param {trace.Trace} trace @param {Cursor} cursor */
   function clamp(trace, cursor) {
     const whole = (x) => (Number.isFinite(x) ? Math.trunc(x) : 0);
     const round = Math.max(0, Math.min(whole(cursor.round), trace.rounds.length - 1));
     return { round, beat: Math.max(0, Math.min(whole(cursor.beat), lastBeat(trace.rounds[round]))) };
   }
 
-  /** The next (by = 1) or previous (-1) beat for which `wanted(round, beat)` holds; null if there is none. */
+  /** The next (by = 1) or previous (-1) beat for which `wanted(round, beat)` holds; null if there is none.
+      @param {trace.Trace} trace @param {Cursor} cursor */
   function seek(trace, cursor, by, wanted) {
     for (let here = cursor, next = step(trace, here, by); next !== here; here = next, next = step(trace, here, by)) {
       const round = trace.rounds[next.round];
@@ -115,10 +132,13 @@ const state = (function (S) {
     return null;
   }
 
+  /** @param {trace.Round} round */
   const isRejection = (round, beat) => beat.trial !== undefined && !round.judged.trials[beat.trial].accepted;
+  /** @param {trace.Round} round */
   const isBonus = (round, beat) => !!beat.drawn && round.judged.origin === "bonus";
 
-  /** Where a command leads; null where there is no such beat. */
+  /** Where a command leads; null where there is no such beat.
+      @param {trace.Trace} trace @param {Cursor} cursor */
   function jump(trace, cursor, name) {
     const { round, beat } = cursor;
     const last = trace.rounds.length - 1;
@@ -148,7 +168,8 @@ const state = (function (S) {
 
   /** [node, accepted or rejected] in the order of the text. A walk shows each verdict as it falls; where whole paths
      are
-      judged, the path shows when it is known, with the rejected candidates that stood beside it. */
+      judged, the path shows when it is known, with the rejected candidates that stood beside it.
+      @param {trace.Round} round @param {View} at */
   function alongPath(round, at) {
     const { trials, path } = round.judged;
     if (S.orderOf(round) === "top_down")
@@ -163,7 +184,8 @@ const state = (function (S) {
   }
 
   /** The tokens of a run as the text shows them up to a moment, each with its mark; rejected ones stay where they
-     was rejected, and what was judged behind the end of the text stands there as that. */
+     was rejected, and what was judged behind the end of the text stands there as that.
+      @param {trace.Trace} trace @param {Cursor} cursor */
   function tokens(trace, cursor) {
     const list = [];
     let pending = S.pieces(trace, trace.started.prompt_ids).pending;
@@ -189,22 +211,22 @@ const state = (function (S) {
   /** Whether a token with this mark is a part of the text. */
   const isText = (mark) => mark !== "rejected" && mark !== "behind";
 
-  /** How each node of a round reads, after the bytes before it. */
+  /** How each node of a round reads, after the bytes before it.
+      @param {trace.Trace} trace */
   function nodeLabels(trace, index) {
     const before = [...trace.started.prompt_ids];
     for (const round of trace.rounds.slice(0, index)) before.push(...round.committed.tokens.map((made) => made.token));
     const tail = S.pieces(trace, before.slice(-9, -1)).pending;
     const left = [];
-    const labels = trace.rounds[index].nodes.map((node) => {
+    const names = trace.rounds[index].nodes.map((node) => {
       const bytes = S.tokenBytes(trace, node.token);
       const step = S.complete(node.parent < 0 ? tail : left[node.parent], bytes);
       left[node.id] = step.pending;
       return S.visible(step.text, bytes);
     });
-    const judged = trace.rounds[index].judged;
-    labels[END] = S.label(trace, judged.token, left[judged.final_node]);
-    labels.after = (node) => left[node];
-    return labels;
+    const { judged } = trace.rounds[index];
+    const end = S.label(trace, judged.token, left[judged.final_node]);
+    return Object.assign(names, { [END]: end, after: (node) => left[node] });
   }
 
   return {

@@ -10,13 +10,17 @@ const timeline = (function (S) {
   const SHOWN = 12; // rounds in one picture
   const IN_TURN = "drafter, in turn"; // the lane of a drafter that works beside the target and here was made to wait
 
+  /** @param {trace.Round} round */
   const lanesOf = (round) => round.drafted.lanes || []; // before format 1.2 there are none
+  /** @param {trace.Round[]} rounds */
   const hasLanes = (rounds) => rounds.some((round) => lanesOf(round).length > 0);
 
-  /** Whether the drafter of these rounds worked while the target did, so that the target's waiting is no drafting. */
+  /** Whether the drafter of these rounds worked while the target did, so that the target's waiting is no drafting.
+      @param {trace.Round[]} rounds */
   const isBeside = (rounds) => rounds.some((round) => lanesOf(round).some((span) => span.lane !== IN_TURN));
 
-  /** What a round's target did, one thing after the other from `start` on. */
+  /** What a round's target did, one thing after the other from `start` on.
+      @param {trace.Round} round */
   function ofTarget(round, index, start) {
     const from = start + round.drafted.seconds;
     const scored = from + round.scored.seconds;
@@ -29,7 +33,8 @@ const timeline = (function (S) {
     ];
   }
 
-  /** What its drafter did, where it takes turns: all of it before the pass, and what is not accepted is thrown away. */
+  /** What its drafter did, where it takes turns: all of it before the pass, and what is not accepted is thrown away.
+      @param {trace.Round} round */
   function ofDrafter(round, index, start, judged) {
     const made = S.drafts(round).length;
     const thrown = made - S.acceptedDrafts(round);
@@ -40,6 +45,7 @@ const timeline = (function (S) {
       : [drafted];
   }
 
+  /** @param {trace.Round} round */
   const ofLanes = (round, index) =>
     lanesOf(round).map(({ what, start_s: start, end_s: end, tokens, lane }) => ({
       lane: "drafter",
@@ -52,7 +58,8 @@ const timeline = (function (S) {
     }));
 
   /** {rounds: [{start, end}], spans: [{lane, what, round, start, end, tokens?, rejects?}], end}. Rounds stand end to
-      end, or where the drafter has a lane of its own at the times that they say, which are on its clock. */
+      end, or where the drafter has a lane of its own at the times that they say, which are on its clock.
+      @param {trace.Round[]} rounds */
   function timeline(rounds) {
     const apart = hasLanes(rounds);
     const spans = [];

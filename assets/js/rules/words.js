@@ -2,6 +2,8 @@
    In a sentence every token stands between U+2068 and U+2069 (which no token shows), so that it can be set apart.
    What a verdict rests on is told by each verifier's own rule, in rules.js. */
 // needs: bytes, declared, distributions, numbers, rules, sibling_rules, state, timeline
+/** @typedef {ReturnType<Names["trialFacts"]>} Facts everything a sentence about one trial may need */
+
 const words = (function (S) {
   "use strict";
 
@@ -25,7 +27,8 @@ const words = (function (S) {
     forced: "forced",
   };
 
-  /** Everything a sentence about one trial may need. */
+  /** Everything a sentence about one trial may need.
+      @param {trace.Trace} trace @param {trace.Round} round @param {trace.Trial} trial */
   function trialFacts(trace, round, labels, trial) {
     const node = round.nodes[trial.node];
     const family = S.offered(trace, round, node.parent);
@@ -58,7 +61,8 @@ const words = (function (S) {
     };
   }
 
-  /** How the round's last token came about. */
+  /** How the round's last token came about.
+      @param {trace.Round} round */
   function ending(round, labels) {
     if (S.endsText(round)) return overWith(round, labels);
     const { origin, residual, residual_mass: mass } = round.judged;
@@ -84,7 +88,8 @@ const words = (function (S) {
     return `${none}: the target's own ${token} corrects the draft.`;
   }
 
-  /** Where the text ended inside the accepted path: with which token, and that what follows is none of it. */
+  /** Where the text ended inside the accepted path: with which token, and that what follows is none of it.
+      @param {trace.Round} round */
   function overWith(round, labels) {
     const { path } = round.judged;
     const kept = round.committed.tokens.length;
@@ -95,6 +100,7 @@ const words = (function (S) {
     );
   }
 
+  /** @param {trace.Trace} trace @param {trace.Round} round @param {View} at */
   function drafting(trace, round, labels, at) {
     const fresh = round.nodes.filter(
       (node) => node.depth > 0 && (node.depth === at.level || round.drafted.passes.length === 0),
@@ -119,7 +125,8 @@ const words = (function (S) {
       : `Level ${at.level}: ${fresh.length} more candidates, ${names}.`;
   }
 
-  /** A draft with nodes beside it that are in the pass for the target's answers there. */
+  /** A draft with nodes beside it that are in the pass for the target's answers there.
+      @param {Labels} labels */
   function lookingAhead(own, riding, labels) {
     const proposes = own.length
       ? `The drafter proposes ${list(own.map((node) => q(labels[node.id])))}.`
@@ -128,6 +135,7 @@ const words = (function (S) {
     return `${proposes} ${S.count(riding, "node")} only ${ride} along, for what the target answers there.`;
   }
 
+  /** @param {trace.Trace} trace @param {trace.Round} round */
   function committing(trace, round) {
     const made = round.committed;
     const path = round.judged.path.length;
@@ -152,7 +160,8 @@ const words = (function (S) {
     return `${how}${path ? `: ${path} accepted and ${last}` : ""}.${rows}`;
   }
 
-  /** Of a node that only rides along, or lies behind the end of the text: that its verdict counts nowhere. */
+  /** Of a node that only rides along, or lies behind the end of the text: that its verdict counts nowhere.
+      @param {trace.Round} round */
   const aside = (round, id) =>
     (round.drafted.riding || []).includes(id)
       ? " It rides along and counts as no draft."
@@ -160,7 +169,8 @@ const words = (function (S) {
         ? " But the text is over before it: it is no text and counts nowhere."
         : "";
 
-  /** One sentence for where the cursor stands. */
+  /** One sentence for where the cursor stands.
+      @param {trace.Trace} trace @param {trace.Round} round @param {View} at */
   function caption(trace, round, labels, at) {
     if (at.phase === "draft") return drafting(trace, round, labels, at);
     if (at.phase === "target") {
@@ -184,7 +194,8 @@ const words = (function (S) {
     return `${S.ruleOf(round).words(trialFacts(trace, round, labels, trial))}${aside(round, trial.node)}`;
   }
 
-  /** Why a node was unreached. */
+  /** Why a node was unreached.
+      @param {trace.Trace} trace @param {trace.Round} round */
   function unreached(trace, round, labels, id) {
     const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial.accepted]));
     if (S.orderOf(round) === "bottom_up") return "Unreached: a whole path was accepted first.";
