@@ -1,6 +1,7 @@
 /* Every term explains itself: known words of the glossary (assets/glossary.json, inlined as `SpecViz.GLOSSARY`) get a
-   dotted underline and a popover on hover, focus and tap. Only in the containers that panels name (`bringsTerms`), and never in the text of a
-   model or a visitor. What Gradio renders itself is marked as a whole, so that no text node of its own is split. */
+   dotted underline and a popover on hover, focus and tap. Only in the places that panels name (`bringsTerms`), and
+   never in the text of a model or a visitor. What Gradio renders itself is marked as a whole, so that no text node of
+   its own is split. */
 // needs: dom
 const glossary = (function (S) {
   "use strict";

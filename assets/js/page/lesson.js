@@ -104,7 +104,8 @@ const lesson = (function (S) {
       learning.waiting = null;
       stand(learning, beat(learning).at);
       draw(learning);
-      if (learning.open.fresh) requestAnimationFrame(() => showPlayer(learning, "start")); // what stands above has grown meanwhile
+      // what stands above has grown meanwhile
+      if (learning.open.fresh) requestAnimationFrame(() => showPlayer(learning, "start"));
       learning.open.fresh = false;
     } else if (beat(learning).live) look(learning);
   }

@@ -1,8 +1,8 @@
 /* A trace as a sequence of moments: rounds, and beats within a round. Pure.
    A cursor is {round, beat}; everything shown is a function of the trace, the cursor and the selection. */
 // needs: bytes, declared, numbers
-/** @typedef {{ phase: "draft" | "target" | "verdicts" | "commit", level?: number, trial?: number, drawn?: boolean }} Beat
-    a step within a round */
+/** @typedef {{ phase: "draft" | "target" | "verdicts" | "commit", level?: number, trial?: number,
+      drawn?: boolean }} Beat a step within a round */
 /** @typedef {string[] & { end: string, after: (node: number) => Uint8Array }} Labels how a round's nodes read; `after`
     are the bytes that a node leaves over */
 /** @typedef {Beat & { beat: number, beats: number, level: number, scored: boolean, trials: number, drawn: boolean,
