@@ -275,6 +275,8 @@ class Study(Generic[ResultT]):
     """flags that choose models and the machine"""
     complaints: Callable[[ResultT], Sequence[str]] = lambda result: ()
     """sentences about lossless drafters that wrote another text; the command then ends with 1"""
+    result_flag: str = ""
+    """an older word for `--result`"""
     remade: Remade | None = None
     link: str = ""
     """what links and element ids call it; empty: its name with hyphens"""

@@ -10,13 +10,13 @@ import pytest
 from specviz.app.batch.figure import batch_figure
 from specviz.app.batch.view import batch_view
 from specviz.app.depth_width.figure import depth_width_figure
-from specviz.app.lanes.figure import lanes_figure
 from specviz.app.machine.figure import machine_figure
 from specviz.app.machine.view import machine_view
 from specviz.app.runs.gallery import gallery
 from specviz.app.scenes.figure import captions_figure
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.view import speedup_view
+from specviz.app.studies.chart import draw
 from specviz.app.styles.figure import styles_figure
 from specviz.app.styles.view import styles_view
 from specviz.app.train.view import acceptance_figure, loss_figure
@@ -28,7 +28,7 @@ from specviz.protocol.captions import CaptionRow
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.protocol.trainings import HeldOut, LossMark
 from specviz.studies.depth_width.picture import depth_width_view
-from specviz.studies.lanes.result import lanes_view
+from specviz.studies.lanes.result import view as lanes_view
 from tests.app.batch.test_batch import FILE
 from tests.app.test_figures import point
 from tests.app.train.test_train import training
@@ -36,7 +36,7 @@ from tests.app.what_if.test_what_if import FORM
 from tests.curves import hardware_curve
 from tests.protocol.test_batches import CHAIN
 from tests.protocol.test_batches import point as point_of_batch
-from tests.studies.lanes.test_view import several
+from tests.studies.lanes.test_result import AS_IT_IS, several
 
 
 def numbers(values: object) -> object:
@@ -58,7 +58,7 @@ def test_batches_stand_beside_each_other_at_their_size_with_whiskers_to_their_qu
 
 
 def test_spans_of_lanes_begin_where_they_began_and_are_as_long_in_milliseconds() -> None:
-    figure = lanes_figure(lanes_view(several(), ""))
+    figure = draw(lanes_view(several(), AS_IT_IS).chart)
     bars = {bar.name: bar for bar in figure.data}
     drafting, right = bars["drafting"], bars["verifying, all accepted"]
     beside = [place for place, name in enumerate(drafting.y) if name == "AMUSD · drafter"]

@@ -216,7 +216,7 @@ def test_the_fold_of_smaller_heads_draws_and_answers_its_slider(step: Page) -> N
 
 def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(step: Page) -> None:
     open_tab(step, "Studies")
-    step.locator("#sv-lanes-plot .main-svg").first.wait_for(state="visible")
+    step.locator("#sv-asynchronous-plot .main-svg").first.wait_for(state="visible")
     step.get_by_label("How large a batch?").check()
     expect(step.locator("#sv-study-asynchronous")).to_be_hidden()
     step.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from specviz.studies.lanes import result as lanes
+from specviz.studies.lanes.result import STUDY
 
 Call = Callable[..., Any]
 
@@ -19,7 +19,9 @@ def test_one_prompts_lanes_are_kept_with_dsi_beside_them(specviz: Call, tmp_path
     words = ("--prompt-id", "story-looked-sleepy", "--max-new-tokens", "6", "--repeats", "1", "--slow", "0")
     result = specviz("bench", "asynchronous", *words, "--dtype", "float32", "--lanes", str(path))
     assert result.code == 0, result.err
-    file = lanes.read(path)
+    assert "`specviz bench asynchronous` is now `specviz study lanes`" in result.err
+    assert STUDY.codec is not None
+    file = STUDY.codec.read(path)
     assert [run.method for run in file.cases[0].runs] == ["plain", "sd", "pearl", "amusd", "dsi"]
     assert {run.tokens for run in file.cases[0].runs} == {6}
     assert file.output

@@ -233,7 +233,7 @@ def test_no_step_that_measures_times_shares_the_machine() -> None:
     assert {one.command[1] for one in steps() if one.shares} == training
     assert all("--threads" not in one.command or "1" in one.command for one in steps() if one.shares)
     assert [one.name for one in steps() if one.command[1] == "study" and not one.shares] == [
-        "depth-width", "long-context",
+        "depth-width", "lanes", "long-context",
     ]  # fmt: skip
 
 

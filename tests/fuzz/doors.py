@@ -41,7 +41,7 @@ from specviz.protocol.runs import RunRequest
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.definition import expand
 from specviz.protocol.sweeps.toml_file import read_definition
-from specviz.studies.lanes import result as lanes
+from specviz.studies.lanes.result import STUDY as LANES
 from specviz.theory import roofline
 from specviz.trace import codec
 from specviz.trace.check import check
@@ -229,7 +229,8 @@ def read_training(world: World, file: Path) -> str:
 
 
 def read_lanes(world: World, file: Path) -> str:
-    lanes.read(file)
+    assert LANES.codec is not None
+    LANES.codec.read(file)
     return TAKEN
 
 

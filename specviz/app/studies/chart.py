@@ -12,7 +12,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from specviz.app.look.style import MARKS, SERIES, TEXT, legend_above, style
+from specviz.app.studies.lanes import lanes_figure
 from specviz.studies.chart import Axis, Bars, Chart, Note, Series
+from specviz.studies.lanes.result import LanesChart
 
 LEGEND_LINE = 22
 """pixels by which a chart grows for each name above it"""
@@ -53,6 +55,9 @@ def _(chart: Chart) -> go.Figure:
     if chart.legend == "above":
         return legend_above(figure)
     return figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
+
+
+draw.register(LanesChart, lanes_figure)
 
 
 def _panels(chart: Chart) -> go.Figure:

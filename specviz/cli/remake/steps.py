@@ -39,7 +39,6 @@ CROSS_KV_TOKENS = "200000"
 GO_ON = ("--module-lr", "0.01", "--module-start", "assets/modules", "--threads", "1", "--nice", "0")
 """from the shipped weights, on one thread"""
 DEPTH_WIDTH_MINUTES = "42"
-LANES = "assets/lanes/opening.json.gz"
 BATCH = "assets/batches/opening.json.gz"
 TRAINING = "assets/trainings/opening.json.gz"
 NATIVE_BFLOAT16 = {"amx_bf16", "avx512_bf16"}
@@ -201,9 +200,6 @@ def _benches() -> tuple[Step, ...]:
              impossible=_no_bfloat16),
         Step("trees", "tree policies and verifiers", (*SPECVIZ, "bench", "trees", *FLOAT, "--write"),
              (Output("docs/bench_trees.md", "bench trees"),), 5),
-        Step("asynchronous", "drafting beside verifying",
-             (*SPECVIZ, "bench", "asynchronous", *FLOAT, "--write", "--lanes", LANES),
-             (Output("docs/asynchronous.md", "bench asynchronous"), Output(LANES)), 2),
         Step("batch", "speculation against batch size", (*SPECVIZ, "bench", "batch", *FLOAT, "--write"),
              (Output("docs/batch.md", "bench batch"), Output(BATCH)), 8),
         Step("styles", "what a right answer costs in five prompt styles",

@@ -2,7 +2,6 @@
 
 DSI needs several targets at once, which one machine rarely has. Its simulation takes the pass times that were measured
 in the same run, the target's own text, and what the drafter says at every place of that text.
-Place in the flow: `specviz bench asynchronous` hands in models and prompts.
 """
 
 from __future__ import annotations
@@ -16,16 +15,65 @@ from specviz.asynchronous.machines import judged
 from specviz.asynchronous.pair import AsyncPair, Job
 from specviz.asynchronous.reader import Draws, Speaker
 from specviz.asynchronous.simulation import Clock, dsi
-from specviz.bench.core.contest import rotated
+from specviz.bench.core.contest import first_prompts, rotated
+from specviz.bench.core.provenance import origin_here
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
+from specviz.engine.header import model_card
+from specviz.errors import OptionError, PromptError
 from specviz.lm.base import LanguageModel
 from specviz.lm.place import Origin
+from specviz.lm.step_time import machine, use_threads
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
-from specviz.studies.lanes.result import LanesCase, LanesRun
+from specviz.protocol.runs import Catalog, PromptCard
+from specviz.studies.lanes.result import FORMAT, VERSION, Comparison, LanesCase, LanesFile, LanesRow, LanesRun
+from specviz.studies.study import Workplace
 from specviz.theory.formulas import StepTimes
 
 METHODS = ("plain", "sd", "pearl", "amusd")
+
+
+def measure(workplace: Workplace) -> LanesFile:
+    """With the drafter as it is, and with one that sleeps after each pass."""
+    args = workplace.args
+    use_threads(args.threads)
+    if args.slow < 0:
+        raise OptionError(f"--slow is {args.slow:g} ms, but a sleep is 0 or longer.")
+    target = workplace.models(args.target, device=args.device, dtype=args.dtype)
+    drafter = workplace.models(args.drafter_model, device=args.device, dtype=args.dtype)
+    cards = _cards(workplace.source().catalog(), args.prompt_id, args.prompts)
+    prompts = [(card.id, target.tokenizer.encode(card.text)) for card in cards]
+    origin = Origin(args.drafter_model, args.device, args.dtype)
+    eos, start = target.info.eos_ids, len(prompts[0][1])
+    comparisons, cases = list[Comparison](), list[LanesCase]()
+    for slow in (0.0, args.slow) if args.slow else (0.0,):
+        plan = LanesPlan(
+            prompts, args.max_new_tokens, args.temperature, args.seed, args.gamma, args.ahead, args.widest,
+            args.repeats, slow / 1000,
+        )  # fmt: skip
+        compared = compare(target.model, drafter.model, origin, plan, lambda token: token in eos, workplace.say)
+        comparisons.append(Comparison(plan.slowdown_s, tuple(compared.rows)))
+        job = Job(
+            "dsi", tuple(prompts[0][1]), start + plan.max_new_tokens, Sampling(plan.temperature), plan.seed,
+            gamma=plan.gamma,
+        )  # fmt: skip
+        cases.append(case(compared.first, drafter.model, job, plan.slowdown_s))
+    return LanesFile(
+        FORMAT, VERSION, cards[0].text, target.tokenizer.decode(compared.first["plain"].text[start:]),
+        machine(target.model.device, target.info.dtype), model_card(target.info), model_card(drafter.info),
+        args.gamma, args.ahead, args.widest, args.temperature, args.seed, tuple(cases), tuple(comparisons),
+        str(origin_here(target, drafter)),
+    )  # fmt: skip
+
+
+def _cards(catalog: Catalog, chosen: str | None, each: int) -> Sequence[PromptCard]:
+    """The chosen prompt alone, or some of each family. Raises PromptError for an id that is none."""
+    if chosen is None:
+        return first_prompts(catalog, each)
+    found = [card for card in catalog.prompts if card.id == chosen]
+    if not found:
+        raise PromptError(f"there is no prompt '{chosen}' in the set; `specviz list prompts` shows the ids.")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +91,6 @@ class LanesPlan:
     repeats: int
     slowdown_s: float = 0.0
     """a sleep after each drafter pass: a drafter so much slower"""
-
-
-@dataclass(frozen=True, slots=True)
-class LanesRow:
-    """One method over all prompts and repeats."""
-
-    method: str
-    tokens_per_s: float
-    """median over prompts and repeats"""
-    ratio: float
-    """median of tokens per second over plain decoding's on the same prompt in the same repeat"""
-    ratio_low: float
-    ratio_high: float
-    """first and third quartile of them"""
-    drafter_busy: float
-    target_busy: float
-    """median shares of the time"""
-    thrown: float
-    """drafted tokens thrown away for each that became text"""
-    same_text: int
-    """texts that are plain decoding's, of `texts`"""
-    texts: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,17 @@
-"""Drafting beside verifying, as a file: what each lane did when, on one prompt by every method.
+"""Drafting beside verifying: what each lane did when, on one prompt by every method, and all methods over all prompts.
 
-Place in the flow: `specviz bench asynchronous --lanes` writes it, the page draws it.
+Place in the flow: `measure` computes it; the page, the documentation's tables and `specviz study` follow from `STUDY`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from pydantic import TypeAdapter, ValidationError
-
-from specviz.errors import TraceError, shown
+from specviz.errors import BenchError, OptionError
 from specviz.protocol.lanes import DRAFT, Span, busy_share
-from specviz.resources import ROOT, without
-from specviz.trace.files import read_file, write_file
-from specviz.trace.guard import json_of, sentence_of, text_of
+from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View, count
 from specviz.trace.header import Machine, ModelCard
-from specviz.trace.limits import STANDARD, Limits
 
 FORMAT = "specviz-lanes"
 VERSION = "1.0"
@@ -69,6 +62,36 @@ class LanesCase:
 
 
 @dataclass(frozen=True, slots=True)
+class LanesRow:
+    """One method over all prompts and repeats."""
+
+    method: str
+    tokens_per_s: float
+    """median over prompts and repeats"""
+    ratio: float
+    """median of tokens per second over plain decoding's on the same prompt in the same repeat"""
+    ratio_low: float
+    ratio_high: float
+    """first and third quartile of them"""
+    drafter_busy: float
+    target_busy: float
+    """median shares of the time"""
+    thrown: float
+    """drafted tokens thrown away for each that became text"""
+    same_text: int
+    """texts that are plain decoding's, of `texts`"""
+    texts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All measured methods over all prompts, with one drafter."""
+
+    slowdown_s: float
+    rows: tuple[LanesRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LanesFile:
     """One prompt."""
 
@@ -86,45 +109,10 @@ class LanesFile:
     temperature: float
     seed: int
     cases: tuple[LanesCase, ...]
-
-
-_ADAPTER = TypeAdapter(LanesFile)
-
-
-def write(file: LanesFile, path: Path) -> None:
-    """`.json` or `.json.gz`, by the suffix; times to the microsecond. Raises TraceError for what `read` refuses."""
-    for problem in problems(file):
-        raise TraceError(f"these lanes contradict themselves: {problem}; please report it.")
-    data = asdict(file)
-    for case in data["cases"]:
-        for run in case["runs"]:
-            run["seconds"] = round(run["seconds"], 6)
-            for span in run["spans"]:
-                span.update(start_s=round(span["start_s"], 6), end_s=round(span["end_s"], 6))
-    write_file(path, json.dumps(data, separators=(",", ":"), allow_nan=False), "a file of lanes")
-
-
-def read(path: Path, limits: Limits = STANDARD) -> LanesFile:
-    """Raises TraceError; the sentence begins with the file's name."""
-    return read_file(path, lambda content: loads(content, limits), limits)
-
-
-def loads(content: bytes, limits: Limits = STANDARD) -> LanesFile:
-    """Raises TraceError with one sentence for whatever is no file of lanes."""
-    text = text_of(content, limits)
-    data = json_of(text, limits)
-    if data.get("format") != FORMAT or data.get("version") != VERSION:
-        raise TraceError(
-            f"this is no file of lanes of version {VERSION}, but says {shown(data.get('format'))} "
-            f"{shown(data.get('version'))}; `specviz bench asynchronous --lanes FILE` writes one."
-        )
-    try:
-        file = _ADAPTER.validate_json(text, strict=True)
-    except ValidationError as error:
-        raise TraceError(sentence_of(error, "file of lanes")) from None
-    for problem in problems(file):
-        raise TraceError(f"{problem}; measure it again.")
-    return file
+    comparisons: tuple[Comparison, ...] = ()
+    """absent from files of before they were kept"""
+    origin: str = ""
+    """of the comparisons: machine, versions, weights and date as a sentence"""
 
 
 def problems(file: LanesFile) -> Iterator[str]:
@@ -155,7 +143,6 @@ def _of_run(run: LanesRun) -> Iterator[str]:
         yield f"'{run.method}' has more text than its verifications gave"
 
 
-FILE = ROOT / "lanes" / "opening.json.gz"
 NAMES = {
     "plain": "plain decoding",
     "sd": "draft, then verify",
@@ -197,27 +184,25 @@ class MethodRow:
 
 
 @dataclass(frozen=True, slots=True)
-class LanesView:
+class LanesChart:
+    """Lanes on one clock, the first on top."""
+
     lanes: tuple[Lane, ...]
-    rows: tuple[MethodRow, ...]
     seconds: float
     """of the slowest"""
-    sentence: str
-    origin: str
 
 
-def shipped(file: Path = FILE) -> LanesFile | None:
-    """The shipped lanes; None where there are none. A damaged file is only logged: the page can do without."""
-    return without(file, read, None) if file.is_file() else None
+def choices(file: LanesFile) -> tuple[Choice]:
+    names = [_case_name(case) for case in file.cases]
+    return (Choice("case", "drafter", list(zip(names, names, strict=True))),)
 
 
-def case_names(file: LanesFile) -> list[str]:
-    return [_case_name(one) for one in file.cases]
-
-
-def lanes_view(file: LanesFile, case: str) -> LanesView:
-    """The case of that name, or the first."""
-    chosen = next((one for one in file.cases if _case_name(one) == case), file.cases[0])
+def view(file: LanesFile, case: str) -> View:
+    """The case of that name. Raises OptionError where there is none."""
+    chosen = next((one for one in file.cases if _case_name(one) == case), None)
+    if chosen is None:
+        names = ", ".join(map(_case_name, file.cases))
+        raise OptionError(f"'{case[:40]}' is no drafter of this study; choose {names}.")
     runs = sorted(chosen.runs, key=lambda run: list(NAMES).index(run.method))
     shown = tuple(
         Lane(
@@ -228,9 +213,22 @@ def lanes_view(file: LanesFile, case: str) -> LanesView:
         for lane in run.lanes()
         if lane != DRAFT or run.drafted()
     )  # fmt: skip
-    plain = chosen.runs[0]
-    rows = tuple(_row(run, plain) for run in runs)
-    return LanesView(shown, rows, max(run.seconds for run in runs), _sentence(rows), _origin(file))
+    rows = method_rows(chosen)
+    chart = LanesChart(shown, max(run.seconds for run in runs))
+    return View(_sentence(rows), chart, (Table(HEADS, list(map(_cells, rows))),), _origin(file))
+
+
+def method_rows(case: LanesCase) -> list[MethodRow]:
+    """In the order in which they are shown."""
+    runs = sorted(case.runs, key=lambda run: list(NAMES).index(run.method))
+    return [_row(run, case.runs[0]) for run in runs]
+
+
+def _cells(row: MethodRow) -> tuple[str, ...]:
+    return (
+        row.name, row.source, f"{row.ratio:.2f}", f"{row.tokens_per_s:.0f}",
+        f"{row.drafter_busy:.0%}" if row.drafted else "–", f"{row.target_busy:.0%}", str(row.drafted), str(row.thrown),
+    )  # fmt: skip
 
 
 def _case_name(case: LanesCase) -> str:
@@ -248,7 +246,7 @@ def _row(run: LanesRun, plain: LanesRun) -> MethodRow:
     )  # fmt: skip
 
 
-def _sentence(rows: tuple[MethodRow, ...]) -> str:
+def _sentence(rows: Sequence[MethodRow]) -> str:
     """What the measured runs say; a simulated one wins nothing."""
     measured = {row.name: row for row in rows if row.source == "measured"}
     turn = measured.get(NAMES["sd"])
@@ -276,3 +274,80 @@ def _origin(file: LanesFile) -> str:
         f"{file.target.name} and {file.drafter.name}, temperature {file.temperature:g}, γ = {file.gamma}, AMUSD up to "
         f"{file.ahead} tokens ahead. Prompt: {file.prompt}"
     )
+
+
+def markdown(file: LanesFile) -> str:
+    """A table for each drafter under a sentence that says what was compared. Raises BenchError for a file of before
+    comparisons were kept."""
+    if not file.comparisons:
+        raise BenchError(
+            "this file holds the lanes of one prompt alone, and no comparison over all prompts; measure it anew with "
+            "`specviz study lanes`."
+        )
+    return "\n\n".join([*(_section(one, file) for one in file.comparisons), file.origin])
+
+
+def _section(comparison: Comparison, file: LanesFile) -> str:
+    slow = 1000 * comparison.slowdown_s
+    which = f"a drafter that sleeps {slow:g} ms after each pass" if slow else "the drafter as it is"
+    body = [
+        (row.method, f"{row.ratio:.2f}", f"{row.ratio_low:.2f} to {row.ratio_high:.2f}", f"{row.tokens_per_s:.0f}",
+         f"{row.drafter_busy:.0%}", f"{row.target_busy:.0%}", f"{row.thrown:.2f}", f"{row.same_text}/{row.texts}")
+        for row in comparison.rows
+    ]  # fmt: skip
+    said = (
+        f"With {which}, temperature {file.temperature:g}, γ = {file.gamma}, AMUSD up to {file.ahead} tokens ahead and "
+        f"{file.widest} in a pass:"
+    )
+    return f"{said}\n\n{Table(COMPARED, body).markdown()}"
+
+
+HEADS = ("method", "", "× plain", "tokens/s", "drafter busy", "target busy", "drafted", "thrown away")
+COMPARED = (
+    "method", "× plain", "quartiles", "tokens/s", "drafter busy", "target busy", "thrown per token", "same text"
+)  # fmt: skip
+INTRO = (
+    "Speculative decoding takes turns: the drafter drafts, the target verifies, the drafter waits. **AMUSD** and "
+    "**PEARL** let both work at the same time, in two processes; **DSI** uses several targets. All write the same text."
+    " **Recorded**: measured one after the other on one machine. DSI is **simulated** from the pass times measured "
+    "there, with three targets. Where a lane is empty, it waits. Method: `docs/asynchronous.md`."
+)
+STUDY = STUDIES.add(
+    Study(
+        name="lanes",
+        home=__package__,
+        summary="draft beside verifying: AMUSD and PEARL on two processes against drafting in turn",
+        question="Draft beside verifying?",
+        order=10,
+        link="asynchronous",
+        formerly=("bench asynchronous",),
+        intro=INTRO,
+        codec=Codec(
+            LanesFile, "file of lanes", 6, "specviz study lanes --result FILE", format=FORMAT, version=VERSION,
+            problems=problems,
+        ),
+        file="lanes/opening.json.gz",
+        page="asynchronous.md",
+        section="bench asynchronous",
+        choices=choices,
+        view=view,
+        tables=markdown,
+        flags=(
+            count("--prompts", 1, "prompts per family"),
+            count("--max-new-tokens", 64, "tokens per text, where it does not end before"),
+            count("--repeats", 3, "times each prompt is decoded by each method"),
+            count("--gamma", 4, "tokens drafted in turn, and by PEARL in a round"),
+            count("--ahead", 8, "tokens AMUSD's drafter may be ahead"),
+            count("--widest", 7, "tokens AMUSD verifies at most in a pass"),
+            Flag("--temperature", "of the texts (default %(default)s)", 0.0, float, "T"),
+            Flag(
+                "--slow", "sleep after each pass of the slow drafter; 0: no such table (default %(default)s)", 6.0,
+                float, "MS",
+            ),
+            Flag("--prompt-id", "this prompt alone; `specviz list prompts` shows them", None, str, "ID"),
+        ),
+        shared_flags="pair",
+        result_flag="--lanes",
+        remade=Remade("drafting beside verifying", 2, ("--dtype", "float32")),
+    )
+)  # fmt: skip

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from specviz.asynchronous.pair import Job
+from specviz.core.sampling import Sampling
 from specviz.lm.load import load
 from specviz.lm.place import Origin
-from specviz.studies.lanes.measure import METHODS, LanesPlan, compare
+from specviz.proof.small_llama import small_pair
+from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
+from specviz.studies.lanes.measure import METHODS, SERVERS, LanesPlan, case, clock_of, compare
 from tests.lm.conftest import checkpoint, one_thread
 
 __all__ = ["checkpoint", "one_thread"]
@@ -26,3 +30,65 @@ def test_every_method_writes_plain_decodings_texts(checkpoint, temperature):
     assert (plain.ratio, plain.drafter_busy, plain.thrown) == (1.0, 0.0, 0.0)
     assert sd.drafter_busy > 0, "the target drafts for itself"
     assert all(0 < one.target_busy <= 1 for one in rows)
+
+
+PROMPT = (1, 2)
+JOB = Job("dsi", PROMPT, 8, Sampling(0.0), 0, gamma=2)
+
+
+def measured(text: list[int]) -> dict[str, Lanes]:
+    """Plain passes of 4 s; drafting takes 1 s a token, a pass over three rows 6 s."""
+    plain = [Span(TARGET, "verify", 4.0 * place, 4.0 * place + 4, 0, 1) for place in range(6)]
+    turn = [
+        Span(DRAFT, "draft", 0, 2, 2), Span(TARGET, "verify", 2, 8, 2, 3, 2),
+        Span(DRAFT, "draft", 8, 10, 2), Span(TARGET, "verify", 10, 16, 2, 3, 2),
+    ]  # fmt: skip
+    late = [*turn, Span(DRAFT, "draft", 15.5, 17, 1), Span(DRAFT, "draft", 17, 18, 1)]
+    return {
+        "plain": Lanes("plain", text, 24.0, plain), "sd": Lanes("sd", text, 16.0, turn),
+        "amusd": Lanes("amusd", text, 16.0, late),
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def target():
+    return small_pair()[0]
+
+
+@pytest.fixture(scope="module")
+def text(target) -> list[int]:
+    """The model's own greedy text."""
+    from specviz.asynchronous.reader import Draws, Speaker
+    from specviz.core.randomness import SeededRandom
+
+    return [*PROMPT, *Speaker(target, Draws(Sampling(0.0), SeededRandom(0))).next_tokens(PROMPT, 6)]
+
+
+def test_the_clock_is_that_of_the_measured_passes(text):
+    clock = clock_of(measured(text))
+    assert clock.draft_s == 1.0
+    assert [clock.target_s(rows) for rows in (1, 2, 3)] == [4.0, 5.0, 6.0]
+
+
+def test_a_drafter_that_is_always_right_is_simulated_to_be_faster_than_in_turn(target, text):
+    found = case(measured(text), target, JOB, 0.0)
+    assert [(run.method, run.source) for run in found.runs] == [
+        ("plain", "measured"), ("sd", "measured"), ("amusd", "measured"), ("dsi", "simulated"),
+    ]  # fmt: skip
+    dsi = found.runs[-1]
+    assert (dsi.tokens, dsi.thrown()) == (6, 0)
+    assert dsi.seconds == 1.0 * 6 + 6.0, "three drafts of two tokens, and the last one's pass"
+    assert dsi.lanes() == [DRAFT, *(f"{TARGET} {place + 1}" for place in range(SERVERS))]
+
+
+def test_a_drafter_that_is_mostly_wrong_writes_the_same_number_of_tokens(text):
+    other = small_pair(seed=9)[0]
+    dsi = case(measured(text), other, JOB, 0.0).runs[-1]
+    assert dsi.tokens == 6
+    assert dsi.thrown() > 0
+
+
+def test_what_a_drafter_was_still_at_is_cut_where_the_text_was_over(target, text):
+    amusd = case(measured(text), target, JOB, 0.0).runs[2]
+    assert max(span.end_s for span in amusd.spans) == 16.0
+    assert len(amusd.spans) == 5

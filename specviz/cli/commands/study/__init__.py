@@ -73,7 +73,8 @@ def add_flags(parser: argparse.ArgumentParser, study: Study[Any]) -> None:
             help="measure nothing: show the tables of a result; where none is named, of the kept one, and write them "
             f"into {told}",
         )  # fmt: skip
-        parser.add_argument("--result", type=Path, metavar="FILE", help="the result, to a .json or .json.gz")
+        words = ("--result", study.result_flag) if study.result_flag else ("--result",)
+        parser.add_argument(*words, type=Path, metavar="FILE", help="the result, to a .json or .json.gz")
     if study.shared_flags == "pair":
         add_pair_flags(parser)
     elif study.shared_flags == "target":

@@ -1,6 +1,6 @@
 """Lanes on one clock: a bar for each pass, its colour what came of it, a cross where drafted tokens were thrown away.
 
-Takes the view model only.
+Takes plain data.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from specviz.app.look.style import SERIES, legend_above, style
 from specviz.protocol.lanes import Span
-from specviz.studies.lanes.result import Lane, LanesView
+from specviz.studies.lanes.result import Lane, LanesChart
 
 LINE = 34
 """pixels of height for each lane"""
@@ -20,11 +20,11 @@ MARGIN = 130
 ROLL_BACK = "roll back"
 
 
-def lanes_figure(view: LanesView) -> go.Figure:
+def lanes_figure(chart: LanesChart) -> go.Figure:
     """Time in milliseconds to the right, the first method on top; where a lane is empty it waits."""
     figure = go.Figure()
     for name, colour, pattern, wanted in KINDS:
-        bars = [(lane, span) for lane in view.lanes for span in lane.spans if wanted(span)]
+        bars = [(lane, span) for lane in chart.lanes for span in lane.spans if wanted(span)]
         figure.add_trace(
             go.Bar(
                 y=[_label(lane) for lane, _ in bars],
@@ -38,7 +38,7 @@ def lanes_figure(view: LanesView) -> go.Figure:
                 hoverinfo="text",
             )
         )  # fmt: skip
-    thrown = [(lane, span) for lane in view.lanes for span in lane.spans if span.what == ROLL_BACK]
+    thrown = [(lane, span) for lane in chart.lanes for span in lane.spans if span.what == ROLL_BACK]
     figure.add_trace(
         go.Scatter(
             y=[_label(lane) for lane, _ in thrown],
@@ -50,9 +50,9 @@ def lanes_figure(view: LanesView) -> go.Figure:
             hoverinfo="text",
         )
     )
-    labels = [_label(lane) for lane in view.lanes]
+    labels = [_label(lane) for lane in chart.lanes]
     figure.update_yaxes(categoryorder="array", categoryarray=labels[::-1], showgrid=False)
-    figure.update_xaxes(title="ms since the prompt was read", range=[0, 1000 * view.seconds])
+    figure.update_xaxes(title="ms since the prompt was read", range=[0, 1000 * chart.seconds])
     style(figure, LINE * len(labels) + MARGIN)
     figure.update_layout(barmode="overlay", bargap=0.3)
     return legend_above(figure)

@@ -1,1 +1,0 @@
-"""Draft and verification beside each other: recorded lanes as a chart of times."""

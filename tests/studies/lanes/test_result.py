@@ -1,0 +1,184 @@
+"""The study of lanes: its file, and what the chart, the tables and the sentence say of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from specviz.app.studies.chart import draw
+from specviz.app.studies.page import tables_html
+from specviz.errors import BenchError, OptionError, TraceError
+from specviz.protocol.lanes import DRAFT, TARGET, Span
+from specviz.studies.lanes.result import (
+    FORMAT,
+    STUDY,
+    VERSION,
+    Comparison,
+    LanesCase,
+    LanesFile,
+    LanesRow,
+    LanesRun,
+    MethodRow,
+    choices,
+    markdown,
+    method_rows,
+    problems,
+    view,
+)
+from specviz.trace import codec
+
+assert STUDY.codec is not None
+CODEC = STUDY.codec
+STARTED = codec.read(Path(__file__).parents[2] / "golden" / "trace-1.0-sample.json").started
+PLAIN = LanesRun("plain", "measured", 2, 2.0, (Span(TARGET, "verify", 0, 1, 0, 1), Span(TARGET, "verify", 1, 2, 0, 1)))
+IN_TURN = LanesRun(
+    "sd", "measured", 2, 1.75, (Span(DRAFT, "draft", 0.0, 0.5, 3), Span(TARGET, "verify", 0.5, 1.75, 3, 2, 1))
+)
+
+
+def sample(*runs: LanesRun) -> LanesFile:
+    return LanesFile(
+        FORMAT, VERSION, "once", " upon a", STARTED.machine, STARTED.target, STARTED.target, 3, 8, 7, 0.0, 0,
+        (LanesCase(0.0, runs or (PLAIN, IN_TURN)),),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["lanes.json", "lanes.json.gz"])
+def test_what_is_written_is_read_back(tmp_path: Path, name: str) -> None:
+    CODEC.write(sample(), tmp_path / name)
+    assert CODEC.read(tmp_path / name) == sample()
+
+
+def test_what_was_drafted_accepted_and_thrown_away() -> None:
+    assert (IN_TURN.drafted(), IN_TURN.accepted(), IN_TURN.thrown()) == (3, 1, 2)
+    assert (PLAIN.drafted(), PLAIN.thrown()) == (0, 0)
+    assert (IN_TURN.busy(DRAFT), IN_TURN.busy(TARGET)) == (0.5 / 1.75, 1.25 / 1.75)
+    assert IN_TURN.lanes() == [DRAFT, TARGET]
+
+
+@pytest.mark.parametrize(
+    ("spans", "said"),
+    [
+        ((Span(TARGET, "verify", 0, 1, 0, 1), Span(TARGET, "verify", 0.5, 2, 0, 1)), "busy with two things at once"),
+        ((Span(TARGET, "verify", 0, 3, 0, 2),), "has impossible times or counts"),
+        ((Span(TARGET, "verify", 1, 0.5, 0, 2),), "has impossible times or counts"),
+        ((Span(TARGET, "verify", 0, 1, 1, 1, 2),), "has impossible times or counts"),
+        ((Span(TARGET, "sing", 0, 1, 0, 2),), "does something unknown"),
+        ((Span(TARGET, "verify", 0, 1, 0, 1),), "has more text than its verifications gave"),
+    ],
+)
+def test_what_cannot_be_so_is_neither_written_nor_read(tmp_path: Path, spans: tuple[Span, ...], said: str) -> None:
+    wrong = sample(replace(PLAIN, spans=spans))
+    assert any(said in problem for problem in problems(wrong))
+    with pytest.raises(TraceError, match=said):
+        CODEC.write(wrong, tmp_path / "lanes.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_format_version_and_a_missing_plain_run_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lanes.json"
+    CODEC.write(sample(), path)
+    data = json.loads(path.read_text())
+    for change, said in (
+        ({"format": "other"}, "this is no file of lanes of version 1.0, but says 'other' '1.0'"),
+        ({"version": "9"}, "but says 'specviz-lanes' '9'"),
+        ({"gamma": "four"}, "gamma"),
+        ({"cases": []}, "there is no case"),
+    ):
+        path.write_text(json.dumps(data | change))
+        with pytest.raises(TraceError, match=said):
+            CODEC.read(path)
+    assert [*problems(sample(IN_TURN))] == ["plain decoding is not the first of a case"]
+
+
+AS_IT_IS = "the drafter as it is"
+BESIDE = LanesRun(
+    "amusd", "measured", 2, 1.0,
+    (Span(DRAFT, "draft", 0, 0.75, 3), Span(DRAFT, "roll back", 0.75, 0.75, 2),
+     Span(TARGET, "verify", 0.5, 1, 1, 2, 1)),
+)  # fmt: skip
+MANY = LanesRun(
+    "dsi", "simulated", 2, 0.5,
+    (Span(DRAFT, "draft", 0, 0.25, 2), Span("target 1", "verify", 0.25, 0.5, 2, 1, 1),
+     Span("target 2", "verify", 0.25, 0.5, 1, 1, 1)),
+)  # fmt: skip
+
+
+def several() -> LanesFile:
+    fast = LanesCase(0.0, (PLAIN, IN_TURN, MANY, BESIDE))
+    return replace(sample(), cases=(fast, LanesCase(0.006, (PLAIN, replace(IN_TURN, seconds=1.8), BESIDE))))
+
+
+def by_name(case: LanesCase) -> dict[str, MethodRow]:
+    return {row.name: row for row in method_rows(case)}
+
+
+def test_every_method_has_its_lanes_in_one_order_and_one_that_drafts_nothing_has_no_drafter() -> None:
+    chart = view(several(), AS_IT_IS).chart
+    assert [(lane.method, lane.lane) for lane in chart.lanes] == [
+        ("plain", "target"), ("sd", "drafter"), ("sd", "target"), ("amusd", "drafter"), ("amusd", "target"),
+        ("dsi", "drafter"), ("dsi", "target 1"), ("dsi", "target 2"),
+    ]  # fmt: skip
+    assert chart.seconds == 2.0
+
+
+def test_the_table_compares_with_plain_decoding_and_says_what_is_simulated() -> None:
+    rows = by_name(several().cases[0])
+    assert (rows["draft, then verify"].ratio, rows["AMUSD"].ratio, rows["DSI"].ratio) == (2.0 / 1.75, 2.0, 4.0)
+    assert (rows["AMUSD"].drafted, rows["AMUSD"].thrown, rows["AMUSD"].drafter_busy) == (3, 2, 0.75)
+    assert (rows["DSI"].source, rows["DSI"].target_busy) == ("simulated", 0.5)
+    table = tables_html(view(several(), AS_IT_IS))
+    assert table.count("simulated") == 1
+    assert table.count("measured") == 3
+
+
+def test_the_sentence_says_whether_it_pays_by_what_was_measured_alone() -> None:
+    assert view(several(), AS_IT_IS).sentence.startswith(
+        "Drafting beside verifying pays here: AMUSD is 1.75× as fast as drafting in turn. It hides 29% of the time at"
+    )
+    slower = replace(BESIDE, seconds=3.5)
+    lost = replace(several(), cases=(LanesCase(0.0, (PLAIN, IN_TURN, slower, MANY)),))
+    assert "does not pay here: AMUSD, the better of the two, is 0.50× as fast" in view(lost, AS_IT_IS).sentence
+
+
+def test_the_chart_shows_what_was_rejected_thrown_away_and_simulated() -> None:
+    found = {trace.name: trace for trace in draw(view(several(), AS_IT_IS).chart).data}
+    assert list(found) == ["drafting", "verifying, all accepted", "verifying, some rejected", "drafts thrown away"]
+    assert list(found["drafts thrown away"].x) == [750.0]
+    assert list(found["verifying, some rejected"].y) == ["draft, then verify · target", "DSI (simulated) · target 1"]
+    assert list(found["drafting"].base) == [0.0, 0.0, 0.0]
+    assert "verifies 3, accepts 1, gives 2" in found["verifying, some rejected"].hovertext[0]
+
+
+def test_hostile_names_stay_text() -> None:
+    bad = replace(several(), cases=(LanesCase(0.0, (PLAIN, replace(IN_TURN, spans=(
+        Span("<b>", "draft", 0, 0.5, 3), Span(TARGET, "verify", 0.5, 1, 3, 2, 1)))),),))  # fmt: skip
+    assert "<b>" not in str(draw(view(bad, AS_IT_IS).chart).data[0].y)
+
+
+def test_every_drafter_can_be_chosen_and_no_other() -> None:
+    (choice,) = choices(several())
+    assert [value for _, value in choice.options] == [AS_IT_IS, "a drafter that sleeps 6 ms after each pass"]
+    assert view(several(), "a drafter that sleeps 6 ms after each pass").chart.seconds == 2.0
+    with pytest.raises(
+        OptionError, match="'a guess' is no drafter of this study; choose the drafter as it is, a drafter"
+    ):
+        view(several(), "a guess")
+
+
+def test_the_documentation_compares_all_methods_with_each_drafter() -> None:
+    plain = LanesRow("plain", 100.0, 1.0, 1.0, 1.0, 0.0, 0.98, 0.0, 4, 4)
+    fast = LanesRow("amusd", 125.4, 1.25, 1.1, 1.4, 0.5, 0.75, 1.5, 3, 4)
+    known = replace(
+        several(), comparisons=(Comparison(0.0, (plain, fast)), Comparison(0.006, (plain,))), origin="Here."
+    )
+    lines = markdown(known).splitlines()
+    assert lines[0].startswith("With the drafter as it is, temperature 0, γ = 3, AMUSD up to 8 tokens ahead and 7 in a")
+    assert "| amusd | 1.25 | 1.10 to 1.40 | 125 | 50% | 75% | 1.50 | 3/4 |" in lines
+    assert lines[7].startswith("With a drafter that sleeps 6 ms after each pass, ")
+    assert lines[-1] == "Here."
+    with pytest.raises(BenchError, match="of one prompt alone, and no comparison"):
+        markdown(several())
