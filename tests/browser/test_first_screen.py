@@ -11,18 +11,18 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
-@pytest.mark.parametrize("beat", [0, 99])
-def test_the_draft_tree_is_in_the_first_screen(page: Page, shipped: str, size: tuple[int, int], beat: int) -> None:
+def test_the_draft_tree_is_in_the_first_screen(page: Page, shipped: str, size: tuple[int, int]) -> None:
     """At the first beat, and when the whole round is there."""
     page.set_viewport_size({"width": size[0], "height": size[1]})
     opened(page, shipped)
-    page.evaluate("beat => document.querySelector('#sv-player .sv-player').specviz.go({ round: 0, beat })", beat)
-    for part in ("#sv-player .svp-caption", "#sv-player .svp-btn.is-play", "#sv-prompt", "#sv-run"):
-        expect(page.locator(part)).to_be_in_viewport(ratio=1)
-    box = page.locator("#sv-player .svp-scroll").bounding_box()
-    assert box is not None
-    assert page.evaluate("scrollY") == 0
-    assert box["y"] + box["height"] <= size[1]
+    for beat in (0, 99):
+        page.evaluate("beat => document.querySelector('#sv-player .sv-player').specviz.go({ round: 0, beat })", beat)
+        for part in ("#sv-player .svp-caption", "#sv-player .svp-btn.is-play", "#sv-prompt", "#sv-run"):
+            expect(page.locator(part)).to_be_in_viewport(ratio=1)
+        box = page.locator("#sv-player .svp-scroll").bounding_box()
+        assert box is not None
+        assert page.evaluate("scrollY") == 0
+        assert box["y"] + box["height"] <= size[1]
 
 
 def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(browser: Browser, shipped: str) -> None:
