@@ -148,6 +148,7 @@ interface Names extends page.Slots {
   byItself: typeof byItself.byItself;
   h: typeof dom.h;
   svg: typeof dom.svg;
+  pressed: typeof dom.pressed;
   set: typeof dom.set;
   setText: typeof dom.setText;
   tokenText: typeof dom.tokenText;

@@ -44,7 +44,10 @@ const caption = (function (S) {
         [...new Set(all)].map((text) => h("div", {}, lines(head, "", text))),
       );
       box.append(ruler);
-      reserved.height = Math.max(reserved.height, ...[...ruler.children].map((one) => one.offsetHeight));
+      reserved.height = Math.max(
+        reserved.height,
+        ...Array.from(ruler.querySelectorAll("div"), (one) => one.offsetHeight),
+      );
       ruler.remove();
       reserved.rounds = trace.rounds.length;
       box.style.height = `${reserved.height}px`;

@@ -259,7 +259,8 @@ const card = (function (S) {
         ...(lines.code && lines.code.length ? [h("pre", {}, lines.code.join("\n"))] : []),
       );
       steps.replaceChildren(...(level > 0 && said.steps ? [worksheet(now, id, said.steps, act)] : []));
-      for (const button of choices.children) S.set(button, "aria-pressed", button.dataset.depth === depth);
+      for (const button of choices.querySelectorAll("button"))
+        S.set(button, "aria-pressed", button.dataset.depth === depth);
       return () => {
         const list = steps.querySelector(".svp-steps-box"),
           row = steps.querySelector("tr.is-selected");

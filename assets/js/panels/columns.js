@@ -184,7 +184,8 @@ const columns = (function (S) {
       if (!fold.open) return;
       const id = now.selected;
       const parent = id === S.END ? now.round.judged.final_node : id === 0 ? 0 : now.round.nodes[id].parent;
-      for (const button of choices.children) S.set(button, "aria-pressed", button.dataset.which === which);
+      for (const button of choices.querySelectorAll("button"))
+        S.set(button, "aria-pressed", button.dataset.which === which);
       const secret = which === "target" && !S.told(now.at);
       const data = secret ? null : columnsAt(now.trace, now.round, now.round.nodes[parent], which);
       if (data) {

@@ -147,9 +147,10 @@ const counters = (function (S) {
       );
     }
 
+    let compared = null; // the run whose numbers the table shows
     return function draw(now) {
-      if (fold.open && fold.shown !== now.trace) {
-        fold.shown = now.trace;
+      if (fold.open && compared !== now.trace) {
+        compared = now.trace;
         table.replaceChildren(compare(now.trace.rounds));
       }
       if (shown === now.trace) return;

@@ -243,9 +243,9 @@ const guess = (function (S) {
       S.set(hands, "aria-pressed", many);
       S.setText(hands, many ? "one person" : "count a class's hands");
       if (open)
-        for (const [input, value] of [
-          [yesHands, open.answer.yes],
-          [noHands, open.answer.no],
+        for (const { input, value } of [
+          { input: yesHands, value: open.answer.yes },
+          { input: noHands, value: open.answer.no },
         ])
           if (document.activeElement !== input || Number(input.value) !== value) input.value = String(value);
       const score = guessScore(own);

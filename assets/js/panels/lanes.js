@@ -14,7 +14,7 @@ const lanes = (function (S) {
     const lane = h("div", { class: "svp-lane", role: "group", "aria-label": "rows of the target's cache" });
     box.append(words, lane);
     lane.addEventListener("click", (event) => {
-      const cell = event.target.closest("[data-node]");
+      const cell = S.pressed(event, "[data-node]");
       if (cell) act.select(Number(cell.dataset.node));
     });
     return function draw(now) {

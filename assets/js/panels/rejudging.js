@@ -233,16 +233,10 @@ const rejudging = (function (S) {
       const reason = fold.open ? whyNot(now) : null;
       const able = fold.open && reason === null;
       S.setText(not, reason || "");
-      for (const [part, shown] of [
-        [not, reason],
-        [jump, reason && S.canRejudge(now.round)],
-        [form, able],
-        [told, able],
-        [list, able],
-        [reset, able],
-        [drift, able && now.moved && now.moved.lenience < 1],
-      ])
-        part.hidden = !shown;
+      not.hidden = !reason;
+      jump.hidden = !reason || !S.canRejudge(now.round);
+      for (const part of [form, told, list, reset]) part.hidden = !able;
+      drift.hidden = !able || !now.moved || !(now.moved.lenience < 1);
       if (!able) return;
       if (!built || built.trace !== now.trace || built.round !== now.round) {
         form.replaceChildren();

@@ -113,7 +113,7 @@ const text = (function (S) {
     );
     box.append(more, page);
     made.addEventListener("click", (event) => {
-      const token = event.target.closest(".svp-tok");
+      const token = S.pressed(event, ".svp-tok");
       if (token)
         act.visit(Number(token.dataset.round), token.dataset.node === S.END ? S.END : Number(token.dataset.node));
     });

@@ -133,7 +133,7 @@ const timelinePanel = (function (S) {
 
     picture.addEventListener("click", (event) => {
       if (!shown) return;
-      const bar = event.target.closest("[data-round]");
+      const bar = S.pressed(event, "[data-round]");
       const round = bar ? Number(bar.dataset.round) : roundAt(event.clientX);
       act.go({ round, beat: bar ? beatOf(run.trace.rounds[round], bar.dataset.what) : 0 });
     });

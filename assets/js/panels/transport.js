@@ -160,7 +160,7 @@ const transport = (function (S) {
     );
 
     rail.addEventListener("click", (event) => {
-      const beat = event.target.closest("[data-beat]");
+      const beat = S.pressed(event, "[data-beat]");
       if (beat) act.go({ round: act.now().cursor.round, beat: Number(beat.dataset.beat) });
     });
     scrubbed(rounds, act);

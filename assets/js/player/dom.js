@@ -16,8 +16,16 @@ const dom = (function (S) {
     return node;
   }
 
+  /** @type {<K extends keyof HTMLElementTagNameMap>(tag: K, attributes?: object, ...children: any[]) =>
+      HTMLElementTagNameMap[K]} */
   const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+  /** @type {<K extends keyof SVGElementTagNameMap>(tag: K, attributes?: object, ...children: any[]) =>
+      SVGElementTagNameMap[K]} */
   const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+  /** What an event happened in, by its selector.
+      @type {(event: Event, selector: string) => HTMLElement | null} */
+  const pressed = (event, selector) => /** @type {Element} */ (event.target).closest(selector);
 
   /** Change an attribute only if it differs: transitions and screen readers notice writes. */
   function set(node, name, value) {
@@ -97,6 +105,6 @@ const dom = (function (S) {
     },
   };
 
-  return { h, svg, set, setText, tokenText, sentence, termPlaces, bringsTerms, SHAPES, glyph, memory };
+  return { h, svg, pressed, set, setText, tokenText, sentence, termPlaces, bringsTerms, SHAPES, glyph, memory };
 })(SpecViz);
 Object.assign(SpecViz, dom);

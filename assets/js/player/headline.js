@@ -106,7 +106,7 @@ const headline = (function (S) {
       const ruler = h("div", { class: "svp-ruler", "aria-hidden": "true" }); // as the caption's
       for (const text of all) ruler.append(h("p", { class: "sv-question" }, text));
       box.append(ruler);
-      asked.style.minHeight = `${Math.max(...[...ruler.children].map((one) => one.offsetHeight))}px`;
+      asked.style.minHeight = `${Math.max(...Array.from(ruler.querySelectorAll("p"), (one) => one.offsetHeight))}px`;
       ruler.remove();
     }
 
