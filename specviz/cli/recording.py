@@ -17,10 +17,10 @@ from specviz.corpus.plain_english.truth import untrue
 from specviz.errors import OptionError
 from specviz.protocol.plain import WHOLE, run_beside_plain
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.theory.speedup import gain
 from specviz.trace.check import check, errors
 from specviz.trace.codec import assemble
 from specviz.trace.events import VERSION, Node, Round, Trace
-from specviz.trace.gain import gain
 
 OPENING = "opening"
 """name of the recording"""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from specviz.errors import LessonError
 from specviz.theory.reclock import own_plain_s
+from specviz.theory.speedup import gain
 from specviz.trace.events import Trace
-from specviz.trace.gain import gain
 from specviz.trace.summary import branches, drafts
 
 Kind = Callable[[Trace], bool]

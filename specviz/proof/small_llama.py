@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import cache
+from weakref import WeakSet
 
 import torch
 from torch import Tensor
 
-from specviz.lm.base import ModelInfo
+from specviz.drafters.base import Drafter
+from specviz.drafters.learned.heads import HeadDrafter
+from specviz.drafters.learned.module import DrafterModule
+from specviz.lm.base import GivesFeatures, ModelInfo
 from specviz.lm.llama.model import LlamaModel
 from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.text import TextCodec
+from specviz.options import Options
+from specviz.protocol.trainings import UNTRAINED
 
 SHAPE = LlamaShape(
     layers=1,
@@ -60,3 +69,47 @@ def _info(role: str, shape: LlamaShape) -> ModelInfo:
         weights_sha256="",
         eos_ids=(),
     )
+
+
+FIRST_LETTER = 0x4E00
+"""one of many that no tokenizer changes"""
+STRANGE = "x"
+
+
+@cache
+def toy_texts(size: int) -> tuple[TextCodec, TextCodec]:
+    """(target's, drafter's), of `size` tokens each: the target's last letter is the drafter's first, and so on; the
+    target's first letter has no counterpart, nor has the drafter's last token."""
+    letters = [chr(FIRST_LETTER + i) for i in range(size)]
+    return _codec("target", letters), _codec("drafter", [*reversed(letters[1:]), STRANGE])
+
+
+def _codec(name: str, letters: Sequence[str]) -> TextCodec:
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordLevel({letter: i for i, letter in enumerate(letters)}, unk_token=letters[-1]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    return TextCodec(tokenizer, name)
+
+
+SPREAD = 1.0
+"""standard deviation of what is added to every weight; the toys' logits have one of 1.5"""
+
+STILL = frozenset(["masked_block"])
+"""left as they begin: one kind may say what the target said, and this one's walk would be the longest otherwise"""
+
+_MOVED: WeakSet[DrafterModule[Options]] = WeakSet()
+
+
+def move_weights(drafter: Drafter[Options], target: GivesFeatures) -> None:
+    """Give the untrained heads that this drafter will find for the toy weights of their own, the same in every run."""
+    if not isinstance(drafter, HeadDrafter) or drafter.options.weights != UNTRAINED or drafter.name in STILL:
+        return
+    module = drafter.load(target)
+    if module in _MOVED:
+        return
+    generator = torch.Generator().manual_seed(sum(module.name.encode()))
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(SPREAD * torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype))
+    _MOVED.add(module)

@@ -9,16 +9,17 @@ the run that is watched. Of transformers' loop two method names are known and no
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from specviz.core.clock import now
 from specviz.errors import RecordError
 from specviz.lm.hub.model import given_cache, returned_cache
-from specviz.record.draws import Draws
 from specviz.record.observed import Observed
 from specviz.trace.events import Pass
 
@@ -163,3 +164,34 @@ def _method(generator: Any, name: str) -> Any:
             f"{type(generator).__name__}.{name} does not take {' and '.join(sorted(WATCHED[name]))}: {UNKNOWN}."
         )
     return method
+
+
+class Draws(TorchFunctionMode):
+    """The results of `torch.rand_like` and `torch.multinomial`, in the order in which they were called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.uniforms: list[Tensor] = []
+        self.tokens: list[Tensor] = []
+
+    def start(self) -> None:
+        """From here on."""
+        super().__enter__()  # type: ignore[no-untyped-call]
+
+    def stop(self) -> None:
+        """Until here."""
+        super().__exit__(None, None, None)  # type: ignore[no-untyped-call]
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func is torch.rand_like:
+            self.uniforms.append(result)
+        elif func is torch.multinomial:
+            self.tokens.append(result)
+        return result

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from specviz.theory.formulas import memory_bound_speedup
+from specviz.theory.speedup import speed_ratio
 from specviz.trace.events import Round, Trace, Trial
 from specviz.trace.header import Started, bytes_per_pass
 from specviz.trace.summary import (
@@ -206,7 +207,7 @@ def tokens_per_second(trace: Trace) -> float | None:
 def speedup(trace: Trace, baseline: Trace) -> float | None:
     """Tokens per second / the baseline's; None where either is simulated. Fair only if both ran interleaved."""
     fast, plain = tokens_per_second(trace), tokens_per_second(baseline)
-    return fast / plain if fast is not None and plain else None
+    return speed_ratio(fast, plain) if fast is not None and plain is not None else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,11 @@
 Place in the flow: runs an objective (target or drafter loss) over batches and leaves a trained model. It reports rows.
 """
 
+from __future__ import annotations
+
+import copy
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import LlamaForCausalLM
+from torch import Tensor
+from transformers import AttentionInterface, LlamaForCausalLM
+from transformers.models.llama.modeling_llama import repeat_kv
 
 from specviz.errors import TrainingError
-from specviz.training import causal_tiles
-from specviz.training.growth import grown, source_of
 from specviz.training.muon import Muon
 from specviz.training.schedule import Budget, learning_rate_factor
+from specviz.training.target import moved
 from specviz.training.windows import Batch, Batches
 
 Objective = Callable[[LlamaForCausalLM, Batch, int], torch.Tensor]
@@ -74,7 +79,7 @@ def optimisers_of(model: LlamaForCausalLM, options: LoopOptions) -> tuple[Muon, 
 def compile_layers(model: LlamaForCausalLM) -> None:
     """Compiles every layer in place; weights and their names stay as they are. On a CPU attention is `causal_tiles`."""
     if model.device.type == "cpu":
-        model.config._attn_implementation = causal_tiles.NAME
+        model.config._attn_implementation = NAME
     for layer in model.model.layers:
         layer.forward = torch.compile(layer.forward)
 
@@ -202,3 +207,64 @@ class Loop:
         for optimiser, state in zip(self.optimisers, payload["optimisers"], strict=True):
             optimiser.load_state_dict(state)
         torch.set_rng_state(payload["rng"].cpu())
+
+
+LAYER = re.compile(r"(model\.layers\.)(\d+)(\..*)")
+
+
+def source_of(name: str, depth: int) -> str:
+    """Name in the shallow model of the parameter that `name` in the grown model is copied from."""
+    match = LAYER.fullmatch(name)
+    return name if match is None else f"{match[1]}{int(match[2]) % depth}{match[3]}"
+
+
+@torch.no_grad()
+def grown(model: LlamaForCausalLM) -> LlamaForCausalLM:
+    """Depth L to 2L by repeating the whole stack: the G_stack operator (Du et al. 2024, arXiv 2405.15319)."""
+    depth = model.config.num_hidden_layers
+    config = copy.deepcopy(model.config)
+    config.num_hidden_layers = 2 * depth
+    if getattr(config, "layer_types", None):
+        config.layer_types = list(config.layer_types) * 2
+    deeper = moved(LlamaForCausalLM(config), model.device, model.dtype)
+    shallow = dict(model.named_parameters())
+    for name, parameter in deeper.named_parameters():
+        parameter.copy_(shallow[source_of(name, depth)])
+    deeper.train(model.training)
+    return deeper
+
+
+NAME = "specviz_causal_tiles"
+TILE = 128
+"""queries at a time"""
+
+
+def causal_tiles(
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """softmax(q k^T · scaling) v, each place attending to itself and what stands before it; softmax in float32.
+
+    query [batch, heads, length, D], key and value [batch, key heads, length, D] -> [batch, length, heads, D]. It knows
+    no mask and no cache: training windows have neither.
+    """
+    assert attention_mask is None
+    assert query.shape[2] == key.shape[2]
+    groups = query.shape[1] // key.shape[1]
+    key, value = repeat_kv(key, groups), repeat_kv(value, groups)
+    places = torch.arange(query.shape[2], device=query.device)
+    tiles = []
+    for start in range(0, query.shape[2], TILE):
+        end = min(start + TILE, query.shape[2])
+        scores = query[:, :, start:end] @ key[:, :, :end].transpose(-1, -2) * scaling
+        scores = scores.masked_fill(places[None, :end] > places[start:end, None], float("-inf"))
+        tiles.append(torch.softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype) @ value[:, :, :end])
+    return torch.cat(tiles, dim=2).transpose(1, 2), None
+
+
+AttentionInterface.register(NAME, causal_tiles)

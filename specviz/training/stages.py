@@ -4,6 +4,8 @@ Place in the flow: called by the command in order; every stage reads its inputs 
 results there, so each can be repeated or resumed alone.
 """
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Callable
@@ -25,7 +27,6 @@ from specviz.training.options import TrainOptions
 from specviz.training.schedule import Budget
 from specviz.training.target import held_out_loss, model_config, moved, new_model, read_out_loss, target_objective
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer
-from specviz.training.transfer import carry_embeddings
 from specviz.training.windows import Batch, Batches, Windows, held_out_batches, load_stream, pack, save_stream
 
 VALIDATION_WINDOWS = 24
@@ -201,3 +202,26 @@ def train_target(options: TrainOptions, report: Report) -> LlamaForCausalLM:
     model = loop.run(report, validation(options))
     model.save_pretrained(options.work_dir / "target" / "model")
     return model
+
+
+def old_pieces(token: str, old: PreTrainedTokenizerFast) -> list[int]:
+    """The old tokens that spell one new token; both spell in the byte-level alphabet, so any token can be spelt."""
+    known = old.get_vocab()
+    if token in known:
+        return [known[token]]
+    return [piece.id for piece in old.backend_tokenizer.model.tokenize(token)]
+
+
+@torch.no_grad()
+def carry_embeddings(model: LlamaForCausalLM, old: PreTrainedTokenizerFast, new: PreTrainedTokenizerFast) -> int:
+    """Gives each new token its old row, or the mean of its old pieces' rows; returns how many rows are means.
+
+    The head is tied to the embedding, so it follows. Both tokenizers must have as many tokens as the model has rows.
+    """
+    rows = model.model.embed_tokens.weight
+    before, means = rows.clone(), 0
+    for token, index in new.get_vocab().items():
+        pieces = old_pieces(token, old)
+        rows[index] = before[pieces].mean(0)
+        means += len(pieces) > 1
+    return means

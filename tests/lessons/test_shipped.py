@@ -19,8 +19,8 @@ from specviz.lessons.lesson import AREAS, TABS, WORDS, read
 from specviz.lessons.resolve import lessons_json
 from specviz.protocol.proofs import BREAKS
 from specviz.resources import ROOT as ASSETS
+from specviz.theory.speedup import gain
 from specviz.trace import codec
-from specviz.trace.gain import gain
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ASSETS / "traces"

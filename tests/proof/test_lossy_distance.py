@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from specviz.core.sampling import Sampling
-from specviz.proof import lossy_fork
+from specviz.proof import lossy
 from specviz.proof.lossy import law
 from specviz.verifiers.base import VERIFIERS
 
@@ -35,4 +35,4 @@ def test_the_law_of_the_next_token(name, options, expected):
 
 
 def test_a_fork_of_one_moves_nothing():
-    assert lossy_fork.moved(torch.tensor([0.2, 0.8]), torch.tensor([0.5, 0.5]), width=1).abs().max() < 1e-12
+    assert lossy.moved(torch.tensor([0.2, 0.8]), torch.tensor([0.5, 0.5]), width=1).abs().max() < 1e-12

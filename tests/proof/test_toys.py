@@ -12,7 +12,7 @@ from specviz.lm.table import TableModel
 from specviz.proof import document
 from specviz.proof.drafter_options import option_sets
 from specviz.proof.exhaustive import ProofCase, branches
-from specviz.proof.toy_heads import STILL
+from specviz.proof.small_llama import STILL
 from tests.proof.planted_list import DOCUMENT
 
 HEADS = ("medusa", "hydra", "markov", "masked_block")

@@ -9,10 +9,10 @@ import pytest
 from specviz.errors import TraceError
 from specviz.protocol.plain import TURNS, in_turns, plain_beside, run_beside_plain
 from specviz.protocol.runs import RunRequest
+from specviz.theory.speedup import gain, interval, is_noisy
 from specviz.trace import codec
 from specviz.trace.check import check
 from specviz.trace.events import PlainDecoding, Trace
-from specviz.trace.gain import gain, interval, is_noisy
 from tests.app.doubles import ReplaySource, sample
 
 

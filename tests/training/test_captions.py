@@ -23,8 +23,16 @@ from specviz.training.captions.accuracy import SPLITS, accuracy
 from specviz.training.captions.batches import IGNORED, UNKNOWN_ID, UNREAD, Captions, LessonCaptions, batch_of
 from specviz.training.captions.export import MEASURED_SCENES, write_checkpoint
 from specviz.training.captions.lessons import shown
-from specviz.training.captions.stage import train_captions
-from specviz.training.captions.train import EYES_ALONE, ROLES, STAGES, CaptionTraining, fresh, tokenizer, trained
+from specviz.training.captions.train import (
+    EYES_ALONE,
+    ROLES,
+    STAGES,
+    CaptionTraining,
+    fresh,
+    tokenizer,
+    train_captions,
+    trained,
+)
 from specviz.training.options import TrainOptions
 
 SHIPPED = ROOT / "models"

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from specviz.errors import TrainingError
-from specviz.training import causal_tiles
-from specviz.training.growth import grown
-from specviz.training.loop import Loop, compile_layers
+from specviz.training import loop
+from specviz.training.loop import Loop, compile_layers, grown
 from specviz.training.options import TrainOptions
 from specviz.training.stages import note_start, target_loop
 from specviz.training.target import (
@@ -125,11 +124,11 @@ def test_windows_repeat_their_passage_in_the_asked_share_and_in_each_step_alike(
         Windows(stream, 16, 8, seed=0, copies=1.5)
 
 
-@pytest.mark.parametrize("length", [5, causal_tiles.TILE, 2 * causal_tiles.TILE + 3])
+@pytest.mark.parametrize("length", [5, loop.TILE, 2 * loop.TILE + 3])
 def test_attention_in_tiles_is_causal_attention(length: int) -> None:
     draw = torch.Generator().manual_seed(length)
     query, key, value = (torch.randn(2, heads, length, 8, generator=draw) for heads in (4, 2, 2))
-    tiled, _ = causal_tiles.causal_tiles(torch.nn.Identity(), query, key, value, None, scaling=0.3)
+    tiled, _ = loop.causal_tiles(torch.nn.Identity(), query, key, value, None, scaling=0.3)
     key, value = key.repeat_interleave(2, dim=1), value.repeat_interleave(2, dim=1)
     whole = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True, scale=0.3)
     torch.testing.assert_close(tiled, whole.transpose(1, 2))
@@ -150,7 +149,7 @@ def test_compiled_training_takes_the_same_first_step_and_is_saved_as_an_ordinary
         gradients[is_compiled] = {name: weights.grad for name, weights in model.named_parameters()}
     torch.testing.assert_close(gradients[True], gradients[False])
     model.save_pretrained(tmp_path)
-    assert causal_tiles.NAME not in (tmp_path / "config.json").read_text(encoding="utf-8")
+    assert loop.NAME not in (tmp_path / "config.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -22,9 +22,9 @@ from specviz.training.mixture import (
 )
 from specviz.training.options import TrainOptions
 from specviz.training.schedule import learning_rate_factor
+from specviz.training.stages import carry_embeddings, old_pieces
 from specviz.training.target import model_config, new_model
 from specviz.training.tokenizer import train_tokenizer
-from specviz.training.transfer import carry_embeddings, old_pieces
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from specviz.engine.scoring import ScoredTree, score
 from specviz.errors import PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
-from specviz.proof import lossy_fork
+from specviz.proof import lossy
 from specviz.proof.exhaustive import TARGET_SEED, WARM, EnumeratedRandom, ProofCase, error, exact, law, session_of
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import StopOptions
@@ -138,8 +138,8 @@ def test_the_distance_measured_on_pairs_is_that_of_the_enumeration():
     """Forks are drawn there, and all of them walked here."""
     for text in ((0,), (1,), (2,)):
         p = transform(TARGET.exact_logits(text), WARM)
-        passes = lossy_fork.pass_probabilities((TARGET, TableModel(3, seed=2)), text, [0, 1, 2], WARM)
-        moved = lossy_fork.moved(p, passes, width=2)
+        passes = lossy.pass_probabilities((TARGET, TableModel(3, seed=2)), text, [0, 1, 2], WARM)
+        moved = lossy.moved(p, passes, width=2)
         law_of = first_token(list(text), WARM, 2)
         assert moved.tolist() == pytest.approx([law_of[token] - float(p[token]) for token in range(3)], abs=0.01)
 

@@ -1,5 +1,5 @@
 /* What a run gained over plain decoding timed beside it, and whether that can be told from noise; the same as
-   `specviz/trace/gain.py` in Python. Pure. */
+   `specviz/theory/speedup.py` in Python. Pure. */
 // needs: numbers
 const gain = (function (S) {
   "use strict";

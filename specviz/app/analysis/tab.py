@@ -26,7 +26,7 @@ from specviz.app.step.tab import OPEN_AT, StepParts
 from specviz.app.step.tab import TAB as WATCH_TAB
 from specviz.app.tab import ANALYSIS, WATCH, Page, Tab, TabRows, opening
 from specviz.errors import SpecVizError
-from specviz.theory.analysis.patterns import PATTERNS, SURPRISING
+from specviz.theory.analysis.analyse import PATTERNS, SURPRISING
 
 INTRO = (
     "Why are my drafter's tokens rejected? Counted over the run in *Watch*, over all recorded runs, over a sweep of "

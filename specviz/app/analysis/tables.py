@@ -10,12 +10,11 @@ from html import escape
 
 from specviz.app.analysis.answer import MOST_FREQUENT, interval, open_button, plural, share, visible
 from specviz.app.look.notices import blocks_table
-from specviz.theory.analysis.analyse import Analysis
+from specviz.theory.analysis.analyse import PATTERNS, Analysis
 from specviz.theory.analysis.compare import Comparison
 from specviz.theory.analysis.facts import RoundFacts
 from specviz.theory.analysis.failures import Failure
 from specviz.theory.analysis.pairs import Pair
-from specviz.theory.analysis.patterns import PATTERNS
 
 MOST_PAIRS = 15
 MOST_ROUNDS = 240

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from specviz.theory.speedup import gain
 from specviz.trace.events import Round, Trace
-from specviz.trace.gain import gain
 from specviz.trace.summary import branches
 
 PAYS = 1.05

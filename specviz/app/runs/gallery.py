@@ -20,10 +20,10 @@ from specviz.errors import TraceError
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.result import SweepResult
 from specviz.resources import RECORDINGS, without
+from specviz.theory.speedup import gain
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.files import SUFFIXES
-from specviz.trace.gain import gain
 from specviz.trace.guard import text_of
 from specviz.trace.limits import STANDARD
 from specviz.trace.summary import acceptance_rate, branches, mean_acceptance_length

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from html import escape
 
 from specviz.app.runs.stage import pack
+from specviz.theory.speedup import gain, is_noisy
 from specviz.trace import codec
 from specviz.trace.events import Trace
-from specviz.trace.gain import gain, is_noisy
 from specviz.trace.header import MethodCard, Started
 
 BAR, GAP, TALL = 5, 2, 22

@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 from specviz.app.look.style import MARKS, SERIES, TEXT, style
 from specviz.protocol.trainings import HeldOut, Stage, Training
 from specviz.theory import metrics
+from specviz.theory.speedup import gain
 from specviz.trace.events import Trace
-from specviz.trace.gain import gain
 
 UNTRAINED, TRAINED, SHIPPED = "untrained", "just trained", "shipped"
 

@@ -5,12 +5,13 @@ Place in the flow: contestants (SpecViz's, transformers') in, outcomes out; `row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from specviz.errors import BenchError
 from specviz.protocol.runs import Catalog, PromptCard
+from specviz.protocol.sweeps.points import BASELINE
 from specviz.trace.events import Round
 
 T = TypeVar("T")
@@ -20,6 +21,18 @@ def rotated(items: Sequence[T], by: int) -> list[T]:
     """`items` starting at index `by`, wrapping round: no case always runs on the warmest or the busiest moment."""
     start = by % max(1, len(items))
     return [*items[start:], *items[:start]]
+
+
+def interleaved(
+    ways: Sequence[T], prompts: Sequence[PromptCard], repeats: int = 1, before: Callable[[int], None] | None = None
+) -> Iterator[tuple[int, PromptCard, list[T]]]:
+    """(repeat, prompt, all ways in the order in which they run there): repeat by repeat, prompt by prompt, the first
+    way another one each time. `before` is called at the start of each repeat. Every timed comparison runs in it."""
+    for repeat in range(repeats):
+        if before is not None:
+            before(repeat)
+        for number, prompt in enumerate(prompts):
+            yield repeat, prompt, rotated(ways, repeat + number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +120,12 @@ def contest(plan: ContestPlan, cancelled: Callable[[], bool] = lambda: False) ->
     for contestant in plan.contestants if plan.prompts and plan.warm_up else ():
         if cancelled() or contestant.decode(plan.prompts[0], cancelled) is None:
             return
-    for repeat in range(plan.repeats):
-        plan.before_repeat(repeat)
-        for number, prompt in enumerate(plan.prompts):
-            for contestant in rotated(plan.contestants, repeat + number):
-                measured = None if cancelled() else contestant.decode(prompt, cancelled, repeat)
-                if measured is None:
-                    return
-                yield ContestRun(contestant.name, prompt.id, prompt.family, repeat, measured)
+    for repeat, prompt, order in interleaved(plan.contestants, plan.prompts, plan.repeats, plan.before_repeat):
+        for contestant in order:
+            measured = None if cancelled() else contestant.decode(prompt, cancelled, repeat)
+            if measured is None:
+                return
+            yield ContestRun(contestant.name, prompt.id, prompt.family, repeat, measured)
 
 
 def first_prompts(catalog: Catalog, per_family: int) -> list[PromptCard]:
@@ -125,3 +136,30 @@ def first_prompts(catalog: Catalog, per_family: int) -> list[PromptCard]:
     if not taken:
         raise BenchError("the prompt set is empty, so there is nothing to measure on; `specviz list prompts` shows it.")
     return [card for cards in taken.values() for card in cards[:per_family]]
+
+
+ASSERTED = "float32"
+
+
+def unequal(
+    dtype: str, temperature: float, outcomes: Sequence[ContestRun], lossless: Iterable[str], baseline: str = BASELINE
+) -> list[str]:
+    """Who broke the assertion, a sentence each; nobody where equality is not asserted."""
+    return different(outcomes, baseline, lossless) if dtype == ASSERTED and temperature == 0.0 else []
+
+
+def different(outcomes: Sequence[ContestRun], baseline: str, lossless: Iterable[str]) -> list[str]:
+    """One sentence per contestant of `lossless` that wrote another text than plain decoding; runs without a plain one
+    beside them say nothing."""
+    plain = {(one.prompt, one.repeat): one.measured.output_ids for one in outcomes if one.contestant == baseline}
+    found: dict[str, list[str]] = {}
+    for one in outcomes:
+        expected = plain.get((one.prompt, one.repeat), one.measured.output_ids)
+        if one.measured.output_ids != expected:
+            found.setdefault(one.contestant, []).append(one.prompt)
+    held = set(lossless)
+    return [
+        f"{name} wrote another text than plain decoding at temperature 0 on {', '.join(dict.fromkeys(prompts))}."
+        for name, prompts in found.items()
+        if name in held
+    ]

@@ -10,6 +10,7 @@ from specviz.bench.core.contest import ContestRun, Measured
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.theory import metrics
+from specviz.theory.speedup import speed_ratio
 
 Plain = Mapping[tuple[str, int], Sequence[Measured]]
 """(prompt id, repeat) → plain decoding's runs there"""
@@ -107,7 +108,9 @@ def ratios(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> dict[str,
     found: dict[str, list[float]] = {}
     for one in group:
         base = median(map(speed, plain[one.prompt, one.repeat]))
-        found.setdefault(one.prompt, []).append(speed(one.measured) / base)
+        ratio = speed_ratio(speed(one.measured), base)
+        assert ratio is not None, "plain decoding that was timed has a speed."
+        found.setdefault(one.prompt, []).append(ratio)
     return found
 
 

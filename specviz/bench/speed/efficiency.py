@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from specviz.bench.core.contest import rotated
+from specviz.bench.core.contest import interleaved
 from specviz.bench.core.run import Cancelled, Replay, SourceContestant, collect, never, on
 from specviz.protocol.runs import PromptCard
 from specviz.protocol.sweeps.points import Quartiles, quartiles
@@ -58,8 +58,8 @@ def samples(
     """One run per prompt and contestant, the first one rotated; runs of a single round say nothing and are left out.
 
     Ends early when cancelled."""
-    for number, prompt in enumerate(prompts):
-        for one in rotated(contestants, number):
+    for _, prompt, order in interleaved(contestants, prompts):
+        for one in order:
             run = collect(one.source, on(prompt, one.request), cancelled, replay)
             if run is None:
                 return

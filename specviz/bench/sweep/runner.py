@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
-from specviz.bench.core.contest import rotated
+from specviz.bench.core.contest import interleaved
 from specviz.bench.core.run import Collected, collect, on
 from specviz.protocol.runs import PromptCard, TraceSource
 from specviz.protocol.sweeps.points import RunCost, SweepPoint
 from specviz.protocol.sweeps.spec import RunKey, SweepCase, SweepSpec, cases, prompts_of, request_for, run_key
 from specviz.theory import metrics
 from specviz.theory.repetition import repetition
+from specviz.theory.speedup import speed_ratio
 from specviz.trace.events import Round, Trace
 
 Keep = Callable[[SweepPoint, Trace], None]
@@ -50,8 +50,9 @@ def groups(prompts: Sequence[PromptCard], spec: SweepSpec) -> Iterator[SweepGrou
     run waits for its baseline, then the other cases with the first one rotated from prompt to prompt. `prompts`: the
     cards of the sweep's ids."""
     baseline, *others = cases(spec)
-    for repeat, (number, prompt), temperature in product(range(spec.repeats), enumerate(prompts), spec.temperatures):
-        yield SweepGroup(prompt, repeat, temperature, (baseline, *rotated(others, repeat + number)))
+    for repeat, prompt, order in interleaved(others, prompts, spec.repeats):
+        for temperature in spec.temperatures:
+            yield SweepGroup(prompt, repeat, temperature, (baseline, *order))
 
 
 def keys(points: Sequence[SweepPoint]) -> set[RunKey]:
@@ -120,7 +121,7 @@ def _point(
         decode_s=run.finished.decode_s,
         tokens_per_s=run.tokens_per_s,
         baseline_tokens_per_s=plain.tokens_per_s,
-        ratio=run.tokens_per_s / plain.tokens_per_s if plain.tokens_per_s > 0 else 0.0,
+        ratio=speed_ratio(run.tokens_per_s, plain.tokens_per_s) or 0.0,
         same_output=run.finished.output_ids == plain.finished.output_ids,
         drafted=metrics.num_draft_tokens(run.rounds),
         accepted=metrics.num_accepted_draft_tokens(run.rounds),

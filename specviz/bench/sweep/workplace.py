@@ -6,20 +6,24 @@ Place in the flow: made by `on_ray.py` in a process of its own, perhaps on anoth
 from __future__ import annotations
 
 import os
+import re
 import socket
+import zlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from specviz.bench.sweep.runner import SweepGroup, measured
+from specviz.bench.sweep.runner import Keep, SweepGroup, measured
 from specviz.bench.sweep.warm_up import runnable, warm_up
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.runs import PromptCard, TraceSource
 from specviz.protocol.sweeps.definition import SweepDefinition, expand
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, Worker, introduce
-from specviz.protocol.sweeps.spec import RunKey, SweepSpec, prompts_of
+from specviz.protocol.sweeps.spec import RunKey, SweepSpec, prompts_of, run_key
 from specviz.trace import codec
 from specviz.trace.events import Trace
+from specviz.trace.files import replace_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +81,31 @@ class Workplace:
                 yield Made(point, traces.pop() if keeps else b"")
         except SpecVizError as error:
             raise BenchError(str(error)) from None
+
+
+def trace_keeper(folder: Path) -> Keep:
+    """Writes each run into `folder`, which is made where it is not there. Raises OSError where it cannot be."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def keep(point: SweepPoint, trace: Trace) -> None:
+        codec.write(trace, folder / trace_name(point))
+
+    return keep
+
+
+def packed_keeper(folder: Path) -> Callable[[SweepPoint, bytes], None]:
+    """The same for traces that come packed, from other processes."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def keep(point: SweepPoint, content: bytes) -> None:
+        replace_whole(folder / trace_name(point), content)
+
+    return keep
+
+
+def trace_name(point: SweepPoint) -> str:
+    """`model-4-story-stormy-sophie-t0-r0-1f2e3d4c.json.gz`; the last part tells apart what the words leave alike."""
+    key = run_key(point, point.prompt, point.repeat, point.temperature)
+    words = [key[0], "" if point.gamma is None else str(point.gamma), point.prompt]
+    words += [f"t{point.temperature:g}", f"r{point.repeat}", f"{zlib.crc32(repr(key).encode()):08x}"]
+    return "-".join(re.sub(r"[^A-Za-z0-9.]+", "-", word).strip("-") for word in words if word) + ".json.gz"

@@ -12,8 +12,42 @@ from specviz.bench.core.contest import ContestRun, Measured
 from specviz.bench.core.rows import Plain, RowStatistics, decode_speed, lengths, ratios, statistics
 from specviz.bench.core.texts import Classes, texts, varied_prompts
 from specviz.bench.trees.plan import TreeCase, plain_name
-from specviz.bench.trees.ranking import Ranked, ranked
+from specviz.protocol.sweeps.intervals import Estimate, Parts, differences, ratio_of_sums
 from specviz.protocol.sweeps.points import Quartiles, quartiles
+
+FEWEST_PROMPTS = 10
+"""resampling fewer makes intervals too short (the spread of n prompts stands for that of all), so nothing is ranked"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A ratio over prompts and its place in a table."""
+
+    value: Estimate | None
+    """with the interval of this row alone"""
+    rank: int | None
+    """1 + the rows shown to be higher; None where there are too few prompts to compare on"""
+    behind: Estimate | None
+    """the highest value of the table - this one, paired over the prompts; None for that row itself, and where there is
+    no rank"""
+
+
+def ranked(rows: Sequence[Parts], seed: int) -> list[Ranked]:
+    """One per row, which are over the same prompts in the same order; prompts with a denominator of 0 are left out."""
+    shared = [place for place in range(len(rows[0])) if all(row[place][1] > 0.0 for row in rows)] if rows else []
+    values = [ratio_of_sums(row, seed) if row else None for row in rows]
+    if len(shared) < FEWEST_PROMPTS:
+        return [Ranked(value, None, None) for value in values]
+    table = differences([[row[place] for place in shared] for row in rows], seed)
+    first = max(range(len(rows)), key=lambda row: table[row][0].value)
+    return [
+        Ranked(
+            value,
+            rank=1 + sum(table[other][row].low > 0.0 for other in range(len(rows))),
+            behind=None if row == first else table[first][row],
+        )
+        for row, value in enumerate(values)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from specviz.bench.trees.plan import TreeCase
-from specviz.bench.trees.ranking import Ranked, ranked
+from specviz.bench.trees.rows import Ranked, ranked
 from specviz.core.randomness import RandomSource
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits

@@ -12,8 +12,7 @@ from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import DASH, markdown_table, spread, value_of, with_interval
 from specviz.bench.core.texts import NONE, Text, counted, texts_table
 from specviz.bench.trees.level_acceptance import AcceptanceRow
-from specviz.bench.trees.ranking import Ranked
-from specviz.bench.trees.rows import TreeRow
+from specviz.bench.trees.rows import Ranked, TreeRow
 from specviz.bench.trees.same_trees import SameTreeRow
 from specviz.theory.repetition import MOST
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from specviz.bench.profile.table import table
+from specviz.bench.profile.measure import table
 from specviz.cli.experiment import at_least_one, numbers
 from specviz.cli.terminal import bar, err, out, printable, stop_on_interrupt
 from specviz.errors import BenchError, OptionError

@@ -8,10 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from specviz.theory.analysis.facts import Candidate, RoundFacts, RunFacts
+from specviz.theory.analysis.facts import (
+    DIGIT,
+    PUNCTUATION,
+    WHITESPACE,
+    WORD_PART,
+    Candidate,
+    RoundFacts,
+    RunFacts,
+    is_word,
+)
 from specviz.theory.analysis.pairs import EXAMPLES, Example, examples_of
 from specviz.theory.analysis.rates import Rate, rate
-from specviz.theory.analysis.token_class import DIGIT, PUNCTUATION, WHITESPACE, WORD_PART, is_word
 
 CLOSE = 0.5
 """a call is close where the target gave the drafted token at least this share of what it gave its favourite"""

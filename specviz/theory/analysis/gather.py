@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2
 
-from specviz.theory.analysis.facts import Candidate, RoundFacts, RunFacts, drafter_of
-from specviz.theory.analysis.token_class import token_class
+from specviz.theory.analysis.facts import Candidate, RoundFacts, RunFacts, drafter_of, token_class
 from specviz.theory.metrics import accepted_drafts, counted
 from specviz.trace.events import Node, Round, TopK, Trace
 from specviz.trace.replay import decoded, token_bytes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specviz.app.runs.examples import FINDERS, asked_sum, found, worked_sums
+from specviz.theory.speedup import gain
 from specviz.trace.events import PlainDecoding, Trace
-from specviz.trace.gain import gain
 from tests.app.doubles import sample
 
 FRESH = 999

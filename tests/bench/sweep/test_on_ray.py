@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from specviz.bench.sweep.traces import trace_name
+from specviz.bench.sweep.workplace import trace_name
 from specviz.cli.commands.bench import sweep as bench_sweep
 from specviz.cli.main import main
 from specviz.protocol.sweeps import store

@@ -17,8 +17,7 @@ from specviz.bench.core.report import check_section, write_between
 from specviz.bench.trees import level_acceptance as level_acceptance
 from specviz.bench.trees.level_acceptance import LevelAcceptance
 from specviz.bench.trees.plan import TreeCase, TreePlan, branchings, cases, plain_name, shapes_of_budget
-from specviz.bench.trees.ranking import ranked
-from specviz.bench.trees.rows import classes, rows, varied
+from specviz.bench.trees.rows import classes, ranked, rows, varied
 from specviz.bench.trees.same_trees import Setup, judge_all
 from specviz.bench.trees.table import _tree_table
 from specviz.core.randomness import SeededRandom

@@ -56,7 +56,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "tiles of attention: a place sees the one behind it",
-        "specviz/training/causal_tiles.py",
+        "specviz/training/loop.py",
         "places[None, :end] > places[start:end, None]",
         "places[None, :end] > places[start:end, None] + 1",
         ("tests/training/test_loop.py::test_attention_in_tiles_is_causal_attention",),

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from specviz.bench.core.contest import Contestant, ContestPlan, ContestRun, first_prompts
+from specviz.bench.core.contest import Contestant, ContestPlan, ContestRun, first_prompts, unequal
 from specviz.bench.core.contest import contest as run_contest
-from specviz.bench.core.equality import unequal
 from specviz.bench.core.provenance import origin_of
 from specviz.bench.core.report import plain_data, write_between
 from specviz.bench.core.run import SourceContestant, collect, on

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from specviz.bench.core.contest import ContestPlan, contest, first_prompts
-from specviz.bench.core.equality import unequal
+from specviz.bench.core.contest import ContestPlan, contest, first_prompts, unequal
 from specviz.bench.core.provenance import origin_of
 from specviz.bench.core.report import between, plain_data, write_between
 from specviz.bench.core.run import FirstRun

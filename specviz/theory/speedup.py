@@ -1,6 +1,6 @@
-"""What a run gained over plain decoding, where both were timed in the same run of the program, and how sure that is.
+"""The measured speedup over plain decoding, what a run gained of it, and how sure that is. Modelled ones: `formulas`.
 
-Reads a trace. A run without such a measurement has no gain: passes can be counted, time cannot be guessed. The player's
+A run without plain decoding timed beside it has no gain: passes can be counted, time cannot be guessed. The player's
 headline says the same (`assets/js/rules/gain.js`).
 """
 
@@ -13,6 +13,12 @@ from specviz.trace.summary import deployable, drafts
 
 FEWEST = 3
 """turns that a spread is told from; as many stand behind the gain of recordings of before, whose spread was not kept"""
+
+
+def speed_ratio(tokens_per_s: float, plain_tokens_per_s: float) -> float | None:
+    """The measured speedup: tokens per second of one way of decoding over those of plain decoding that was timed beside
+    it; below 1: slower. None where plain decoding has no speed. Every table, sweep and race divides here."""
+    return tokens_per_s / plain_tokens_per_s if plain_tokens_per_s > 0 else None
 
 
 def gain(trace: Trace) -> float | None:
