@@ -25,9 +25,9 @@ from specviz.engine.termination import Ending, Limits
 from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
 from specviz.options import Options
-from specviz.proof.drafter_options import toy_weights
 from specviz.proof.enumerated_randomness import EnumeratedRandom
-from specviz.proof.small_llama import move_weights, toy_texts
+from specviz.proof.method_options import toy_weights
+from specviz.proof.small_models import move_weights, toy_texts
 from specviz.stop_policies.base import STOP_POLICIES
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS

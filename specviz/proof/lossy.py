@@ -3,6 +3,12 @@
 For every candidate that the drafter may draw, the verifier's own code says with which chance it passes and what is
 drawn otherwise; summed over the drafter's distribution that is the exact law, and no sample is drawn. Longer drafts and
 trees differ; what is measured is named with the number.
+
+Of `target_init` it is the law of the open token with a fork of two levels. The round tries the token that the target
+drew and others of the same distribution without replacement, with one drafted candidate below each. The first of them
+whose candidate passes becomes text; where none passes, the open token does. Given the fork that is exact arithmetic;
+forks are drawn, and the open token itself serves as control, so that the noise is that of the forks in which another
+token wins. Deeper forks, such as the default's, prefer more strongly.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from specviz.drafters.capabilities import Grows
 from specviz.engine.pairing import check_pairing
 from specviz.errors import OptionError, PairingError
 from specviz.proof.coverage import declared, prompts, prove
-from specviz.proof.drafter_options import option_sets, stop_policy_sets, tree_policy_sets
 from specviz.proof.exhaustive import WARM, ProofCase, Text, branches, drafter_of
+from specviz.proof.method_options import option_sets, stop_policy_sets, tree_policy_sets
 from specviz.stop_policies.base import STOP_POLICIES
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS

@@ -15,9 +15,9 @@ from specviz.core.tree import DraftTree
 from specviz.engine.measured import Measured, agreements, ranks
 from specviz.engine.recorder import DIGITS, TokenTexts, top_rows, vocab_entry
 from specviz.errors import RecordError
-from specviz.record.observed import Observed
 from specviz.record.settings import Settings
 from specviz.record.verdicts import verdict_of
+from specviz.record.watch import Observed
 from specviz.trace.events import (
     Committed,
     CommittedToken,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from specviz.core.sampling import residual
 from specviz.errors import RecordError
-from specviz.record.observed import Observed
+from specviz.record.watch import Observed
 from specviz.trace.events import Origin
 from specviz.verifiers.base import TrialRecord, Verdict
 

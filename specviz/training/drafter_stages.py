@@ -15,9 +15,9 @@ from specviz.training.drafter import TaughtWindows, distillation_objective, draf
 from specviz.training.generation import Beginnings, TaughtRows, corpus_rows, generated_rows
 from specviz.training.loop import Loop, LoopOptions, Report
 from specviz.training.mixture import load_packed
+from specviz.training.optimiser import Budget
 from specviz.training.options import TrainOptions
 from specviz.training.publish import load_exported
-from specviz.training.schedule import Budget
 from specviz.training.stages import (
     measured_dtype,
     note_start,

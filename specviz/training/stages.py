@@ -1,7 +1,8 @@
 """The stages of `specviz train`, one function each, from corpus to trained weights.
 
 Place in the flow: called by the command in order; every stage reads its inputs from the work folder and leaves its
-results there, so each can be repeated or resumed alone.
+results there, so each can be repeated or resumed alone. Where a run starts from a model with another tokenizer, rows of
+the embedding follow their tokens.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from specviz.errors import TrainingError
 from specviz.training import english_streams
 from specviz.training.loop import Loop, LoopOptions, Objective, Report
 from specviz.training.mixture import DocumentWindows, Mixture, load_packed
+from specviz.training.optimiser import Budget
 from specviz.training.options import TrainOptions
-from specviz.training.schedule import Budget
 from specviz.training.target import held_out_loss, model_config, moved, new_model, read_out_loss, target_objective
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer
 from specviz.training.windows import Batch, Batches, Windows, held_out_batches, load_stream, pack, save_stream

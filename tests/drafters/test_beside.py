@@ -20,7 +20,7 @@ from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.load import load
 from specviz.lm.place import Origin, origin_of
-from specviz.proof.small_llama import small_pair
+from specviz.proof.small_models import small_pair
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.codec import assemble

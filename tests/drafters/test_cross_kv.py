@@ -20,7 +20,7 @@ from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
 from specviz.lm.load import load
-from specviz.proof.small_llama import SHAPE, small_pair
+from specviz.proof.small_models import SHAPE, small_pair
 from specviz.resources import ROOT
 from specviz.verifiers.base import VERIFIERS
 from tests.lm.tiny_models import random_model, write_tokenizer

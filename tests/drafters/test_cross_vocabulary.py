@@ -14,7 +14,7 @@ from specviz.lm.table import TableModel
 from specviz.lm.text import TextCodec
 from specviz.lm.vocabulary import Reencoder, TranslatedModel, token_pairs
 from specviz.proof.exhaustive import ProofCase, error
-from specviz.proof.small_llama import toy_texts
+from specviz.proof.small_models import toy_texts
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from tests.lm.test_text import byte_level, sentencepiece_like

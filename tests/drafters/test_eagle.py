@@ -21,7 +21,7 @@ from specviz.errors import ModelError, OptionError, TrainingError
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase, error, toy
-from specviz.proof.small_llama import SHAPE, small_pair
+from specviz.proof.small_models import SHAPE, small_pair
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 from tests.lm.tiny_models import random_model, write_tokenizer

@@ -10,7 +10,7 @@ from specviz.drafters.fspad import FspadModule, FspadShape
 from specviz.drafters.learned.eagle_network import EagleShape
 from specviz.drafters.learned.module import TargetParts, fresh
 from specviz.errors import OptionError
-from specviz.proof.small_llama import small_pair
+from specviz.proof.small_models import small_pair
 from tests.drafters.test_eagle import TARGET_SHAPE, batch_of, text
 
 

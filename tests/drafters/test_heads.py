@@ -21,7 +21,7 @@ from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
 from specviz.lm.llama.model import LlamaModel
 from specviz.options import from_mapping
-from specviz.proof.small_llama import SHAPE, small_pair
+from specviz.proof.small_models import SHAPE, small_pair
 from specviz.verifiers.base import VERIFIERS
 
 LAYERS, VOCABULARY = 3, 64

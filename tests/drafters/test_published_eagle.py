@@ -14,7 +14,7 @@ from specviz.drafters.learned.eagle_network import EagleShape
 from specviz.drafters.learned.module import TargetParts, fresh
 from specviz.drafters.learned.published import holds_published_eagle, read_published_eagle, write_speculators
 from specviz.errors import ModelError
-from specviz.proof.small_llama import small_pair
+from specviz.proof.small_models import small_pair
 from tests.drafters.test_eagle import TARGET_SHAPE, batch_of, run, text
 
 HIDDEN, HEADS, FFN = 24, 2, 20

@@ -18,7 +18,7 @@ from specviz.drafters.small_model import (
     shape_of,
 )
 from specviz.errors import ModelError, OptionError
-from specviz.proof.small_llama import small_pair
+from specviz.proof.small_models import small_pair
 from specviz.protocol.trainings import UNTRAINED
 from specviz.resources import ROOT
 

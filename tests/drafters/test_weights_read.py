@@ -24,7 +24,7 @@ from specviz.lm.base import Blocks, SplitModel
 from specviz.lm.llama.model import LlamaModel
 from specviz.lm.load import load
 from specviz.options import from_mapping
-from specviz.proof.small_llama import SHAPE, small_pair
+from specviz.proof.small_models import SHAPE, small_pair
 from tests.lm.tiny_models import random_model, write_tokenizer
 
 ATTENTION, MLP, HEAD, NORM = 784, 1168, 128, 16

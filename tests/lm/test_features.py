@@ -13,7 +13,7 @@ from specviz.lm.base import Blocks, GivesFeatures
 from specviz.lm.hub.model import returned_cache
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
-from specviz.proof.small_llama import SHAPE, small_pair
+from specviz.proof.small_models import SHAPE, small_pair
 from tests.lm.tiny_models import error, random_tokens
 
 LAYERS = 2

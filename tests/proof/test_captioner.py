@@ -11,7 +11,7 @@ from specviz.core.sampling import transform
 from specviz.lm.llama.captioner import Captioner, Eyes, EyesShape
 from specviz.lm.llama.shape import LlamaShape
 from specviz.proof.exhaustive import WARM, ProofCase, law
-from specviz.proof.small_llama import small_pair
+from specviz.proof.small_models import small_pair
 
 SHAPE = LlamaShape(
     layers=1, hidden_size=16, heads=2, kv_heads=1, head_size=8, vocab_size=4, context_length=32, norm_eps=1e-6,

@@ -14,7 +14,7 @@ from specviz.core.sampling import transform
 from specviz.proof.exhaustive import ProofCase
 from specviz.proof.planted import Harmed, Stale, grows, sorted_family
 from specviz.proof.sampled import LARGE, Cells, Sample, cells_of, large, rejected, sample
-from specviz.proof.small_llama import small_pair
+from specviz.proof.small_models import small_pair
 from specviz.tree_policies.drawing import WithoutReplacement
 
 RUNS = 100

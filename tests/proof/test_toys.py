@@ -10,9 +10,9 @@ import torch
 from specviz.lm.base import Blocks
 from specviz.lm.table import TableModel
 from specviz.proof import document
-from specviz.proof.drafter_options import option_sets
 from specviz.proof.exhaustive import ProofCase, branches
-from specviz.proof.small_llama import STILL
+from specviz.proof.method_options import option_sets
+from specviz.proof.small_models import STILL
 from tests.proof.planted_list import DOCUMENT
 
 HEADS = ("medusa", "hydra", "markov", "masked_block")

@@ -19,7 +19,7 @@ from specviz.errors import SpecVizError
 from specviz.live.source import LiveSource, collect, make_plan
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
-from specviz.proof.drafter_options import option_sets, tree_policy_sets
+from specviz.proof.method_options import option_sets, tree_policy_sets
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.events import Round, Trial

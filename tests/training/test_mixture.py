@@ -20,8 +20,8 @@ from specviz.training.mixture import (
     pack_with_starts,
     window_starts,
 )
+from specviz.training.optimiser import learning_rate_factor
 from specviz.training.options import TrainOptions
-from specviz.training.schedule import learning_rate_factor
 from specviz.training.stages import carry_embeddings, old_pieces
 from specviz.training.target import model_config, new_model
 from specviz.training.tokenizer import train_tokenizer

@@ -25,8 +25,8 @@ from specviz.training.modules.measure import HeldOut
 from specviz.training.modules.teacher import Reading, Teacher
 from specviz.training.modules.texts import Amount, packed_here
 from specviz.training.modules.train import ModuleTraining, Training, Wanted, distance_of, train_modules
+from specviz.training.optimiser import Budget
 from specviz.training.options import TrainOptions
-from specviz.training.schedule import Budget
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer
 
 TINY = TextOptions(length=24, rows=4, block_rows=3, write_every=3, most_written=2)

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from specviz.errors import TrainingError
-from specviz.training.muon import Muon, orthogonalise
-from specviz.training.schedule import Budget, Pace, learning_rate_factor
+from specviz.training.optimiser import Budget, Muon, Pace, learning_rate_factor, orthogonalise
 
 
 def test_singular_values_come_out_near_one() -> None:

@@ -10,7 +10,7 @@ import torch
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.proof.exhaustive import WARM, ProofCase, expected_in_first_round, session_of
-from specviz.proof.small_llama import small_pair
+from specviz.proof.small_models import small_pair
 from tests.proof.one_level import acceptance, distribution
 from tests.theory.transport import acceptance_bound, chosen, independent, without_replacement
 

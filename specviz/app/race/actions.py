@@ -20,7 +20,7 @@ from specviz.app.look import notices
 from specviz.app.race.form import LENGTH, length_card, place_key, race_spec
 from specviz.app.race.view import race_json, race_view
 from specviz.app.runs.gallery import as_recorded
-from specviz.bench.race.runner import MOST_DRAFTERS, Lap, RaceSpec, check, lap_count, progress, race, result
+from specviz.bench.race import MOST_DRAFTERS, Lap, RaceSpec, check, lap_count, progress, race, result
 from specviz.errors import TraceError
 from specviz.protocol import races as race_file
 from specviz.protocol.races import Race

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from specviz.app.form.request import Limits, option_key, parse_option, read_options, request_from, within
-from specviz.bench.race.runner import MOST_DRAFTERS, Racer, RaceSpec
+from specviz.bench.race import MOST_DRAFTERS, Racer, RaceSpec
 from specviz.errors import OptionError
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.sweeps.points import BASELINE

@@ -19,7 +19,7 @@ from specviz.app.look.events import QUIET
 from specviz.app.race.actions import RaceActions
 from specviz.app.race.form import LENGTH, NOBODY, drafters, first_choice, length_card, place_key
 from specviz.app.tab import Page, Tab
-from specviz.bench.race.runner import MOST_DRAFTERS
+from specviz.bench.race import MOST_DRAFTERS
 from specviz.protocol.runs import RunRequest
 
 INTRO = (

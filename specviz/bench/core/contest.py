@@ -1,4 +1,9 @@
-"""The bench's loop: several ways of decoding the same prompts, interleaved, on one clock.
+"""The bench's loop: several ways of decoding the same prompts, interleaved, on one clock; and who wrote another text.
+
+Lossless drafters must write what plain decoding wrote at temperature 0 in float32, where the text is the target's most
+probable one, whoever drafts. At higher temperatures lossless means the same law, not the same text: the rules draw
+acceptances where plain decoding draws tokens, so equality is only counted. In other number formats a wider pass rounds
+differently, and near-ties may part.
 
 Place in the flow: contestants (SpecViz's, transformers') in, outcomes out; `rows.py` makes numbers of them.
 """

@@ -1,8 +1,8 @@
 """The step-time curve of a model on this machine: every width of a pass, and the ceilings above them, timed in turn.
 
 Each repeat times everything once, starting from another place, so that drift hits all alike; the first one is a
-warm-up. Place in the flow: a request in, progress and a `HardwareCurve` out; `specviz profile` and the page's Machine
-tab ask.
+warm-up. Place in the flow: a request in, progress and a `HardwareCurve` out, which is a Markdown table for a terminal;
+`specviz profile` and the page's Machine tab ask.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What one worker of a spread sweep does: warm up, say on what it runs, measure the groups it is given.
+"""What one worker of a spread sweep does: warm up, say on what it runs, measure its groups, and keep a trace per run.
 
-Place in the flow: made by `on_ray.py` in a process of its own, perhaps on another machine; handed to `spread.py`.
+Place in the flow: made by `on_ray.py` in a process of its own, perhaps on another machine; handed to `spread.py`. The
+folder of traces is named after what was run; `specviz analyse FOLDER` reads it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """From outcomes to the rows of `specviz bench trees`, with error bars and the ranks that they allow.
 
+A place is lost only to rows whose paired interval leaves no doubt: rows are compared on the same prompts, two by two,
+with intervals that hold for all pairs of a table at once, and rows that no interval tells apart have the same rank.
 Place in the flow: reads what the contest yielded for the cases of `trees/plan.py`; `trees/table.py` writes it.
 """
 

@@ -111,7 +111,7 @@ def _sample(args: argparse.Namespace, result: Result) -> None:
     """Large trees by sampling."""
     from specviz.proof import sampled
     from specviz.proof.document import samples_table
-    from specviz.proof.small_llama import small_pair
+    from specviz.proof.small_models import small_pair
 
     running = sampled.samples(small_pair(), args.samples, seed=1)
     found = list(progress(running, "large trees", len(sampled.LARGE)))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from specviz.app.race.view import Beside, RaceView, RunnerView, Segment, lane, race_view
-from specviz.bench.race.runner import Lap, Racer, RaceSpec, check, lap_count, race, result
+from specviz.bench.race import Lap, Racer, RaceSpec, check, lap_count, race, result
 from specviz.cli.experiment import time_limit
 from specviz.cli.request import add_prompt_flags, prompted
 from specviz.cli.sources import live_source

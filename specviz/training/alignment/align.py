@@ -18,9 +18,9 @@ from specviz.training.alignment.batches import TOKENS_PER_STEP, Diet, batches_of
 from specviz.training.alignment.losses import LOSSES, Loss
 from specviz.training.alignment.texts import Source, training_streams
 from specviz.training.loop import Loop, LoopOptions, Objective, Report
+from specviz.training.optimiser import Budget
 from specviz.training.options import TrainOptions
 from specviz.training.publish import export_model, load_exported, write_json
-from specviz.training.schedule import Budget
 from specviz.training.stages import measured_dtype, with_autocast
 from specviz.training.target import layer_outputs, logits_of, moved
 from specviz.training.tokenizer import load_tokenizer

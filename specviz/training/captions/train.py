@@ -23,8 +23,8 @@ from specviz.training.captions.export import export
 from specviz.training.captions.lessons import Lesson, Lessons
 from specviz.training.captions.model import CaptionModel, language_config
 from specviz.training.loop import Loop, LoopOptions
+from specviz.training.optimiser import Budget
 from specviz.training.options import TrainOptions
-from specviz.training.schedule import Budget
 from specviz.training.windows import Batch, Batches
 
 ROLES = ("captioner", "caption-drafter-text", "caption-drafter-tuned", "caption-drafter-eyes")

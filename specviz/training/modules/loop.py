@@ -21,8 +21,7 @@ from specviz.errors import TrainingError
 from specviz.options import Options
 from specviz.training.loop import save_whole
 from specviz.training.modules.teacher import Reading
-from specviz.training.muon import Muon
-from specviz.training.schedule import Budget, Pace, learning_rate_factor
+from specviz.training.optimiser import Budget, Muon, Pace, learning_rate_factor
 
 Modules = Mapping[str, DrafterModule[Options]]
 Row = dict[str, Any]

@@ -29,7 +29,7 @@ from specviz.training.modules.loop import TABLE_RATIO, LoopOptions, ModuleLoop, 
 from specviz.training.modules.measure import DRAFT_LENGTH, HeldOut
 from specviz.training.modules.teacher import Reading, Teacher
 from specviz.training.modules.texts import TAUGHT, Amount, packed_here, prepared
-from specviz.training.schedule import Budget, Pace
+from specviz.training.optimiser import Budget, Pace
 from specviz.training.stages import measured_dtype
 
 KL = "fkl"

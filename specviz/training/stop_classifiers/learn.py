@@ -15,14 +15,13 @@ import torch
 from torch import Tensor
 
 from specviz.errors import OptionError, TrainingError
-from specviz.lm.base import LanguageModel
+from specviz.lm.base import GivesHidden, LanguageModel
 from specviz.protocol.runs import Learned
 from specviz.stop_policies.base import STOP_POLICIES, Recipe
 from specviz.stop_policies.learned import FEATURES, against_base_rate
 from specviz.trace.events import Trace
 from specviz.training.stop_classifiers.costs import GoesOn, PolicyCost, costs_of, outcome
 from specviz.training.stop_classifiers.fit import Fitted, accuracy, auc, fit, frequency, log_loss
-from specviz.training.stop_classifiers.hidden import hidden_states
 from specviz.training.stop_classifiers.rounds import LoggedRound, logged_rounds
 
 LEAST_EXAMPLES = 60
@@ -234,3 +233,41 @@ def _sentence(policy: str, numbers: Mapping[str, Any]) -> str:
         f"with {numbers['wasted_per_token']:.2f} instead of {numbers['wasted_per_token_whole_drafts']:.2f} wasted "
         "candidates per token."
     )
+
+
+@torch.inference_mode()
+def hidden_states(trace: Trace, model: LanguageModel) -> list[dict[int, Tensor]]:
+    """Per round in which something was drafted: candidate → last hidden state [H] once it was read, float32 on the CPU.
+
+    Raises TrainingError where the model is not the one that drafted, or gives none.
+    """
+    _check_model(trace, model)
+    assert isinstance(model, GivesHidden)
+    cache = model.new_cache()
+    text = list(trace.started.prompt_ids)
+    model.forward(text, cache, last_only=True)
+    cache.keep(range(len(text)))
+    found = []
+    for this in trace.rounds:
+        if len(this.nodes) > 1:
+            parents = [cache.length - 1 + node.parent for node in this.nodes[1:]]
+            _, states = model.forward_hidden([node.token for node in this.nodes[1:]], cache, parents)
+            found.append({node.id: state for node, state in zip(this.nodes[1:], states.float().cpu(), strict=True)})
+            cache.keep([])
+        committed = [one.token for one in this.committed.tokens]
+        before = cache.length
+        if before + len(committed) < model.info.context_length:
+            model.forward(committed, cache, last_only=True)
+            cache.keep(range(before, cache.length))
+    return found
+
+
+def _check_model(trace: Trace, model: LanguageModel) -> None:
+    drafted = trace.started.drafter.model
+    if drafted is None or drafted.weights_sha256 != model.info.weights_sha256:
+        raise TrainingError(
+            f"the trace {trace.started.run_id} was drafted with other weights than {model.info.name} has here, and "
+            "hidden states can be had of its own drafter alone; make new runs."
+        )
+    if not isinstance(model, GivesHidden):
+        raise TrainingError(f"{model.info.name} gives no hidden states; learn another stop policy.")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from specviz.app.race.view import lane, race_json, race_view
-from specviz.bench.race.runner import Lap, Racer, RaceSpec, progress, race, result
+from specviz.bench.race import Lap, Racer, RaceSpec, progress, race, result
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol import races as race_file
 from specviz.protocol.races import Race, Runner

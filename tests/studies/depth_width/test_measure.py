@@ -14,7 +14,7 @@ from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import BenchError
 from specviz.lm.base import LanguageModel
-from specviz.proof.small_llama import small_pair
+from specviz.proof.small_models import small_pair
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.studies.depth_width.measure import matched_by_gamma
 from specviz.studies.depth_width.picture import markdown

@@ -21,15 +21,14 @@ from specviz.drafters.small_model import (
 )
 from specviz.errors import TrainingError
 from specviz.lm.load import load
-from specviz.proof.small_llama import small_pair
+from specviz.proof.small_models import small_pair
 from specviz.studies.depth_width import training as depth_study
 from specviz.studies.depth_width.training import TABLES_ONLY, DepthStudy, training_of, wanted
 from specviz.training.modules.batches import TextOptions
 from specviz.training.modules.loop import LoopOptions, optimisers_of
 from specviz.training.modules.teacher import Teacher
 from specviz.training.modules.train import TEXT, ModuleTraining, Training, Wanted
-from specviz.training.muon import Muon
-from specviz.training.schedule import Budget
+from specviz.training.optimiser import Budget, Muon
 
 TINY = TextOptions(length=24, rows=4, block_rows=3, write_every=3, most_written=2)
 TWO = (Wanted("small_model", {"size": 8, "layers": 1}, "one"), Wanted("small_model", {"size": 4, "layers": 3}, "three"))

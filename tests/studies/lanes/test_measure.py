@@ -8,7 +8,7 @@ from specviz.asynchronous.pair import Job
 from specviz.core.sampling import Sampling
 from specviz.lm.load import load
 from specviz.lm.place import Origin
-from specviz.proof.small_llama import small_pair
+from specviz.proof.small_models import small_pair
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 from specviz.studies.lanes.measure import METHODS, SERVERS, LanesPlan, case, clock_of, compare
 from tests.lm.conftest import checkpoint, one_thread

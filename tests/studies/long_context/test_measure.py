@@ -13,7 +13,7 @@ from specviz.errors import ModelError
 from specviz.lm.checkpoint import read_config
 from specviz.lm.llama.shape import write_raised
 from specviz.lm.load import load
-from specviz.proof.small_llama import SHAPE, small_pair
+from specviz.proof.small_models import SHAPE, small_pair
 from specviz.studies.long_context.measure import bytes_of, costs
 from tests.lm.tiny_models import random_model, write_tokenizer
 

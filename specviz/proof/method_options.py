@@ -1,4 +1,7 @@
-"""Small option sets per drafter, shared by the proof and the contracts; the defaults for a drafter not named here."""
+"""Small option sets per drafter, tree policy and stop policy, shared by the proof and the contracts.
+
+A method that is not named here has its defaults.
+"""
 
 from __future__ import annotations
 

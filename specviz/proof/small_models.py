@@ -1,4 +1,10 @@
-"""A pair of Llama models small enough to sample thousands of texts from: random weights, the real forward pass."""
+"""Models small enough to be walked or sampled from by the thousand, their tokenizers, and weights for the toys' heads.
+
+A pair of Llama models with random weights has the real forward pass. The toys' tokenizers have one letter per token,
+and a second vocabulary most of the letters under other ids, one of its own, and lacks one. Untrained heads all say what
+the target said, whatever their method, and the walks of two methods would be one walk: the walk moves a toy's modules
+first.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""Runs plain decoding and up to three drafters on one prompt."""
