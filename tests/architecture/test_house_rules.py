@@ -92,9 +92,7 @@ NOT_YET = {
     "lessons",
     "protocol",
     "scenes",
-    "studies",
     "theory",
-    "training",
 }
 """folders that the floor does not hold yet; none is put here again"""
 
