@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specviz.errors import LessonError
 from specviz.lessons.answers import Here, Value, answer, known
-from specviz.lessons.runs import over_plain
+from specviz.lessons.moments import over_plain
 from specviz.theory import metrics
 from specviz.theory.formulas import StepTimes
 from specviz.trace.summary import drafted_depth

@@ -14,11 +14,10 @@ from dataclasses import asdict
 from typing import Any
 
 from specviz.errors import LessonError
-from specviz.lessons import claims, modelled, of_round, of_run, of_styles, trial_moments  # noqa: F401 - they register
-from specviz.lessons.answers import Here, Value, computed
+from specviz.lessons import modelled, of_round, of_run, of_styles, trial_moments  # noqa: F401 - they register
+from specviz.lessons.answers import Here, Value, check_claim, computed
 from specviz.lessons.lesson import Beat, Lesson, Question, Spec
-from specviz.lessons.moments import found
-from specviz.lessons.runs import is_kind
+from specviz.lessons.moments import found, is_kind
 from specviz.trace import codec
 from specviz.trace.events import Trace
 
@@ -105,7 +104,7 @@ def _played(beat: Beat, trace: Trace) -> dict[str, Any]:
     try:
         fill = _Fill(here, beat.values)
         for claim in beat.claims:
-            claims.check(claim, fill.value, shown)
+            check_claim(claim, fill.value, shown)
         return {
             "title": fill(beat.title), "text": fill(beat.text), "run": beat.run, "exercise": beat.exercise,
             "at": {**asdict(at), "back": beat.at.back}, "guess": beat.guess,

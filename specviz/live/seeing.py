@@ -13,8 +13,7 @@ from specviz.lm.load import LoadedModel
 from specviz.lm.text import TextCodec
 from specviz.protocol.runs import RunRequest
 from specviz.scenes.captions import words
-from specviz.scenes.raster import pixels
-from specviz.scenes.scene import Scene
+from specviz.scenes.scene import Scene, pixels
 from specviz.scenes.vocabulary import is_grounded, spelt
 from specviz.trace.header import SceneCard
 

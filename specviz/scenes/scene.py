@@ -1,6 +1,7 @@
-"""A scene: one to three coloured shapes in a square of 32 × 32 pixels, and how it is written in words.
+"""A scene: one to three coloured shapes in a square of 32 × 32 pixels, how it is written in words, and its pixels.
 
-`large red circle at 8,8; small blue square at 24,20` is a scene. Captions and pixels of it are made elsewhere.
+`large red circle at 8,8; small blue square at 24,20` is a scene. Its pixels are whole ones of one colour on a dark
+ground, no smoothing: the model sees these, the page draws the same shapes as vectors (`assets/js`).
 """
 
 from __future__ import annotations
@@ -8,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from specviz.errors import PromptError
 from specviz.trace.header import COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE, ShapeCard
@@ -93,3 +97,45 @@ class Scene:
     def in_order(self) -> list[PlacedShape]:
         """From left to right, as captions name them; of two at the same x the upper one comes first."""
         return sorted(self.shapes, key=lambda one: (one.x, one.y))
+
+
+Colour = tuple[int, int, int]
+"""red, green, blue, of 255"""
+GROUND = (24, 24, 32)
+RGB = {
+    "red": (220, 50, 47),
+    "green": (46, 160, 67),
+    "blue": (48, 110, 230),
+    "yellow": (240, 200, 40),
+    "white": (240, 240, 240),
+    "purple": (150, 70, 190),
+}
+
+
+def pixels(scene: Scene) -> NDArray[np.uint8]:
+    """[32, 32, 3]: row (from the top), column (from the left), red green blue."""
+    return painted((covered(one), RGB[one.colour]) for one in scene.shapes)
+
+
+def painted(parts: Iterable[tuple[NDArray[np.bool_], Colour]]) -> NDArray[np.uint8]:
+    """[32, 32, 3]: pixels [32, 32] in a colour on the ground, one after the other."""
+    picture = np.empty((SIDE, SIDE, 3), dtype=np.uint8)
+    picture[:] = GROUND
+    for inside, colour in parts:
+        picture[inside] = colour
+    return picture
+
+
+def covered(one: PlacedShape) -> NDArray[np.bool_]:
+    """Which pixels belong to a shape [32, 32]."""
+    rows, columns = np.mgrid[:SIDE, :SIDE]
+    down, across, radius = rows - one.y, abs(columns - one.x), one.radius
+    inside = (abs(down) <= radius) & (across <= radius)
+    if one.shape == "circle":
+        inside &= down**2 + across**2 <= (radius + 0.25) ** 2
+    elif one.shape == "triangle":
+        inside &= 2 * across <= down + radius
+    elif one.shape == "cross":
+        arm = radius // 3
+        inside &= (abs(down) <= arm) | (across <= arm)
+    return np.asarray(inside, dtype=np.bool_)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from specviz.errors import LessonError
-from specviz.lessons.answers import Value
-from specviz.lessons.claims import check
+from specviz.lessons.answers import Value, check_claim
 from specviz.lessons.lesson import Lesson, read_lesson
 from specviz.lessons.resolve import Read, lesson_json, lessons_json, shown, stands_in
 from specviz.trace.events import Trace
@@ -142,11 +141,11 @@ def test_claims_that_the_run_shows_are_held(tmp_path: Path) -> None:
 
 def test_numbers_that_read_the_same_are_the_same() -> None:
     values: dict[str, Value] = {"a": 1.0004, "b": 1, "c": 1.01}
-    check("a = b", values.__getitem__, shown)
-    check("c > b", values.__getitem__, shown)
+    check_claim("a = b", values.__getitem__, shown)
+    check_claim("c > b", values.__getitem__, shown)
     for claim in ("a > b", "a != b", "b < a"):
         with pytest.raises(LessonError, match="it claims"):
-            check(claim, values.__getitem__, shown)
+            check_claim(claim, values.__getitem__, shown)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ import pytest
 from specviz.errors import LessonError
 from specviz.lessons import modelled, of_round, of_run, of_styles, trial_moments  # noqa: F401 - they register their values
 from specviz.lessons.answers import ANSWERS, Here, computed
-from specviz.lessons.moments import END, MOMENTS, Moment, found
-from specviz.lessons.runs import KINDS
+from specviz.lessons.moments import END, KINDS, MOMENTS, Moment, found
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
 from specviz.trace.events import Round, Trace, Trial

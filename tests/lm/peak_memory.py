@@ -21,7 +21,7 @@ def main(folder: str, adapter: str, dtype: str) -> None:
     if adapter == "transformers":
         import transformers.models.llama.modeling_llama  # noqa: F401 - the libraries' own memory is not the model's
 
-    from specviz.lm import kernels
+    from specviz.lm import kernels  # and what `load` imports: the adapters
     from specviz.lm.load import load
     from specviz.lm.text import TextCodec
 

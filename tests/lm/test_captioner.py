@@ -14,8 +14,7 @@ from specviz.lm.base import SeesPictures
 from specviz.lm.llama.captioner import Eyes, EyesShape
 from specviz.lm.load import load
 from specviz.lm.vocabulary import TrimmedModel
-from specviz.scenes.raster import pixels
-from specviz.scenes.scene import Scene
+from specviz.scenes.scene import Scene, pixels
 from tests.scenes.tiny_captioner import SHAPE, write_captioner
 
 RED = torch.from_numpy(pixels(Scene.parse("large red circle at 8,8")))

@@ -10,8 +10,7 @@ import pytest
 from specviz.scenes.captions import GROUNDED, caption, named, shown, words
 from specviz.scenes.generator import scene_of
 from specviz.scenes.scene import Scene
-from specviz.scenes.talk import talk
-from specviz.scenes.vocabulary import PICTURE_IDS, PICTURE_TOKENS, is_grounded, spelt, token_strings
+from specviz.scenes.vocabulary import PICTURE_IDS, PICTURE_TOKENS, is_grounded, spelt, talk, token_strings
 from specviz.training.captions.train import tokenizer
 
 TWO = Scene.parse("small blue square at 24,20; large red circle at 8,8")

@@ -9,8 +9,7 @@ import pytest
 
 from specviz.errors import PromptError
 from specviz.scenes.generator import APART, HELD_OUT, scene_of
-from specviz.scenes.raster import GROUND, RGB, pixels
-from specviz.scenes.scene import PlacedShape, Scene
+from specviz.scenes.scene import GROUND, RGB, PlacedShape, Scene, pixels
 
 ROOT = Path(__file__).parents[2]
 TWO = "large red circle at 8,8; small blue square at 24,20"

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from specviz.scenes.generator import HELD_OUT, scene_of
-from specviz.scenes.raster import GROUND, RGB, covered, pixels
-from specviz.scenes.scene import COLOURS, SHAPES, Scene
+from specviz.scenes.scene import COLOURS, GROUND, RGB, SHAPES, Scene, covered, pixels
 from specviz.training.captions.lessons import FAR, KINDS, NOT_ASKED, Lessons, answers_of, shown
 from specviz.training.captions.model import waves
 from specviz.training.captions.train import EYES_ALONE, fresh

@@ -17,8 +17,7 @@ from specviz.lm.checkpoint import StoredTensors, read_config, sha256_of, weight_
 from specviz.lm.llama.captioner import Eyes, EyesShape
 from specviz.lm.place import choose_device, fetch_weights, locate
 from specviz.lm.text import TextCodec
-from specviz.scenes.raster import pixels
-from specviz.scenes.scene import Scene
+from specviz.scenes.scene import Scene, pixels
 from specviz.trace.header import ModelCard, SceneCard, TokenizerCard
 
 BATCH = 16

@@ -16,8 +16,7 @@ from specviz.lm.base import SeesPictures
 from specviz.lm.load import LoadedModel
 from specviz.scenes.captions import named, shown
 from specviz.scenes.generator import Split, scene_of
-from specviz.scenes.raster import pixels
-from specviz.scenes.scene import Scene
+from specviz.scenes.scene import Scene, pixels
 
 MOST_TOKENS = 48
 SPLITS: tuple[Split, ...] = ("chance", "combination")

@@ -16,10 +16,8 @@ from torch import Tensor
 
 from specviz.scenes.captions import GROUNDED, caption
 from specviz.scenes.generator import scene_of
-from specviz.scenes.raster import pixels
-from specviz.scenes.scene import RADII, Scene
-from specviz.scenes.talk import talk
-from specviz.scenes.vocabulary import PICTURE_IDS
+from specviz.scenes.scene import RADII, Scene, pixels
+from specviz.scenes.vocabulary import PICTURE_IDS, talk
 from specviz.training.captions.lessons import shown
 
 END_ID = 0

@@ -18,8 +18,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from specviz.scenes.generator import scene_of
-from specviz.scenes.raster import GROUND, RGB, Colour, covered, painted
-from specviz.scenes.scene import COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE, PlacedShape, Scene
+from specviz.scenes.scene import (
+    COLOURS,
+    GROUND,
+    MOST_SHAPES,
+    RADII,
+    RGB,
+    SHAPES,
+    SIDE,
+    Colour,
+    PlacedShape,
+    Scene,
+    covered,
+    painted,
+)
 
 SIDE_CELLS = 4
 CELL = SIDE // SIDE_CELLS
