@@ -13,7 +13,7 @@ from specviz.lessons.answers import Here, Value, answer
 from specviz.protocol import styles
 from specviz.protocol.styles import PLAIN
 from specviz.resources import STYLES
-from specviz.theory.styles import Group, StyleRow, group, names
+from specviz.studies.styles.numbers import Group, StyleRow, group, names
 
 
 @cache

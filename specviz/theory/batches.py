@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from specviz.protocol.batches import CLOCKS, PLAIN, BatchFile, BatchPoint, BatchText, Shape, name_of
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.protocol.sweeps.points import Quartiles, quartiles
+from specviz.studies.batches.result import CLOCKS, PLAIN, BatchFile, BatchPoint, BatchText, Shape, name_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from specviz.app.train.view import acceptance_figure, loss_figure
 from specviz.app.what_if.actions import WhatIfActions
 from specviz.app.what_if.figure import speedup_by_alpha_and_gamma, speedup_by_gamma
 from specviz.app.what_if.view import HEAT_ALPHAS, what_if_view
-from specviz.protocol.batches import PLAIN
-from specviz.protocol.captions import CaptionRow
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.protocol.trainings import HeldOut, LossMark
+from specviz.studies.batches.result import PLAIN
+from specviz.studies.captions.result import CaptionRow
 from specviz.studies.depth_width.picture import depth_width_view
 from specviz.studies.lanes.result import view as lanes_view
 from tests.app.batch.test_batch import FILE

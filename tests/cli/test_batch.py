@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from specviz.protocol import batches
+from specviz.studies.batches import result as batches
 
 Call = Callable[..., Any]
 SHORT = ("--max-new-tokens", "4", "--repeats", "1", "--dtype", "float32")

@@ -65,7 +65,7 @@ def test_the_tables_of_a_kept_result_are_written_without_a_model(
 def test_what_cannot_be_measured_or_kept_is_said_before_anything_is_measured(
     specviz: Call, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
 ) -> None:
-    from specviz.bench.styles import run
+    from specviz.studies.styles import measure as run
 
     monkeypatch.setattr(run, "compare", lambda *_: pytest.fail("something was measured"))
     result = specviz("bench", "styles", *words)

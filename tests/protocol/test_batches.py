@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from specviz.errors import TraceError
-from specviz.protocol import batches
-from specviz.protocol.batches import FORMAT, PLAIN, VERSION, BatchFile, BatchPoint, BatchText, Shape, name_of
+from specviz.studies.batches import result as batches
+from specviz.studies.batches.result import FORMAT, PLAIN, VERSION, BatchFile, BatchPoint, BatchText, Shape, name_of
 from specviz.trace import codec
 
 STARTED = codec.read(Path(__file__).parent.parent / "golden" / "trace-1.0-sample.json").started

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from specviz.protocol.batches import PLAIN
+from specviz.studies.batches.result import PLAIN
 from specviz.theory.batches import rows, sentence, stops_paying
 from tests.protocol.test_batches import CHAIN, point, sample, text
 

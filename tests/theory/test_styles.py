@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from specviz.protocol.styles import PLAIN, StyleFile
-from specviz.theory.style_findings import how, hypotheses, sentence
-from specviz.theory.styles import Cost, Group, cheapest, cost, example, group, groups, names, told
+from specviz.studies.styles.numbers import Cost, Group, cheapest, cost, example, group, groups, names, told
+from specviz.studies.styles.result import how, hypotheses, sentence
 from tests.protocol.test_styles import run, sample
 
 NAME = "sums, asked in words"

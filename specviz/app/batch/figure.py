@@ -9,8 +9,8 @@ from plotly.subplots import make_subplots
 
 from specviz.app.batch.view import BatchView
 from specviz.app.look.style import MARKS, SERIES, TEXT, legend_above, style
-from specviz.protocol.batches import PLAIN, name_of
 from specviz.protocol.sweeps.intervals import Estimate
+from specviz.studies.batches.result import PLAIN, name_of
 from specviz.theory.batches import BatchRow
 
 HEIGHT = 520

@@ -11,7 +11,7 @@ from specviz.app.batch.view import BatchView, batch_view, shipped
 from specviz.app.look import notices
 from specviz.app.look.notices import blocks_table
 from specviz.app.parts.study import Study
-from specviz.protocol.batches import BatchFile, name_of
+from specviz.studies.batches.result import BatchFile, name_of
 from specviz.theory.batches import BatchRow
 
 INTRO = (

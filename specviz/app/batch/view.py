@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specviz.app.parts.shipped_file import read_shipped
-from specviz.protocol import batches
-from specviz.protocol.batches import BatchFile
 from specviz.resources import BATCHES
+from specviz.studies.batches import result as batches
+from specviz.studies.batches.result import BatchFile
 from specviz.theory.batches import BatchRow, how, rows, sentence
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from specviz.app.look.style import SERIES, legend_above, style
-from specviz.protocol.captions import DRAFTERS, CaptionRow
 from specviz.protocol.sweeps.intervals import Estimate
+from specviz.studies.captions.result import DRAFTERS, CaptionRow
 
 HEIGHT = 340
 

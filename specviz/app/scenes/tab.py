@@ -17,8 +17,8 @@ from specviz.app.scenes.figure import captions_figure
 from specviz.app.scenes.view import NO_SHAPE, OPENING, STEPS, Row, drawn, rows_of, scene_from, sentence, shipped
 from specviz.app.step.tab import TAB as WATCH_TAB
 from specviz.app.tab import Page, Tab
-from specviz.protocol.captions import DRAFTERS, SPLITS
 from specviz.scenes.scene import COLOURS, RADII, SHAPES
+from specviz.studies.captions.result import DRAFTERS, SPLITS
 
 INTRO = (
     "The target here **sees**: it captions a picture of coloured shapes. Which of its words can be drafted without "

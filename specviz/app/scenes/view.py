@@ -13,11 +13,11 @@ from pathlib import Path
 
 from specviz.app.parts.shipped_file import read_shipped
 from specviz.errors import PromptError, shown
-from specviz.protocol.captions import DRAFTERS, CaptionReport, CaptionRow, read
 from specviz.protocol.runs import RunRequest
 from specviz.resources import ROOT
 from specviz.scenes.generator import APART, are_clear
 from specviz.scenes.scene import MOST_SHAPES, RADII, SIDE, PlacedShape, Scene
+from specviz.studies.captions.result import DRAFTERS, CaptionReport, CaptionRow, read
 
 FILE = ROOT / "studies" / "captions.json"
 Row = tuple[str, str, str, str, str]

@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 from specviz.app.look.style import MARKS, SERIES, legend_above, style
 from specviz.app.styles.view import StylesView
 from specviz.protocol.styles import DIRECT, PLAIN, TITLES
-from specviz.theory.styles import NO_ANSWER, StyleRow
+from specviz.studies.styles.numbers import NO_ANSWER, StyleRow
 
 HEIGHT = 540
 WIDTH = 0.5

@@ -15,7 +15,7 @@ from specviz.app.styles.figure import styles_figure
 from specviz.app.styles.view import StylesView, shipped, styles_view
 from specviz.errors import SpecVizError
 from specviz.protocol.styles import DIRECT, PLAIN, TITLES, StyleFile
-from specviz.theory.styles import NO_ANSWER, Group, StyleRow, names, told
+from specviz.studies.styles.numbers import NO_ANSWER, Group, StyleRow, names, told
 
 INTRO = (
     "The same questions, asked for an answer in five prompt styles. A style changes how many tokens are written, how "

@@ -10,9 +10,9 @@ from specviz.errors import OptionError
 from specviz.protocol import styles
 from specviz.protocol.styles import StyleFile
 from specviz.resources import STYLES
-from specviz.theory.style_findings import how, hypotheses, sentence
-from specviz.theory.styles import Group, example, names
-from specviz.theory.styles import group as measured
+from specviz.studies.styles.numbers import Group, example, names
+from specviz.studies.styles.numbers import group as measured
+from specviz.studies.styles.result import how, hypotheses, sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import DASH, markdown_table, or_dash, spread, value_of, with_interval
-from specviz.protocol.batches import BatchFile, name_of
+from specviz.studies.batches.result import BatchFile, name_of
 from specviz.theory.batches import how, rows, sentence
 
 HEAD = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import markdown_table, with_interval
 from specviz.protocol.styles import PLAIN, TITLES, StyleFile
-from specviz.theory.style_findings import how, hypotheses, sentence
-from specviz.theory.styles import Group, StyleRow, example, groups, names, told
+from specviz.studies.styles.numbers import Group, StyleRow, example, groups, names, told
+from specviz.studies.styles.result import how, hypotheses, sentence
 
 HEAD = (
     "style", "drafter", "in its form", "accuracy", "N tokens", "α", "τ", "tokens/s", "× plain", "s per correct answer",

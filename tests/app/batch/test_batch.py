@@ -8,7 +8,7 @@ from pathlib import Path
 from specviz.app.batch.figure import batch_figure
 from specviz.app.batch.study import batch_table
 from specviz.app.batch.view import batch_view, shipped
-from specviz.protocol.batches import PLAIN
+from specviz.studies.batches.result import PLAIN
 from tests.protocol.test_batches import CHAIN, point, sample
 
 TREE = (2, 1)

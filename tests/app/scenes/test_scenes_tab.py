@@ -28,8 +28,8 @@ from specviz.app.scenes.view import (
 from specviz.app.step.actions import StepActions
 from specviz.app.step.filling import asked_values
 from specviz.errors import OptionError, PromptError
-from specviz.protocol.captions import CaptionReport, CaptionRow, read, write
 from specviz.protocol.sweeps.intervals import Estimate
+from specviz.studies.captions.result import CaptionReport, CaptionRow, read, write
 from tests.app.doubles import ReplaySource, catalog, sample
 
 LIMITS = Limits()

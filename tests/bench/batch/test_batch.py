@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.bench.batch import run
-from specviz.bench.batch.run import BatchPlan, Compared, compare
 from specviz.bench.batch.table import report
 from specviz.core.sampling import Sampling
 from specviz.engine.termination import Limits
 from specviz.errors import OptionError
 from specviz.lm.load import load
-from specviz.protocol import batches
-from specviz.protocol.batches import BatchFile, BatchText
+from specviz.studies.batches import measure as run
+from specviz.studies.batches import result as batches
+from specviz.studies.batches.measure import BatchPlan, Compared, compare
+from specviz.studies.batches.result import BatchFile, BatchText
 from tests.lm.conftest import checkpoint, one_thread
 from tests.protocol.test_batches import STARTED
 

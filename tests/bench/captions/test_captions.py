@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from specviz.bench.captions.run import FIRST_SEED, measure, row
 from specviz.cli.commands.bench.captions import table
-from specviz.protocol.captions import DRAFTERS, CaptionReport
 from specviz.scenes.generator import scene_of
+from specviz.studies.captions.measure import FIRST_SEED, measure, row
+from specviz.studies.captions.result import DRAFTERS, CaptionReport
 from specviz.trace.header import Started
 from tests.app.doubles import ReplaySource, sample
 from tests.theory.test_grounding import trace

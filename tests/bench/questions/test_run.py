@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from specviz.bench.questions.run import WAYS, Task, all_at_once, compare, document_kept, read_again
 from specviz.proof.small_models import SHAPE, small_pair
+from specviz.studies.questions.measure import WAYS, Task, all_at_once, compare, document_kept, read_again
 
 TASK = Task([1, 2, 3, 4, 5], [[6, 7], [2], [3, 1, 4]], 4)
 """a document of five tokens, three questions of two, one and three, four tokens an answer"""

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from specviz.bench.styles.run import StylePlan, compare
 from specviz.bench.styles.table import report
 from specviz.corpus.prompt_styles import question
 from specviz.errors import BenchError
 from specviz.protocol.runs import RunRequest
 from specviz.protocol.styles import PLAIN, TITLES
+from specviz.studies.styles.measure import StylePlan, compare
 from tests.fake_source import FakeSource
 from tests.protocol.test_styles import sample
 

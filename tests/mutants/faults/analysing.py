@@ -12,14 +12,14 @@ STYLES = "tests/theory/test_styles.py"
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "styles: a right answer costs its own seconds alone",
-        "specviz/theory/styles.py",
+        "specviz/studies/styles/numbers.py",
         "[(float(one.right), one.seconds) for one in own]",
         "[(float(one.right), one.seconds) for one in own if one.right]",
         (STYLES,),
     ),
     Fault(
         "styles: the cheapest may be one that the target does not write",
-        "specviz/theory/styles.py",
+        "specviz/studies/styles/numbers.py",
         "if one.follows and one.cost is not None",
         "if one.cost is not None",
         (STYLES,),

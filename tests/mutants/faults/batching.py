@@ -46,7 +46,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "batch: every text draws with the first one's seed",
-        "specviz/bench/batch/run.py",
+        "specviz/studies/batches/measure.py",
         "SeededRandom(plan.seed + number)",
         "SeededRandom(plan.seed)",
         ("tests/bench/batch/test_batch.py",),

@@ -18,16 +18,16 @@ from specviz.cli.experiment import add_count, add_pair_flags, at_least_one, comp
 from specviz.cli.sources import SharedModels, live_source
 from specviz.cli.terminal import err, out
 from specviz.errors import ModelError, OptionError
-from specviz.protocol import batches
-from specviz.protocol.batches import BatchFile, Shape
 from specviz.protocol.runs import PromptCard
 from specviz.resources import BATCHES, ROOT
+from specviz.studies.batches import result as batches
+from specviz.studies.batches.result import BatchFile, Shape
 from specviz.trace.files import check_place
 
 if TYPE_CHECKING:
-    from specviz.bench.batch.run import BatchPlan
     from specviz.lm.batch import GivesBatches
     from specviz.lm.load import LoadedModel
+    from specviz.studies.batches.measure import BatchPlan
 
 SUMMARY = "several texts in one pass: acceptance and speedup against batch size"
 PAGE = ROOT.parent / "docs" / "batch.md"
@@ -56,9 +56,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.bench.batch.run import compare
     from specviz.bench.batch.table import report
     from specviz.lm.step_time import use_threads
+    from specviz.studies.batches.measure import compare
 
     at_least_one(args, ("max_new_tokens", "repeats"))
     page, results = _places(args)
@@ -136,9 +136,9 @@ def _prompts(args: argparse.Namespace, cards: Sequence[PromptCard]) -> list[Prom
 
 def _plan(args: argparse.Namespace, cards: Sequence[PromptCard]) -> BatchPlan:
     """What is measured, before a model has read the prompts. Raises OptionError where it cannot be."""
-    from specviz.bench.batch.run import BatchPlan
     from specviz.core.sampling import Sampling
     from specviz.engine.termination import Limits
+    from specviz.studies.batches.measure import BatchPlan
 
     return BatchPlan(
         [(card.id, ()) for card in cards], _sizes(args), _shapes(args), Sampling(args.temperature), args.seed,

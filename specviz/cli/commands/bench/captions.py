@@ -12,8 +12,8 @@ from specviz.bench.core.report import check_section, markdown_table, with_interv
 from specviz.cli.experiment import add_count, at_least_one, time_limit
 from specviz.cli.terminal import err, out
 from specviz.errors import BenchError
-from specviz.protocol.captions import DRAFTERS, SPLITS, CaptionReport, CaptionRow, write
 from specviz.resources import ROOT
+from specviz.studies.captions.result import DRAFTERS, SPLITS, CaptionReport, CaptionRow, write
 
 SUMMARY = "captions of pictures: acceptance of grammar tokens and of tokens that the picture decides, by drafter"
 PAGE = ROOT.parent / "docs" / "scenes.md"
@@ -40,9 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.bench.captions.run import measure
     from specviz.bench.core.provenance import origin_of
     from specviz.live.source import LiveSource
+    from specviz.studies.captions.measure import measure
 
     at_least_one(args, ("scenes", "gamma"))
     if args.write:

@@ -46,8 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.bench.questions.run import Task, compare
     from specviz.lm.step_time import use_threads
+    from specviz.studies.questions.measure import Task, compare
 
     at_least_one(args, ("max_new_tokens", "repeats"))
     document = _text(args.document) if args.document else DOCUMENT

@@ -24,7 +24,7 @@ from specviz.resources import ROOT, STYLES
 from specviz.trace.files import check_place
 
 if TYPE_CHECKING:
-    from specviz.bench.styles.run import StylePlan
+    from specviz.studies.styles.measure import StylePlan
 
 SUMMARY = "the same questions in five prompt styles: acceptance, tokens, accuracy, seconds per correct answer"
 PAGE = ROOT.parent / "docs" / "styles.md"
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 def _measured(args: argparse.Namespace) -> tuple[StyleFile, list[str]]:
     """The result, and who wrote another text where none may."""
     from specviz.bench.core.clock import work_clock
-    from specviz.bench.styles.run import compare
+    from specviz.studies.styles.measure import compare
 
     at_least_one(args, ("questions", "max_new_tokens", "repeats", "threads"))
     plan = _plan(args)
@@ -122,7 +122,7 @@ def _write_prompts(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> StylePlan:
-    from specviz.bench.styles.run import StylePlan
+    from specviz.studies.styles.measure import StylePlan
 
     drafters = _names(args.drafters, "drafters", ())
     template = RunRequest(

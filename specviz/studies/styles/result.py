@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from specviz.protocol.styles import CHAIN, CLOCKS, DIRECT, DRAFT, PLAIN, SEARCH, SKETCH, TITLES, TREE, StyleFile
-from specviz.theory.styles import Group, StyleRow, cheapest, told
+from specviz.studies.styles.numbers import Group, StyleRow, cheapest, told
 
 LOOKUP = ("ngram", "suffix", "rest")
 """drafters that copy what was written before"""

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from specviz.bench.core.contest import rotated
-from specviz.protocol.captions import DRAFTERS, SPLITS, CaptionRow
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import ratio_of_sums
 from specviz.scenes.generator import Split as Scenes
 from specviz.scenes.generator import scene_of
+from specviz.studies.captions.result import DRAFTERS, SPLITS, CaptionRow
 from specviz.theory.grounding import Split, split
 from specviz.trace.codec import assemble
 from specviz.trace.events import Trace

@@ -21,7 +21,7 @@ from specviz.engine.termination import Ending, Limits
 from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel
 from specviz.lm.batch import GivesBatches
-from specviz.protocol.batches import PLAIN, BatchPoint, BatchText, Shape, name_of
+from specviz.studies.batches.result import PLAIN, BatchPoint, BatchText, Shape, name_of
 from specviz.verifiers.base import VERIFIERS
 
 Tokens = Sequence[int]
