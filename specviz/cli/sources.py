@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from specviz.lm.load import LoadedModel
 
 
-def live_source(load: Callable[..., LoadedModel] | None = None, threads: int = 1) -> TraceSource:
+def live_source(load: Callable[..., LoadedModel] | None = None, threads: int = 1, measure: bool = True) -> TraceSource:
     """The engine behind the protocol the page uses too. `load` replaces its way of loading models; `threads` are
-    torch's, for the whole process from here on."""
+    torch's, for the whole process from here on. Without `measure` headers carry no step times."""
     from specviz.live.source import LiveSource
 
-    return LiveSource(load, threads=threads)
+    return LiveSource(load, measure, threads=threads)
 
 
 class SharedModels:

@@ -154,7 +154,7 @@ class View:
 
     sentence: str
     chart: Any
-    """a `Chart`, or data of another kind that `app/studies` has a drawing function for; None: nothing is drawn"""
+    """a `Chart`, or data of another kind that `app/studies` has a drawing function for"""
     tables: Sequence[Table] = ()
     origin: str = ""
     """where the numbers come from"""
@@ -205,8 +205,8 @@ class Workplace:
     args: argparse.Namespace
     models: Callable[..., Any]
     """`specviz.lm.load.load`, which here loads each model once"""
-    source: Callable[[], TraceSource]
-    """the engine, on these models"""
+    source: Callable[..., TraceSource]
+    """the engine, on these models; with `measure=False` headers carry no step times"""
     say: Callable[[str], None]
     """a line of progress"""
     row: Callable[[Mapping[str, object]], None]

@@ -13,7 +13,6 @@ from specviz.app.depth_width.figure import depth_width_figure
 from specviz.app.machine.figure import machine_figure
 from specviz.app.machine.view import machine_view
 from specviz.app.runs.gallery import gallery
-from specviz.app.scenes.figure import captions_figure
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.view import speedup_view
 from specviz.app.studies.chart import draw
@@ -23,10 +22,8 @@ from specviz.app.train.view import acceptance_figure, loss_figure
 from specviz.app.what_if.actions import WhatIfActions
 from specviz.app.what_if.figure import speedup_by_alpha_and_gamma, speedup_by_gamma
 from specviz.app.what_if.view import HEAT_ALPHAS, what_if_view
-from specviz.protocol.sweeps.intervals import Estimate
 from specviz.protocol.trainings import HeldOut, LossMark
 from specviz.studies.batches.result import PLAIN
-from specviz.studies.captions.result import CaptionRow
 from specviz.studies.depth_width.picture import depth_width_view
 from specviz.studies.lanes.result import view as lanes_view
 from tests.app.batch.test_batch import FILE
@@ -117,15 +114,6 @@ def test_modelled_speedups_begin_at_plain_decoding_and_the_fastest_chain_stands_
     assert (heat.y[0], heat.x[place], tie.z[0][place]) == (1, 0.5, heat.z[0][place])
     level = speedup_by_gamma(what_if_view(actions.setting({**FORM, "tree": "2,1"}))).data[-1]
     assert list(level.y) == numbers([(1 + 0.75 + 0.75 * 0.5) / 1.5] * 2)
-
-
-def test_captions_have_bars_of_grammar_and_of_what_the_picture_decides() -> None:
-    grammar, picture = Estimate(0.5, 0.4, 0.8), Estimate(0.25, 0.2, 0.35)
-    row = CaptionRow("caption-drafter-text", "chance", 20, grammar, picture, (200, 80), None, None, 20)
-    drawn = captions_figure([row]).data
-    assert [(bar.name, list(bar.y)) for bar in drawn] == [("grammar", [0.5]), ("decided by the picture", [0.25])]
-    assert [list(bar.error_y.array) for bar in drawn] == [numbers([0.3]), numbers([0.1])]
-    assert [list(bar.error_y.arrayminus) for bar in drawn] == [numbers([0.1]), numbers([0.05])]
 
 
 def test_drafters_of_a_style_stand_half_a_style_apart() -> None:

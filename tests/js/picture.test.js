@@ -33,7 +33,7 @@ test("a shape or size that is not known has no path", () => {
   assert.equal(S.shapePath({ size: "huge", shape: "circle", x: 1, y: 1 }), null);
 });
 
-test("places count by the token that came out, as in theory/grounding.py", () => {
+test("places count by the token that came out, as in studies/captions", () => {
   assert.deepEqual(S.groundedSplit(RUN), { grammar: { accepted: 2, judged: 2 }, grounded: { accepted: 1, judged: 3 } });
   assert.deepEqual(S.groundedSplit(RUN, 1), {
     grammar: { accepted: 1, judged: 1 },

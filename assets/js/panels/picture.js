@@ -59,7 +59,7 @@ const picture = (function (S) {
   }
 
   /** Pure: how drafts fared up to a round, by whether the picture decides the token that came out; as
-      `specviz.theory.grounding`. Counted are the places where a candidate was judged: accepted, or put right.
+      `studies/captions/measure.py`. Counted are the places where a candidate was judged: accepted, or put right.
       @param {trace.Trace} trace */
   function groundedSplit(trace, rounds = trace.rounds.length) {
     const split = { grammar: { accepted: 0, judged: 0 }, grounded: { accepted: 0, judged: 0 } };

@@ -13,12 +13,12 @@ from specviz.app.components.framed import ScenePicture
 from specviz.app.look import notices
 from specviz.app.look.events import ENGINE, LATEST
 from specviz.app.scenes.actions import Composer, ScenesActions, Stage
-from specviz.app.scenes.figure import captions_figure
-from specviz.app.scenes.view import NO_SHAPE, OPENING, STEPS, Row, drawn, rows_of, scene_from, sentence, shipped
+from specviz.app.scenes.view import NO_SHAPE, OPENING, STEPS, Row, drawn, scene_from
 from specviz.app.step.tab import TAB as WATCH_TAB
+from specviz.app.studies.page import build
 from specviz.app.tab import Page, Tab
 from specviz.scenes.scene import COLOURS, RADII, SHAPES
-from specviz.studies.captions.result import DRAFTERS, SPLITS
+from specviz.studies.captions.result import DRAFTERS, STUDY
 
 INTRO = (
     "The target here **sees**: it captions a picture of coloured shapes. Which of its words can be drafted without "
@@ -26,10 +26,6 @@ INTRO = (
     "Models, training and limits: `docs/scenes.md`."
 )
 ALONE = "none"
-CHART = (
-    "Share of judged places accepted, by what decides the token. **Recorded** on held-out scenes, greedy; lines are "
-    "central 95 % intervals over scenes."
-)
 
 
 def scenes_tab(actions: ScenesActions, stage: Stage) -> None:
@@ -72,24 +68,10 @@ def _shape(number: int, row: Row) -> list[Any]:
 
 def _chart() -> None:
     """The measured split; nothing where no report is shipped."""
-    report = shipped()
-    if report is None:
-        return
-    rows = rows_of(report, "")
-    gr.Markdown(CHART)
-    kind = gr.Radio(
-        [(words, name) for name, words in SPLITS.items()], value=rows[0].split, label="scenes",
-        elem_id="sv-scene-split",
-    )  # fmt: skip
-    said = gr.HTML(notices.message(sentence(rows)), elem_id="sv-scene-sentence")
-    plot = gr.Plot(captions_figure(rows), show_label=False, elem_id="sv-scene-plot")
-    gr.HTML(notices.note(f"Recorded: {report.origin}"))
-
-    def show(split: str) -> tuple[str, object]:
-        chosen = rows_of(report, split)
-        return notices.message(sentence(chosen)), captions_figure(chosen)
-
-    kind.change(show, kind, [said, plot], **LATEST)
+    report = STUDY.shipped()
+    if report is not None:
+        gr.Markdown(STUDY.intro)
+        build(STUDY, report)
 
 
 def _build(page: Page, place: gr.Tab, actions: ScenesActions) -> None:

@@ -28,10 +28,12 @@ def build(study: Study[Any], result: Any) -> None:
     else:
         controls = [_control(study, choice) for choice in choices]
     sentence, figure, tables, origin = drawn(study.opening(result))
-    outputs = [gr.HTML(sentence, elem_id=_id(study, "sentence"))]
-    if figure is not None:
-        outputs.append(gr.Plot(figure, show_label=False, elem_id=_id(study, "plot")))
-    outputs += [gr.HTML(tables, elem_id=_id(study, "table")), gr.HTML(origin, elem_id=_id(study, "origin"))]
+    outputs = [
+        gr.HTML(sentence, elem_id=_id(study, "sentence")),
+        gr.Plot(figure, show_label=False, elem_id=_id(study, "plot")),
+        gr.HTML(tables, visible=bool(tables), elem_id=_id(study, "table")),
+        gr.HTML(origin, elem_id=_id(study, "origin")),
+    ]
     if controls:
         changes = [control.change for control in controls]
         gr.on(changes, partial(show, study, result), controls, outputs, **LATEST)
@@ -39,20 +41,17 @@ def build(study: Study[Any], result: Any) -> None:
 
 def show(study: Study[Any], result: Any, *chosen: Any) -> list[Any]:
     """Updates of the sentence, the plot, the tables and the origin."""
+    assert study.view is not None, f"the study {study.name} is not on the page."
     try:
-        view = study.view(result, *map(_value, study.choices(result), chosen)) if study.view else None
-        assert view is not None, f"the study {study.name} is not on the page."
+        view = study.view(result, *map(_value, study.choices(result), chosen))
     except SpecVizError as error:
-        kept = [gr.skip()] * (2 + (study.opening(result).chart is not None))
-        return [notices.message(str(error), "error"), *kept]
-    sentence, figure, tables, origin = drawn(view)
-    return [sentence, *([] if figure is None else [figure]), tables, origin]
+        return [notices.message(str(error), "error"), gr.skip(), gr.skip(), gr.skip()]
+    return list(drawn(view))
 
 
 def drawn(view: View) -> tuple[str, Any, str, str]:
-    """Sentence, figure, tables and origin; no figure where there is no chart."""
-    figure = None if view.chart is None else draw(view.chart)
-    return notices.message(view.sentence), figure, tables_html(view), notices.note(view.origin)
+    """Sentence, figure, tables and origin."""
+    return notices.message(view.sentence), draw(view.chart), tables_html(view), notices.note(view.origin)
 
 
 def tables_html(view: View) -> str:
@@ -78,7 +77,7 @@ def _control(study: Study[Any], choice: Choice | Slider) -> Any:
     if isinstance(choice, Slider):
         return gr.Slider(choice.least, choice.most, value=choice.value, step=choice.step, **told)
     kind = gr.Dropdown if choice.kind == "dropdown" else gr.Radio
-    return kind(list(choice.options), value=choice.value, visible=len(choice.options) > 1 or None, **told)
+    return kind(list(choice.options), value=choice.value, visible=len(choice.options) > 1, **told)
 
 
 def _value(choice: Choice | Slider, chosen: Any) -> str | int:

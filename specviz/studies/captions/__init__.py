@@ -1,0 +1,1 @@
+"""Which words of a caption can be drafted without seeing the picture?"""

@@ -1,9 +1,8 @@
-"""The Scenes tab: controls to a scene and a run, the report to a chart and a sentence."""
+"""The Scenes tab: controls to a scene and a run."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +11,6 @@ import pytest
 from specviz.app.form.request import Limits, request_from
 from specviz.app.runs.gallery import Gallery
 from specviz.app.scenes.actions import Composer, ScenesActions, Stage
-from specviz.app.scenes.figure import captions_figure
 from specviz.app.scenes.view import (
     NO_SHAPE,
     OPENING,
@@ -20,43 +18,15 @@ from specviz.app.scenes.view import (
     drawn,
     place,
     request_for,
-    rows_of,
     scene_from,
-    sentence,
-    shipped,
 )
 from specviz.app.step.actions import StepActions
 from specviz.app.step.filling import asked_values
 from specviz.errors import OptionError, PromptError
-from specviz.protocol.sweeps.intervals import Estimate
-from specviz.studies.captions.result import CaptionReport, CaptionRow, read, write
 from tests.app.doubles import ReplaySource, catalog, sample
 
 LIMITS = Limits()
 VISITOR = SimpleNamespace(session_hash="me")
-
-
-def row(drafter: str, split: str, grammar: float, grounded: float | None, speedup: float | None = None) -> CaptionRow:
-    def near(value: float) -> Estimate:
-        return Estimate(value, round(value - 0.05, 4), round(value + 0.02, 4))
-
-    grounded_near, speedup_near = (None if value is None else near(value) for value in (grounded, speedup))
-    return CaptionRow(drafter, split, 20, near(grammar), grounded_near, (200, 80), near(2.5), speedup_near, 20)
-
-
-REPORT = CaptionReport(
-    4,
-    (
-        row("caption-drafter-eyes", "chance", 0.95, 0.75),
-        row("caption-drafter-text", "chance", 0.4, 0.125),
-        row("caption-drafter-tuned", "chance", 0.9, 0.25),
-        row("caption-drafter-tuned", "combination", 0.8, 0.2),
-        row("caption-drafter-eyes", "combination", 0.7, 0.5),
-    ),
-    {"captioner": "ab" * 32},
-    "specviz bench captions --write",
-    "a processor, 2 cores.",
-)
 
 
 # --- the composer ----------------------------------------------------------------------------------------------------
@@ -180,55 +150,6 @@ def test_a_picture_unlike_those_of_training_is_drawn_with_a_word_of_doubt(
     picture, message = actions.draw(composer)(given | {"d1": column, "e1": line})
     assert isinstance(picture, str)
     assert ("may be wrong" in message) == is_doubted
-
-
-# --- the report ------------------------------------------------------------------------------------------------------
-
-
-def test_a_report_is_read_back_as_it_was_written(tmp_path: Path) -> None:
-    path = tmp_path / "captions.json"
-    write(REPORT, path)
-    assert read(path) == REPORT
-    path.write_text("{}", encoding="utf-8")
-    assert shipped(path) is None
-    assert shipped(tmp_path / "none.json") is None
-
-
-def test_rows_stand_in_the_order_of_the_drafters_and_an_unknown_kind_is_the_first() -> None:
-    assert [one.drafter for one in rows_of(REPORT, "chance")] == [
-        "caption-drafter-text", "caption-drafter-tuned", "caption-drafter-eyes",
-    ]  # fmt: skip
-    assert rows_of(REPORT, "<b>") == rows_of(REPORT, "chance")
-    assert len(rows_of(REPORT, "combination")) == 2
-
-
-def test_the_chart_has_a_bar_of_each_kind_per_drafter_with_its_interval() -> None:
-    grammar, grounded = captions_figure(rows_of(REPORT, "chance")).data
-    assert list(grammar.x) == ["text alone", "text, tuned on captions", "image adapter"]
-    assert list(grounded.y) == [0.125, 0.25, 0.75]
-    assert list(grounded.error_y.array) == pytest.approx([0.02] * 3)
-    assert list(grounded.error_y.arrayminus) == pytest.approx([0.05] * 3)
-    assert grounded.marker.pattern.shape == "/"
-
-
-def test_a_drafter_without_a_judged_place_has_no_bar() -> None:
-    _, grounded = captions_figure([row("caption-drafter-text", "chance", 0.5, None)]).data
-    assert list(grounded.x) == []
-
-
-def test_the_sentence_says_what_the_adapter_gains() -> None:
-    assert sentence(rows_of(REPORT, "chance")) == (
-        "Without seeing the picture, a drafter that read captions has 90% of its grammar accepted and 25% of what the "
-        "picture decides; with a small image adapter it is 95% and 75%."
-    )
-    assert sentence(rows_of(REPORT, "chance")[:1]) == ""
-
-
-def test_the_sentence_says_how_fast_captions_came_where_both_drafters_were_timed() -> None:
-    tuned, eyes = (row(f"caption-drafter-{kind}", "chance", 0.5, 0.5, 1.25) for kind in ("tuned", "eyes"))
-    ending = " When this was recorded, captions came 1.25 and 1.25 times as fast as by plain decoding."
-    assert sentence([tuned, eyes]).endswith(ending)
-    assert "recorded" not in sentence([tuned, replace(eyes, speedup=None)])
 
 
 @pytest.mark.parametrize("column", ["3.5", "0", "6", "x", "9" * 5_000])

@@ -127,7 +127,7 @@ def _workplace(args: argparse.Namespace) -> Workplace:
     return Workplace(
         args,
         models,
-        source=lambda: live_source(models, getattr(args, "threads", 1)),
+        source=lambda **how: live_source(models, getattr(args, "threads", 1), **how),
         say=lambda line: err().line(line),
         row=lambda values: err().row(values),
         progress=progress,
