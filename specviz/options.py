@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, get_args, get_origin, get_t
 from specviz.errors import OptionError, shown
 
 Value = int | float | bool | str | tuple[int, ...]
+T = TypeVar("T")
 OptionsT = TypeVar("OptionsT", bound="Options")
 LARGEST_INTEGER = 2**53 - 1
 """what every reader of JSON holds exactly"""
@@ -288,3 +289,11 @@ def check_range(called: str, low: float | None, high: float | None, number: int 
         return
     limits = f"at least {low}" if high is None else f"at most {high}" if low is None else f"between {low} and {high}"
     raise OptionError(f"{called} is {shown(number)}, but must be {limits}; the nearest legal value is {nearest}.")
+
+
+def several_numbers(flag: str, text: str, kind: Callable[[str], T], example: str) -> tuple[T, ...]:
+    """A flag's numbers, separated by commas; empty where it is empty. Raises OptionError where they are none."""
+    try:
+        return tuple(kind(number) for number in text.split(",")) if text else ()
+    except ValueError:
+        raise OptionError(f"{flag} is '{text}', but must be numbers like {example}.") from None

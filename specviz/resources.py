@@ -31,10 +31,6 @@ ACCEPTANCE_VECTOR = "acceptance_vector.json"
 """how often each sibling is the accepted one, as `specviz bench vector` measured it on the bundled pair"""
 RECORDINGS = "recordings.toml"
 """beside the recorded runs: what `specviz record` makes, with a comment where the text of a run is wrong"""
-BATCHES = ROOT / "batches" / "opening.json.gz"
-"""speedup against batch size, as `specviz bench batch` measured it"""
-STYLES = ROOT / "studies" / "styles.json.gz"
-"""the same questions in several prompt styles, as `specviz bench styles` measured them"""
 
 
 def asset_path(*parts: str) -> Path:

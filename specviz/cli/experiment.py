@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 from specviz.bench.core.report import check_section, write_between
 from specviz.cli.terminal import err, out, printable, stop_on_interrupt
 from specviz.errors import OptionError
+from specviz.options import several_numbers
 from specviz.protocol.runs import RunRequest
 
 T = TypeVar("T")
@@ -96,12 +97,7 @@ def at_least_one(args: argparse.Namespace, names: Iterable[str]) -> None:
 
 def numbers(args: argparse.Namespace, name: str, kind: Callable[[str], T], example: str) -> tuple[T, ...]:
     """A flag with several numbers; empty where it is empty. Raises OptionError where they are none."""
-    text = getattr(args, name)
-    try:
-        return tuple(kind(one) for one in text.split(",")) if text else ()
-    except ValueError:
-        flag = f"--{name.replace('_', '-')}"
-        raise OptionError(f"{flag} is '{text}', but must be numbers like {example}.") from None
+    return several_numbers(f"--{name.replace('_', '-')}", getattr(args, name), kind, example)
 
 
 @contextmanager

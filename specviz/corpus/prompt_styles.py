@@ -7,7 +7,7 @@
 The questions are held-out sums and word problems of the corpus, so their answers are known. The styles are those of
 StyleBench (2509.20868), the templates our own.
 
-Place in the flow: `specviz bench styles` hands these prompts to an engine. It knows no model and no drafter.
+Place in the flow: `specviz study styles` hands these prompts to an engine. It knows no model and no drafter.
 """
 
 from __future__ import annotations

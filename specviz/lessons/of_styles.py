@@ -10,22 +10,20 @@ from pathlib import Path
 
 from specviz.errors import LessonError, TraceError
 from specviz.lessons.answers import Here, Value, answer
-from specviz.protocol import styles
-from specviz.protocol.styles import PLAIN
-from specviz.resources import STYLES
-from specviz.studies.styles.numbers import Group, StyleRow, group, names
+from specviz.studies.styles.numbers import PLAIN, Group, StyleRow, group, names
+from specviz.studies.styles.result import STUDY
 
 
 @cache
-def _sums(path: Path = STYLES) -> Group:
+def _sums(path: Path = STUDY.path) -> Group:
     """Raises LessonError where they were not measured."""
     try:
-        file = styles.read(path)
+        file = STUDY.codec.read(path)
     except TraceError as error:
         raise LessonError(f"the measured prompt styles are missing: {error}") from error
     name = next((name for name, key in names(file).items() if key == ("sums", "words")), None)
     if name is None:
-        raise LessonError("sums asked in words were not measured; `specviz bench styles --write` measures them.")
+        raise LessonError("sums asked in words were not measured; `specviz study styles --write` measures them.")
     return group(file, name)
 
 

@@ -209,6 +209,8 @@ class Workplace:
     """the engine, on these models; with `measure=False` headers carry no step times"""
     say: Callable[[str], None]
     """a line of progress"""
+    show: Callable[[str], None]
+    """a line of the result, on standard output"""
     row: Callable[[Mapping[str, object]], None]
     """named values on a line of progress"""
     progress: Callable[[Iterable[Any], str, int], Iterable[Any]]

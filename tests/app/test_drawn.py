@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from specviz.app.batch.figure import batch_figure
-from specviz.app.batch.view import batch_view
 from specviz.app.depth_width.figure import depth_width_figure
 from specviz.app.machine.figure import machine_figure
 from specviz.app.machine.view import machine_view
@@ -16,24 +14,23 @@ from specviz.app.runs.gallery import gallery
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.view import speedup_view
 from specviz.app.studies.chart import draw
-from specviz.app.styles.figure import styles_figure
-from specviz.app.styles.view import styles_view
 from specviz.app.train.view import acceptance_figure, loss_figure
 from specviz.app.what_if.actions import WhatIfActions
 from specviz.app.what_if.figure import speedup_by_alpha_and_gamma, speedup_by_gamma
 from specviz.app.what_if.view import HEAT_ALPHAS, what_if_view
 from specviz.protocol.trainings import HeldOut, LossMark
+from specviz.studies.batches import result as batches
 from specviz.studies.batches.result import PLAIN
 from specviz.studies.depth_width.picture import depth_width_view
 from specviz.studies.lanes.result import view as lanes_view
-from tests.app.batch.test_batch import FILE
+from specviz.studies.styles import result as styles
 from tests.app.test_figures import point
 from tests.app.train.test_train import training
 from tests.app.what_if.test_what_if import FORM
 from tests.curves import hardware_curve
-from tests.protocol.test_batches import CHAIN
-from tests.protocol.test_batches import point as point_of_batch
 from tests.studies.lanes.test_result import AS_IT_IS, several
+from tests.studies.test_batches import CHAIN, FILE
+from tests.studies.test_batches import point as point_of_batch
 
 
 def numbers(values: object) -> object:
@@ -43,7 +40,7 @@ def numbers(values: object) -> object:
 def test_batches_stand_beside_each_other_at_their_size_with_whiskers_to_their_quartiles() -> None:
     """Of batches of one the speedups of two repeats are 1.5 and 2.5."""
     again = (point_of_batch(PLAIN, 1, 1.0, 1), point_of_batch(CHAIN, 1, 1 / 2.5, 1))
-    figure = batch_figure(batch_view(replace(FILE, points=FILE.points + again)))
+    figure = draw(batches.view(replace(FILE, points=FILE.points + again)).chart)
     chain, accepted, tree, _, plain = figure.data
     assert list(chain.x) == numbers(size / 1.03**0.5 for size in (1, 2, 4))
     assert list(tree.x) == numbers(size * 1.03**0.5 for size in (1, 2, 4))
@@ -117,9 +114,9 @@ def test_modelled_speedups_begin_at_plain_decoding_and_the_fastest_chain_stands_
 
 
 def test_drafters_of_a_style_stand_half_a_style_apart() -> None:
-    from tests.protocol.test_styles import sample
+    from tests.studies.test_styles import sample
 
-    figure = styles_figure(styles_view(sample(), "sums, asked in words"))
+    figure = draw(styles.view(sample(), "sums, asked in words").chart)
     plain, drafter = figure.data[0], figure.data[2]
     assert (plain.x[0], drafter.x[0]) == (-0.25, 0.25)
 

@@ -16,16 +16,16 @@ import plotly.graph_objects as go
 from playwright.sync_api import Browser, sync_playwright
 from plotly.offline import get_plotlyjs
 
-from specviz.app.batch.figure import batch_figure
-from specviz.app.batch.view import batch_view, shipped
 from specviz.app.components.standalone import standalone_html
 from specviz.app.lab.charts import chart
+from specviz.app.studies.chart import draw as draw_chart
 from specviz.cli.remake.steps import SWEEP
 from specviz.lm.load import load
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.points import Policies, SweepPoint
 from specviz.protocol.sweeps.result import points_of
 from specviz.resources import ROOT
+from specviz.studies.batches.result import STUDY as BATCHES
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from tests.browser.conftest import FLAGS, chromium_path
@@ -61,9 +61,9 @@ def figures(names: list[str]) -> dict[str, go.Figure]:
 
 
 def _batch() -> go.Figure:
-    file = shipped()
-    assert file is not None, "there is no measurement of batches; `specviz bench batch --write` makes one."
-    return batch_figure(batch_view(file)).update_layout(height=SIZE["height"])
+    file = BATCHES.shipped()
+    assert file is not None, "there is no measurement of batches; `specviz study batches --write` makes one."
+    return draw_chart(BATCHES.opening(file).chart).update_layout(height=SIZE["height"])
 
 
 def telling_moment(trace: Trace) -> str:

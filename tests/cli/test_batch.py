@@ -1,4 +1,4 @@
-"""`specviz bench batch`: a small measurement kept and written, and what is refused before anything is measured."""
+"""`specviz study batches` by its older name: a small measurement kept and written, and what is refused before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_measurement_is_printed_kept_and_written(specviz: Call, tmp_path: Path
     words = ("--batch", "2,1", "--gamma", "2", "--branching", "2,1", "--families", "story,sums")
     result = specviz("bench", "batch", *words, *SHORT, "--result", file, "--write", page)
     assert result.code == 0, result.err
-    found = batches.read(file)
+    found = batches.STUDY.codec.read(file)
     assert {(one.shape, one.size) for one in found.points} == {
         (shape, size) for shape in ((), (1, 1), (2, 1)) for size in (1, 2)
     }
@@ -71,4 +71,5 @@ def test_a_model_that_computes_one_text_at_a_time_is_refused(specviz: Call, monk
     monkeypatch.setattr(SharedModels, "__call__", lambda _, name, **settings: load(name, adapter="transformers"))
     result = specviz("bench", "batch", *SHORT)
     assert result.code == 2
+    assert "`specviz bench batch` is now `specviz study batches`, with the same flags." in result.err
     assert "the adapter 'transformers' of target computes one text at a time" in result.err

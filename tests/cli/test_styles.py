@@ -1,4 +1,4 @@
-"""`specviz bench styles`: a small measurement kept and written, tables of a kept one, and what is refused."""
+"""`specviz study styles`: a small measurement kept and written, tables of a kept one, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from specviz.protocol import styles
 from specviz.protocol.prompt_file import read_prompts
 from specviz.resources import ROOT
-from tests.protocol.test_styles import sample
+from specviz.studies.styles.numbers import TITLES
+from specviz.studies.styles.result import STUDY
+from tests.studies.test_styles import sample
 
 Call = Callable[..., Any]
 PAGE = "before\n<!-- bench styles -->\nold\n<!-- /bench styles -->\nafter\n"
@@ -23,13 +24,13 @@ def test_a_measurement_is_printed_kept_and_written(specviz: Call, tmp_path: Path
     page, file = tmp_path / "page.md", tmp_path / "styles.json.gz"
     page.write_text(PAGE)
     words = ("--questions", "1", "--kinds", "sums", "--asked", "words", "--drafters", "ngram", "--dtype", "float32")
-    result = specviz("bench", "styles", *words, "--result", file, "--write", page)
+    result = specviz("study", "styles", *words, "--result", file, "--write", page)
     assert result.code == 0, result.err
-    found = styles.read(file)
+    found = STUDY.codec.read(file)
     assert {one.drafter for one in found.runs} == {"plain", "ngram"}
-    assert {one.cell.style for one in found.answers} == set(styles.TITLES)
+    assert {one.cell.style for one in found.answers} == set(TITLES)
     assert all(one.same for one in found.runs)
-    assert found.command.startswith("specviz bench styles --drafters ngram --kinds sums --asked words --questions 1 ")
+    assert found.command.startswith("specviz study styles --drafters ngram --kinds sums --asked words --questions 1 ")
     assert f"before\n<!-- bench styles -->\n{result.out.strip()}\n<!-- /bench styles -->\nafter\n" == page.read_text()
 
 
@@ -41,8 +42,8 @@ def test_the_tables_of_a_kept_result_are_written_without_a_model(
     monkeypatch.setattr(SharedModels, "__call__", lambda *_, **__: pytest.fail("a model was loaded"))
     page, file = tmp_path / "page.md", tmp_path / "styles.json"
     page.write_text(PAGE)
-    styles.write(sample(), file)
-    result = specviz("bench", "styles", "--tables", file, "--write", page)
+    STUDY.codec.write(sample(), file)
+    result = specviz("study", "styles", "--tables", file, "--write", page)
     assert result.code == 0, result.err
     assert "**The target follows CoT; " in page.read_text()
 
@@ -68,7 +69,7 @@ def test_what_cannot_be_measured_or_kept_is_said_before_anything_is_measured(
     from specviz.studies.styles import measure as run
 
     monkeypatch.setattr(run, "compare", lambda *_: pytest.fail("something was measured"))
-    result = specviz("bench", "styles", *words)
+    result = specviz("study", "styles", *words)
     assert result.code == 2
     assert said in result.err
 
@@ -78,11 +79,11 @@ def test_the_prompts_are_written_as_prompts_of_ones_own_with_a_family_for_each_s
 ) -> None:
     file = tmp_path / "styles.jsonl"
     words = ("--kinds", "sums", "--asked", "words", "--questions", "2", "--prompts", file)
-    assert specviz("bench", "styles", *words).code == 0
+    assert specviz("study", "styles", *words).code == 0
     cards = read_prompts(file)
-    assert [one.family.partition(",")[0] for one in cards] == [*styles.TITLES.values()] * 2
+    assert [one.family.partition(",")[0] for one in cards] == [*TITLES.values()] * 2
     assert cards[1].text == f"{cards[0].text.strip()} Show your work.\n"
-    assert specviz("bench", "styles", "--prompts", tmp_path / "no" / "folder").code == 2
+    assert specviz("study", "styles", "--prompts", tmp_path / "no" / "folder").code == 2
 
 
 @pytest.mark.slow
@@ -96,16 +97,16 @@ def test_an_instruct_target_is_asked_through_its_chat_template(specviz: Call, tm
     config["chat_template"] = "{% for one in messages %}<{{ one.role }}>{{ one.content }}\n{% endfor %}"
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     words = ("--chat", "--target", folder, "--kinds", "sums", "--questions", "1", "--drafters", "ngram")
-    result = specviz("bench", "styles", *words, "--dtype", "float32", "--result", tmp_path / "chat.json")
+    result = specviz("study", "styles", *words, "--dtype", "float32", "--result", tmp_path / "chat.json")
     assert result.code == 0, result.err
-    found = styles.read(tmp_path / "chat.json")
+    found = STUDY.codec.read(tmp_path / "chat.json")
     assert {one.cell.asked for one in found.answers} == {"message"}
     assert found.answers[1].prompt.endswith("Show your work. End with a line that says Answer: and the number.")
     assert "### Sums, asked as a message" in result.out
 
 
 def test_a_target_without_a_chat_template_is_refused(specviz: Call) -> None:
-    result = specviz("bench", "styles", "--chat", "--questions", "1", "--drafters", "ngram")
+    result = specviz("study", "styles", "--chat", "--questions", "1", "--drafters", "ngram")
     assert result.code == 2
     assert "'none' cannot run here: " in result.err
     assert "chat template" in result.err

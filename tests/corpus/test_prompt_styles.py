@@ -7,7 +7,7 @@ import pytest
 from specviz.corpus.plain_english import styles
 from specviz.corpus.plain_english.page import Draw, is_held_out
 from specviz.corpus.prompt_styles import ENDING, FORMS, INSTRUCTIONS, Question, followed, is_right, question, rendered
-from specviz.protocol.styles import TITLES
+from specviz.studies.styles.numbers import TITLES
 
 ASKED = Question("What is 61 - 35?", 26)
 

@@ -11,8 +11,8 @@ import pytest
 from specviz.errors import LessonError
 from specviz.lessons import of_styles
 from specviz.lessons.answers import computed
-from specviz.protocol import styles
-from tests.protocol.test_styles import sample
+from specviz.studies.styles.result import STUDY
+from tests.studies.test_styles import sample
 
 HERE: Any = None
 """these values are of no run"""
@@ -20,7 +20,7 @@ HERE: Any = None
 
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    styles.write(sample(), tmp_path / "styles.json")
+    STUDY.codec.write(sample(), tmp_path / "styles.json")
     read = of_styles._sums
     monkeypatch.setattr(of_styles, "_sums", lambda: read(tmp_path / "styles.json"))
 
@@ -51,7 +51,7 @@ def test_other_questions_are_not_taken_for_sums_in_words(tmp_path: Path) -> None
         return replace(one, cell=replace(one.cell, asked="tag"))
 
     file = replace(sample(), answers=tuple(map(tagged, sample().answers)), runs=tuple(map(tagged, sample().runs)))
-    styles.write(file, tmp_path / "styles.json")
+    STUDY.codec.write(file, tmp_path / "styles.json")
     with pytest.raises(LessonError, match="sums asked in words were not measured"):
         of_styles._sums(tmp_path / "styles.json")
     with pytest.raises(LessonError, match="are missing"):

@@ -21,8 +21,7 @@ from specviz.studies.captions.result import (
     view,
 )
 from specviz.studies.captions.result import rows_of as rows_of_kind
-from specviz.trace.header import Started
-from specviz.trace.scene_card import SceneCard, ShapeCard
+from specviz.trace.header import SceneCard, ShapeCard, Started
 from tests.app.doubles import ReplaySource, sample
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 from html import escape
+from itertools import zip_longest
 from math import log10
 from typing import Any
 
@@ -30,10 +31,12 @@ def draw(chart: Any) -> go.Figure:
 def _(chart: Chart) -> go.Figure:
     several = len(chart.panels) > 1
     figure = _panels(chart) if several else go.Figure()
-    for number, panel in enumerate(chart.panels, 1):
-        where = {"row": number, "col": 1} if several else {}
-        for series in panel.series:
-            figure.add_trace(_bars(series) if isinstance(series, Bars) else _series(series), **where)
+    rows = [{"row": number, "col": 1} if several else {} for number in range(1, len(chart.panels) + 1)]
+    for beside in zip_longest(*(panel.series for panel in chart.panels)):  # the legend is in this order
+        for series, where in zip(beside, rows, strict=True):
+            if series is not None:
+                figure.add_trace(_bars(series) if isinstance(series, Bars) else _series(series), **where)
+    for panel, where in zip(chart.panels, rows, strict=True):
         for note in panel.notes:
             figure.add_annotation(_note(note), **where)
     _lines(figure, chart)
@@ -44,14 +47,9 @@ def _(chart: Chart) -> go.Figure:
     if any(isinstance(series, Bars) for series in names):
         figure.update_layout(barmode="group", bargap=0.35)
     if chart.x.title:
-        figure.update_xaxes(
-            title=escape(chart.x.title, quote=False), **({"row": len(chart.panels), "col": 1} if several else {})
-        )
-    for number, panel in enumerate(chart.panels, 1):
-        figure.update_yaxes(
-            _axis(panel.y) | {"title": escape(panel.y.title, quote=False)},
-            **({"row": number, "col": 1} if several else {}),
-        )
+        figure.update_xaxes(title=escape(chart.x.title, quote=False), **rows[-1])
+    for panel, where in zip(chart.panels, rows, strict=True):
+        figure.update_yaxes(_axis(panel.y) | {"title": escape(panel.y.title, quote=False)}, **where)
     if chart.legend == "above":
         return legend_above(figure)
     return figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
@@ -150,7 +148,8 @@ def _escaped(values: Sequence[Any]) -> list[Any]:
 
 
 def _said(strong: str, beside: str, below: str) -> str:
-    return f"<b>{escape(strong)}</b>{escape(beside)}<br>{escape(below)}"
+    lines = "<br>".join(map(escape, below.split("\n")))
+    return f"<b>{escape(strong)}</b>{escape(beside)}<br>{lines}"
 
 
 def _bars(bars: Bars) -> go.Bar:

@@ -10,14 +10,12 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.batch.study import STUDY as BATCH
 from specviz.app.depth_width.study import STUDY as DEPTH_WIDTH
 from specviz.app.form.kept import Kept
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET
 from specviz.app.parts.study import Study
 from specviz.app.studies.page import build
-from specviz.app.styles.study import STUDY as STYLES
 from specviz.app.tab import Page, Tab, nothing
 from specviz.studies.study import studies
 
@@ -30,7 +28,7 @@ MISSING = "The recorded studies are missing; restore assets/studies, assets/lane
 
 def shown() -> list[Study[Any]]:
     """In order: those that are declared, and those that have a module of their own."""
-    own = {20: DEPTH_WIDTH, 30: BATCH, 60: STYLES}
+    own = {20: DEPTH_WIDTH}
     declared = {
         study.order: Study(study.address, study.question, study.intro, study.shipped, partial(build, study))
         for study in studies()

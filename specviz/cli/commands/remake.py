@@ -56,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
 def chosen(known: Sequence[Step], only: Sequence[str], first: str | None) -> list[Step]:
     """The steps that are asked for, in their order. Raises OptionError for a name that none has."""
     names = [one.name for one in known]
+    now = {old: one.name for one in known for old in one.formerly}
+    only, first = [now.get(name, name) for name in only], now.get(first, first) if first else None
     unknown = [name for name in (*only, *([first] if first else [])) if name not in names]
     if unknown:
         raise OptionError(f"there is no step '{unknown[0]}'; known: {', '.join(names)}.")

@@ -39,7 +39,6 @@ CROSS_KV_TOKENS = "200000"
 GO_ON = ("--module-lr", "0.01", "--module-start", "assets/modules", "--threads", "1", "--nice", "0")
 """from the shipped weights, on one thread"""
 DEPTH_WIDTH_MINUTES = "42"
-BATCH = "assets/batches/opening.json.gz"
 TRAINING = "assets/trainings/opening.json.gz"
 NATIVE_BFLOAT16 = {"amx_bf16", "avx512_bf16"}
 """what a processor calls it"""
@@ -75,6 +74,8 @@ class Step:
     """bundled models that every output must name"""
     shares: bool = False
     """measures no time and works on one thread, so that its neighbours that share too may run beside it"""
+    formerly: tuple[str, ...] = ()
+    """older names of it"""
     impossible: Callable[[], str] = lambda: ""
     """why this machine cannot run it; empty where it can"""
 
@@ -98,7 +99,16 @@ def _of_study(study: Study[Any]) -> Step:
     section = [Output(_in_repository(study.document), study.section)]
     also = [Output(path) for path in made.also]
     words = (*SPECVIZ, "study", study.command, *made.words, "--write")
-    return Step(study.command, made.makes, words, (*kept, *also, *section), made.minutes, made.rests_on, made.shares)
+    return Step(
+        study.command,
+        made.makes,
+        words,
+        (*kept, *also, *section),
+        made.minutes,
+        made.rests_on,
+        made.shares,
+        tuple(command.split()[-1] for command in study.formerly),
+    )
 
 
 def _in_repository(path: Path) -> str:
@@ -200,13 +210,6 @@ def _benches() -> tuple[Step, ...]:
              impossible=_no_bfloat16),
         Step("trees", "tree policies and verifiers", (*SPECVIZ, "bench", "trees", *FLOAT, "--write"),
              (Output("docs/bench_trees.md", "bench trees"),), 5),
-        Step("batch", "speculation against batch size", (*SPECVIZ, "bench", "batch", *FLOAT, "--write"),
-             (Output("docs/batch.md", "bench batch"), Output(BATCH)), 8),
-        Step("styles", "what a right answer costs in five prompt styles",
-             (*SPECVIZ, "bench", "styles", *FLOAT, "--write"),
-             (Output("docs/styles.md", "bench styles"), Output("assets/studies/styles.json.gz")), 5),
-        Step("questions", "one document, many questions", (*SPECVIZ, "bench", "questions", *FLOAT, "--write"),
-             (Output("docs/questions.md", "bench questions"),), 1, rests_on=("target",)),
         Step("depth-width", "what depth costs a drafter and what it brings",
              (*SPECVIZ, "study", "depth-width", "--minutes", DEPTH_WIDTH_MINUTES, "--write"),
              (Output("assets/studies/depth_width.json"), Output("docs/depth_width.md", "depth width study")), 48,

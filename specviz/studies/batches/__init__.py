@@ -1,0 +1,1 @@
+"""From which batch size on does speculation stop paying?"""

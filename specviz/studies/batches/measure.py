@@ -1,27 +1,36 @@
 """The same texts, decoded plainly and speculatively in batches of several sizes, interleaved on one clock.
 
-Place in the flow: `specviz bench batch` hands in models and prompts; `theory.batches` makes numbers of what comes back.
+Place in the flow: `specviz study batches` hands in models and prompts; `result` makes numbers of what comes back.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from specviz.batch.together import Decoded, Model, SessionOf, Turn, decode_together
 from specviz.bench.core.clock import work_clock
 from specviz.bench.core.contest import rotated
+from specviz.bench.core.provenance import machine_load, now_utc, origin_here
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import with_model
+from specviz.drafters.model import ModelDrafter
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
-from specviz.errors import OptionError
+from specviz.errors import ModelError, OptionError
 from specviz.lm.base import LanguageModel
 from specviz.lm.batch import GivesBatches
-from specviz.studies.batches.result import PLAIN, BatchPoint, BatchText, Shape, name_of
+from specviz.lm.load import LoadedModel
+from specviz.lm.step_time import use_threads
+from specviz.options import several_numbers
+from specviz.protocol.runs import PromptCard
+from specviz.studies.batches.result import FORMAT, PLAIN, VERSION, BatchFile, BatchPoint, BatchText, Shape
+from specviz.studies.study import Workplace
 from specviz.verifiers.base import VERIFIERS
 
 Tokens = Sequence[int]
@@ -60,16 +69,21 @@ class Compared:
     points: tuple[BatchPoint, ...]
     texts: tuple[BatchText, ...]
 
-    def unequal(self) -> list[str]:
-        """A sentence for each way and size that wrote other texts than the engine without a batch."""
-        apart: dict[Key, list[str]] = {}
-        for text in self.texts:
-            if not text.same:
-                apart.setdefault((text.shape, text.size), []).append(text.prompt)
-        return [
-            f"{name_of(shape)} in batches of {size} wrote another text than without a batch on {', '.join(prompts)}."
-            for (shape, size), prompts in apart.items()
-        ]
+
+def measure(workplace: Workplace) -> BatchFile:
+    """Raises OptionError and ModelError for what cannot be measured, before a model has read the prompts."""
+    args = workplace.args
+    use_threads(args.threads)
+    cards = _prompts(args, workplace.source().catalog().prompts)
+    plan = _plan(args, cards)
+    target = workplace.models(args.target, device=args.device, dtype=args.dtype)
+    drafter = workplace.models(args.drafter_model, device=args.device, dtype=args.dtype)
+    compared = compare(_batching(target), _batching(drafter), _with_tokens(plan, cards, target), workplace.say)
+    origin = origin_here(target, drafter)
+    return BatchFile(
+        FORMAT, VERSION, origin.machine, origin.target, origin.drafters[0], now_utc(), compared.clock, machine_load(),
+        args.temperature, args.seed, args.max_new_tokens, compared.points, compared.texts,
+    )  # fmt: skip
 
 
 def compare(
@@ -150,3 +164,67 @@ def _texts(plan: BatchPlan, last: dict[Key, list[Decoded]], apart: dict[Key, set
         for (shape, size), batches in last.items()
         for place, text in enumerate(text for one in batches for text in one.texts)
     ]  # fmt: skip
+
+
+def _sizes(args: argparse.Namespace) -> tuple[int, ...]:
+    found = several_numbers("--batch", args.batch, int, "1,2,4,8,16")
+    if not found or min(found) < 1 or len(set(found)) < len(found):
+        raise OptionError(f"--batch is '{args.batch}', but must be different numbers of at least 1.")
+    return tuple(sorted(found))
+
+
+def _shapes(args: argparse.Namespace) -> tuple[Shape, ...]:
+    """Chains, then trees. Raises OptionError where one cannot be, or is there twice."""
+    trees = [one for one in args.branching.split(";") if one]
+    parsed = [several_numbers("--branching", one, int, "3,2,1") for one in trees]
+    for gamma in (gammas := several_numbers("--gamma", args.gamma, int, "1,2,4")):
+        ModelDrafter.of({"gamma": gamma})
+    for tree in parsed:
+        ModelDrafter.of({"branching": tree})
+    found = (*((1,) * gamma for gamma in gammas), *parsed)
+    if not found or len(set(found)) < len(found):
+        raise OptionError("there is nothing to compare with plain decoding; give different --gamma or --branching.")
+    return found
+
+
+def _prompts(args: argparse.Namespace, cards: Sequence[PromptCard]) -> list[PromptCard]:
+    """One of each family in turn, so that a batch is mixed. Raises OptionError where there are too few."""
+    wanted = tuple(filter(None, args.families.split(",")))
+    families = {card.family for card in cards}
+    unknown = [name for name in wanted if name not in families]
+    if unknown:
+        raise OptionError(f"there is no prompt family '{unknown[0]}'; known: {', '.join(sorted(families))}.")
+    by_family = [[card for card in cards if card.family == name] for name in wanted or sorted(families)]
+    found = [card for level in zip_longest(*by_family) for card in level if card is not None]
+    count = max(_sizes(args)) if args.texts is None else args.texts
+    if not 1 <= count <= len(found):
+        raise OptionError(f"{count} texts are asked for, but there are 1 to {len(found)}; change --texts or --batch.")
+    return found[:count]
+
+
+def _plan(args: argparse.Namespace, cards: Sequence[PromptCard]) -> BatchPlan:
+    """What is measured, before a model has read the prompts. Raises OptionError where it cannot be."""
+    from specviz.core.sampling import Sampling
+    from specviz.engine.termination import Limits
+    from specviz.studies.batches.measure import BatchPlan
+
+    return BatchPlan(
+        [(card.id, ()) for card in cards], _sizes(args), _shapes(args), Sampling(args.temperature), args.seed,
+        Limits(args.max_new_tokens), args.repeats,
+    )  # fmt: skip
+
+
+def _with_tokens(plan: BatchPlan, cards: Sequence[PromptCard], target: LoadedModel) -> BatchPlan:
+    """The same with the target's tokens, and its end of text."""
+    prompts = [(card.id, target.tokenizer.encode(card.text)) for card in cards]
+    return replace(plan, prompts=prompts, limits=replace(plan.limits, eos_ids=frozenset(target.info.eos_ids)))
+
+
+def _batching(loaded: LoadedModel) -> GivesBatches:
+    """Raises ModelError where several texts cost as many passes."""
+    if isinstance(loaded.model, GivesBatches):
+        return loaded.model
+    raise ModelError(
+        f"the adapter '{loaded.info.adapter}' of {loaded.info.name} computes one text at a time, so a batch of it "
+        "would say nothing; give a Llama checkpoint, which the lean forward runs."
+    )

@@ -1,29 +1,41 @@
-"""Batches measured: the same texts decoded plainly and speculatively in batches of several sizes, as a file.
+"""The same texts decoded plainly and speculatively in batches of several sizes: from which size on does it stop paying?
 
-Place in the flow: `specviz bench batch` writes one, `theory.batches` makes numbers of it, and the page draws them.
+Place in the flow: `measure` makes it; the page, the documentation and the command show it.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
 
-from pydantic import TypeAdapter, ValidationError
-
-from specviz.errors import TraceError, shown
-from specviz.trace.files import read_file, write_file
-from specviz.trace.guard import json_of, sentence_of, text_of
+from specviz.bench.core.provenance import Origin
+from specviz.bench.core.report import DASH, or_dash, spread, value_of, with_interval
+from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
+from specviz.protocol.sweeps.points import Quartiles, quartiles
+from specviz.studies.chart import Axis, Chart, Panel, Series
+from specviz.studies.study import STUDIES, Codec, Flag, Remade, Study, Table, View, count
 from specviz.trace.header import Machine, ModelCard
-from specviz.trace.limits import STANDARD, Limits
 
+INTRO = (
+    "Several texts decoded together share every pass: one of the drafter for all their drafts, one of the target for "
+    "all their verifications. Each text has its own accepted length, and the batch changes none of them. But the rows "
+    "of B texts use up the room in which a draft's rows are nearly free: from some size on a drafted token costs more "
+    "than it saves. **Recorded** on one machine; plain decoding is measured in batches of the same size. Method: "
+    "`docs/batch.md`."
+)
 FORMAT = "specviz-batches"
 VERSION = "1.0"
 Shape = tuple[int, ...]
 """children per node at each level of the draft; all ones: a chain; empty: plain decoding"""
 PLAIN: Shape = ()
 CLOCKS = {"process": "by the time that the processor worked", "wall": "by the clock on the wall"}
+HEAD = (
+    "draft", "B", "× plain in the same batch", "× by passes alone", "tokens/s", "accepted / drafted",
+    "tokens per round", "texts per pass", "same text",
+)  # fmt: skip
+APART = 1.03
+"""shapes stand beside each other at a size, so that their intervals do not cover each other"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,42 +96,6 @@ class BatchFile:
     texts: tuple[BatchText, ...]
 
 
-_ADAPTER = TypeAdapter(BatchFile)
-
-
-def write(file: BatchFile, path: Path) -> None:
-    """`.json` or `.json.gz`, by the suffix; times to the microsecond. Raises TraceError for what `read` refuses."""
-    for problem in problems(file):
-        raise TraceError(f"these batches contradict themselves: {problem}; please report it.")
-    data = asdict(file)
-    for point in data["points"]:
-        point.update(seconds=round(point["seconds"], 6), pass_s=round(point["pass_s"], 6))
-    write_file(path, json.dumps(data, separators=(",", ":"), allow_nan=False), "a file of batches")
-
-
-def read(path: Path, limits: Limits = STANDARD) -> BatchFile:
-    """Raises TraceError; the sentence begins with the file's name."""
-    return read_file(path, lambda content: loads(content, limits), limits)
-
-
-def loads(content: bytes, limits: Limits = STANDARD) -> BatchFile:
-    """Raises TraceError with one sentence for whatever is no file of batches."""
-    text = text_of(content, limits)
-    data = json_of(text, limits)
-    if data.get("format") != FORMAT or data.get("version") != VERSION:
-        raise TraceError(
-            f"this is no file of batches of version {VERSION}, but says {shown(data.get('format'))} "
-            f"{shown(data.get('version'))}; `specviz bench batch --result FILE` writes one."
-        )
-    try:
-        file = _ADAPTER.validate_json(text, strict=True)
-    except ValidationError as error:
-        raise TraceError(sentence_of(error, "file of batches")) from None
-    for problem in problems(file):
-        raise TraceError(f"{problem}; measure it again.")
-    return file
-
-
 def problems(file: BatchFile) -> Iterator[str]:
     """What cannot be so."""
     keys = [(one.shape, one.size, one.repeat) for one in file.points]
@@ -150,3 +126,270 @@ def name_of(shape: Shape) -> str:
     if shape == PLAIN:
         return "plain decoding"
     return f"γ = {len(shape)}" if max(shape) == 1 else f"tree {','.join(map(str, shape))}"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """One way of decoding in batches of one size, over all texts and repeats."""
+
+    shape: Shape
+    size: int
+    tokens_per_s: float
+    """of the whole batch, median over repeats"""
+    speedup: Quartiles | None
+    """tokens per second over plain decoding's in batches of this size in the same repeat; None of plain decoding"""
+    pass_speedup: float | None
+    """the same by the seconds of the passes alone, median: without what the engine does beside them for each text"""
+    acceptance: Estimate | None
+    """accepted / drafted, with the central 95 % over resampled prompts"""
+    length: Estimate | None
+    """1 + accepted / rounds that drafted, likewise"""
+    texts_per_pass: float
+    """texts in a target pass, on average: fewer than `size` once the first are over"""
+    same: int
+    """texts that are what the engine writes without a batch, of `texts`"""
+    texts: int
+
+    @property
+    def pays(self) -> bool:
+        """Faster than plain decoding, the lower quartile included."""
+        return self.speedup is not None and self.speedup.low > 1.0
+
+
+def rows(file: BatchFile) -> list[BatchRow]:
+    """Plain decoding first, then by shape, each from the smallest batch to the largest."""
+    points = {(one.shape, one.size, one.repeat): one for one in file.points}
+    kinds = sorted({(one.shape != PLAIN, one.shape, one.size) for one in file.points}, key=_order)
+    return [
+        _row(
+            [one for one in file.points if (one.shape, one.size) == (shape, size)],
+            [one for one in file.texts if (one.shape, one.size) == (shape, size)],
+            points,
+        )
+        for _, shape, size in kinds
+    ]
+
+
+def _order(kind: tuple[bool, Shape, int]) -> tuple[bool, bool, int, Shape, int]:
+    """Plain decoding, chains by length, trees; and each by size."""
+    drafts, shape, size = kind
+    return drafts, max(shape, default=1) > 1, len(shape), shape, size
+
+
+def _row(
+    own: Sequence[BatchPoint], texts: Sequence[BatchText], points: Mapping[tuple[Shape, int, int], BatchPoint]
+) -> BatchRow:
+    first, plain = own[0], [points[PLAIN, one.size, one.repeat] for one in own]
+    ratios = [(one.tokens / one.seconds) / (base.tokens / base.seconds) for one, base in zip(own, plain, strict=True)]
+    in_passes = [(one.tokens / one.pass_s) / (base.tokens / base.pass_s) for one, base in zip(own, plain, strict=True)]
+    drafts = first.shape != PLAIN
+    return BatchRow(
+        shape=first.shape,
+        size=first.size,
+        tokens_per_s=median(one.tokens / one.seconds for one in own),
+        speedup=quartiles(ratios) if drafts else None,
+        pass_speedup=median(in_passes) if drafts else None,
+        acceptance=ratio_of_sums([(one.accepted, one.drafted) for one in texts]),
+        length=ratio_of_sums([(one.accepted + one.drafts, one.drafts) for one in texts]),
+        texts_per_pass=sum(one.shares for one in own) / sum(one.target_passes for one in own),
+        same=sum(one.same for one in texts),
+        texts=len(texts),
+    )
+
+
+def how(file: BatchFile) -> str:
+    """What was measured and by which clock, as a clause."""
+    repeats, texts = len({one.repeat for one in file.points}), len({one.prompt for one in file.texts})
+    load = "" if file.load is None else f", machine's load {file.load:.1f} on {file.machine.cores} cores"
+    return (
+        f"{texts} texts of at most {file.max_new_tokens} tokens, the same at every batch size B, temperature "
+        f"{file.temperature:g}, seed {file.seed}, {repeats} repeat{'s' * (repeats != 1)}, {CLOCKS[file.clock]}{load}"
+    )
+
+
+def stops_paying(of_one_shape: Sequence[BatchRow]) -> int | None:
+    """The smallest batch from which on none pays, of one shape's rows by size; None where the largest still does."""
+    after = [row for place, row in enumerate(of_one_shape) if not any(one.pays for one in of_one_shape[place:])]
+    return after[0].size if after else None
+
+
+def sentence(found: Sequence[BatchRow]) -> str:
+    """What the rows say: where each shape stops paying, and whether acceptance depends on the batch."""
+    shapes = dict.fromkeys(row.shape for row in found if row.shape != PLAIN)
+    return " ".join([*(_verdict([row for row in found if row.shape == shape]) for shape in shapes), _acceptance(found)])
+
+
+def _verdict(own: Sequence[BatchRow]) -> str:
+    name, stop = name_of(own[0].shape), stops_paying(own)
+    paying = [row for row in own if row.pays]
+    up_to = paying == own[: len(paying)]
+    where = f"up to {_at(paying[-1])}" if paying and up_to else f"at {', '.join(map(_at, paying))}"
+    if stop is None:
+        return f"With {name} speculation pays {where}, the largest batch measured."
+    at = next(row for row in own if row.size == stop)
+    if not paying:
+        best = max(own, key=lambda row: row.speedup.median if row.speedup else 0.0)
+        return f"With {name} speculation pays at no size measured; best is {_at(best)}."
+    return f"With {name} speculation pays {where} and stops paying at {_at(at)}."
+
+
+def _at(row: BatchRow) -> str:
+    assert row.speedup is not None, "plain decoding has no speedup."
+    return f"B = {row.size} ({row.speedup.median:.2f}×)"
+
+
+def _acceptance(found: Sequence[BatchRow]) -> str:
+    rates: dict[Shape, set[float]] = {}
+    for row in found:
+        if row.acceptance is not None:
+            rates.setdefault(row.shape, set()).add(row.acceptance.value)
+    apart = max((max(values) - min(values) for values in rates.values()), default=0.0)
+    if apart == 0.0:
+        return "Acceptance is the same at every size."
+    return f"Acceptance differs by at most {apart:.4f} between sizes."
+
+
+def unequal(file: BatchFile) -> list[str]:
+    """A sentence for each way and size that wrote other texts than the engine without a batch, where none may."""
+    apart: dict[tuple[Shape, int], list[str]] = {}
+    for text in file.texts:
+        if not text.same and file.temperature == 0 and file.target.dtype == "float32":
+            apart.setdefault((text.shape, text.size), []).append(text.prompt)
+    return [
+        f"{name_of(shape)} in batches of {size} wrote another text than without a batch on {', '.join(prompts)}."
+        for (shape, size), prompts in apart.items()
+    ]
+
+
+def view(file: BatchFile) -> View:
+    found, machine = rows(file), file.machine
+    origin = (
+        f"Recorded {file.created} on {machine.processor}, {machine.cores} cores, {machine.threads} "
+        f"thread{'s' * (machine.threads != 1)}, {machine.device}, {machine.dtype}; {file.target.name} and "
+        f"{file.drafter.name}; {how(file)}."
+    )
+    return View(sentence(found), _chart(found), (_speedups(found),), origin)
+
+
+def _speedups(found: Sequence[BatchRow]) -> Table:
+    """A row for each size: plain decoding's tokens per second, then of each shape the speedup with its quartiles."""
+    shapes = list(dict.fromkeys(row.shape for row in found))
+    by_place = {(row.shape, row.size): row for row in found}
+    sizes = sorted({row.size for row in found})
+    body = [[str(size), *(_cell(by_place[shape, size]) for shape in shapes)] for size in sizes]
+    return Table(["B", *map(name_of, shapes)], body)
+
+
+def _cell(row: BatchRow) -> str:
+    if row.speedup is None:
+        return f"{row.tokens_per_s:.0f} tokens/s"
+    return f"{row.speedup.median:.2f}× ({row.speedup.low:.2f} to {row.speedup.high:.2f})"
+
+
+def _chart(found: Sequence[BatchRow]) -> Chart:
+    """Above the speedup with quartiles over repeats, below the acceptance with 95 % over prompts."""
+    shapes = list(dict.fromkeys(row.shape for row in found if row.shape != PLAIN))
+    sizes = sorted({row.size for row in found})
+    above: list[Series] = []
+    below: list[Series] = []
+    for place, shape in enumerate(shapes):
+        own = [row for row in found if row.shape == shape]
+        shift = APART ** (place - (len(shapes) - 1) / 2)
+        above.append(_series([(row, _speedup(row)) for row in own], "× plain", place, shift, True))
+        below.append(_series([(row, row.acceptance) for row in own], "accepted", place, shift, False))
+    ends = (sizes[0] / APART**3, sizes[-1] * APART**3)
+    above.append(Series("plain decoding", ends, (1, 1), mode="lines", dash="dash", grey=True, width=1.5))
+    return Chart(
+        Axis("batch size B: texts decoded together", log=True, ticks=[(size, str(size)) for size in sizes]),
+        (
+            Panel(above, Axis("× plain, same batch", from_zero=True), 0.6),
+            Panel(below, Axis("accepted / drafted", range=(0, 1.02)), 0.4),
+        ),
+        520,
+    )
+
+
+def _series(
+    values: Sequence[tuple[BatchRow, Estimate | None]], said: str, place: int, shift: float, legend: bool
+) -> Series:
+    known = [(row, value) for row, value in values if value is not None]
+    name = name_of(values[0][0].shape)
+    return Series(
+        name,
+        [row.size * shift for row, _ in known],
+        [value.value for _, value in known],
+        place,
+        low=[value.low for _, value in known],
+        high=[value.high for _, value in known],
+        told=[
+            (name, f", B = {row.size}", f"{value.value:.2f} {said} ({value.low:.2f} to {value.high:.2f})")
+            for row, value in known
+        ],
+        group=True,
+        legend=legend,
+    )
+
+
+def _speedup(row: BatchRow) -> Estimate | None:
+    """The median with its quartiles in place of an interval."""
+    return None if row.speedup is None else Estimate(row.speedup.median, row.speedup.low, row.speedup.high)
+
+
+def markdown(file: BatchFile) -> str:
+    """The sentence, what was compared, a table, the origin."""
+    found = rows(file)
+    body = [
+        (
+            name_of(one.shape), str(one.size), spread(one.speedup), or_dash(one.pass_speedup, "{:.2f}"),
+            f"{one.tokens_per_s:.0f}", with_interval(one.acceptance), value_of(one.length),
+            f"{one.texts_per_pass:.1f}" if one.texts_per_pass else DASH, f"{one.same}/{one.texts}",
+        )
+        for one in found
+    ]  # fmt: skip
+    said = (
+        f"{how(file)}. Speedups are medians over repeats with quartiles, acceptance has the central 95 % over prompts."
+    )
+    origin = Origin(file.target, (file.drafter,), file.machine, file.created)
+    return f"**{sentence(found)}**\n\n{said}\n\n{Table(HEAD, body).markdown()}\n\n{origin}"
+
+
+STUDY = STUDIES.add(
+    Study(
+        name="batches",
+        home=__package__,
+        summary="several texts in one pass: acceptance and speedup against batch size",
+        question="How large a batch?",
+        order=30,
+        link="batch",
+        formerly=("bench batch",),
+        intro=INTRO,
+        codec=Codec(
+            BatchFile, "file of batches", 6, "specviz study batches --result FILE", format=FORMAT, version=VERSION,
+            problems=problems,
+        ),
+        file="batches/opening.json.gz",
+        page="batch.md",
+        section="bench batch",
+        view=view,
+        tables=markdown,
+        flags=(
+            Flag("--batch", "texts decoded together (default %(default)s)", "1,2,4,8,16", str, "B,B,…"),
+            Flag(
+                "--gamma", "tokens drafted as a chain, each a way of its own; empty: no chain (default %(default)s)",
+                "1,2,4", str, "N,N,…",
+            ),
+            Flag(
+                "--branching", "children per level of a tree; several with ;, empty: no tree (default %(default)s)",
+                "2,1", str, "N,N,…;…",
+            ),
+            Flag("--temperature", "of the texts (default %(default)s)", 0.0, float, "T"),
+            Flag("--families", "prompts of these families alone, taken in turn", "", str, "NAME,…"),
+            Flag("--texts", "texts in all, which every size divides (default: the largest size)", None, int, "N"),
+            count("--max-new-tokens", 48, "tokens per text, where it does not end before"),
+            count("--repeats", 5, "times everything is measured"),
+        ),
+        shared_flags="pair",
+        complaints=unequal,
+        remade=Remade("speculation against batch size", 8, ("--dtype", "float32")),
+    )
+)  # fmt: skip

@@ -6,7 +6,7 @@
 
 The last is the idea of Prompt-in-Decoder (2403.13112) in a model without an encoder. Nothing is drafted or verified.
 
-Place in the flow: `specviz bench questions` hands in a model and tokens, and prints what comes back.
+Place in the flow: `specviz study questions` hands in the target, and shows what comes back.
 """
 
 from __future__ import annotations
@@ -14,11 +14,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 from specviz.bench.core.contest import rotated
+from specviz.bench.core.provenance import origin_here
+from specviz.errors import OptionError
 from specviz.lm.base import Cache, LanguageModel
+from specviz.lm.step_time import use_threads
+from specviz.studies.questions.result import QuestionReport, WayRow
+from specviz.studies.study import Workplace
 
+DOCUMENT = (
+    "Text: On Friday, Mia went out. It was windy, and Mia went to the harbour. At the harbour, Mia found a red kite. "
+    "The kite is in the garden. The sailor from Porto sold a heavy lamp. On Monday, Leo met a duck at the station. "
+    "The duck ate the bread of Leo. In March, Mia and Leo went to Vienna. Later Mia told Leo about it."
+)
+QUESTIONS = (
+    "\nIn short:", "\nSummary:", "\nWho was it?", "\nWho? Mia. What?", "\nCan you repeat that? Yes:", "\nThe next day",
+    "\nWhat is the capital of France?", "\nHow many words are there? kite, lamp, duck.",
+)  # fmt: skip
+"""each continues the document, in forms that the bundled target knows"""
 Ends = Callable[[int], bool]
 Tokens = Sequence[int]
 
@@ -45,25 +61,6 @@ class Done:
     held: int = 0
     """most rows in a cache at a time"""
     seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class WayRow:
-    """One way over all repeats."""
-
-    way: str
-    ratio: float
-    """median of the time of `read again` in the same repeat over its own"""
-    ratio_low: float
-    ratio_high: float
-    """first and third quartile"""
-    tokens_per_s: float
-    """median"""
-    passes: int
-    rows: int
-    held: int
-    same: int
-    """answers that are those of `read again`"""
 
 
 def read_again(model: LanguageModel, task: Task, ends: Ends) -> Done:
@@ -125,6 +122,22 @@ def _answer(model: LanguageModel, cache: Cache, tokens: Tokens, most: int, ends:
 WAYS = {"read again": read_again, "document kept": document_kept, "all at once": all_at_once}
 
 
+def measure(workplace: Workplace) -> QuestionReport:
+    """Raises OptionError for texts that cannot be read or have no tokens."""
+    args = workplace.args
+    document = _text(args.document) if args.document else DOCUMENT
+    questions = _lines(args.questions) if args.questions else QUESTIONS
+    use_threads(args.threads)
+    target = workplace.models(args.target, device=args.device, dtype=args.dtype)
+    text, eos = target.tokenizer, target.info.eos_ids
+    task = Task(text.encode(document), [text.encode_rendered(one) for one in questions], args.max_new_tokens)
+    _check(text.encode_rendered(document), "document")
+    for question, tokens in zip(questions, task.questions, strict=True):
+        _check(tokens, f"question '{question.strip()[:40]}'")
+    rows = compare(target.model, task, lambda token: token in eos, args.repeats)
+    return QuestionReport(rows, len(questions), len(task.document), task.most, args.repeats, str(origin_here(target)))
+
+
 def compare(model: LanguageModel, task: Task, ends: Ends, repeats: int) -> list[WayRow]:
     """Every way, `repeats` times in an order that rotates, after one round that does not count."""
     found: dict[str, list[Done]] = {way: [] for way in WAYS}
@@ -147,3 +160,22 @@ def _row(way: str, own: Sequence[Done], base: Sequence[Done]) -> WayRow:
         median(sum(map(len, one.answers)) / one.seconds for one in own), last.passes, last.rows, last.held,
         sum(answer == other for answer, other in zip(last.answers, base[-1].answers, strict=True)),
     )  # fmt: skip
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"cannot read '{path}' ({error}); give a file of UTF-8 text.") from None
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    found = tuple("\n" + line for line in _text(path).splitlines() if line.strip())
+    if not found:
+        raise OptionError(f"'{path}' holds no question; write one on each line.")
+    return found
+
+
+def _check(tokens: Sequence[int], what: str) -> None:
+    if not tokens:
+        raise OptionError(f"the {what} has no tokens; write some text.")

@@ -1,23 +1,41 @@
 """The same questions in every style, decoded plainly and by each drafter, interleaved on one clock.
 
-Place in the flow: `specviz bench styles` hands in a trace source; `theory.styles` makes numbers of what comes back.
+Place in the flow: `specviz study styles` hands in a trace source; `numbers` makes numbers of what comes back.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from specviz.bench.core.clock import work_clock
 from specviz.bench.core.contest import rotated
+from specviz.bench.core.provenance import machine_load, now_utc, origin_of
 from specviz.bench.core.run import Collected, collect, first_run, never
 from specviz.corpus.prompt_styles import followed, is_right, question, rendered
-from specviz.errors import BenchError
+from specviz.errors import BenchError, OptionError
 from specviz.protocol.runs import RunRequest, TraceSource
-from specviz.protocol.styles import PLAIN, TITLES, Cell, StyleAnswer, StyleRun
+from specviz.studies.study import Workplace
+from specviz.studies.styles.numbers import (
+    ASKED,
+    FORMAT,
+    KINDS,
+    PLAIN,
+    TITLES,
+    VERSION,
+    Cell,
+    StyleAnswer,
+    StyleFile,
+    StyleRun,
+)
 from specviz.theory import metrics
 from specviz.trace.header import Started
 
 Clock = Callable[[], float]
+REQUEST = ("target", "drafter_model", "seed", "dtype", "device", "max_new_tokens")
+"""flags that are fields of a request too"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +71,27 @@ class Compared:
     headers: tuple[Started, ...]
     """one of each drafter"""
 
-    def unequal(self) -> list[str]:
-        """A sentence for each drafter that wrote another text than plain decoding."""
-        apart: dict[str, list[str]] = {}
-        for one in self.runs:
-            if not one.same:
-                cell = one.cell
-                apart.setdefault(one.drafter, []).append(f"{cell.kind} {cell.number + 1} ({TITLES[cell.style]})")
-        return [
-            f"{name} wrote another text than plain decoding on {', '.join(dict.fromkeys(cells))}."
-            for name, cells in apart.items()
-        ]
+
+def measure(workplace: Workplace) -> StyleFile | None:
+    """None with `--prompts`, which writes them. Raises OptionError for what cannot run here, before it does."""
+    args = workplace.args
+    plan = _plan(args)
+    if args.prompts is not None:
+        return _write_prompts(args, workplace.show)
+    source = workplace.source()
+    first = next(plan.cells())
+    for _, request in plan.requests:
+        reason = source.explain(replace(request, prompt=plan.prompt(first)))
+        if reason:
+            raise OptionError(reason)
+    clock, name = work_clock(workplace.models(args.target, device=args.device, dtype=args.dtype).model.device)
+    with workplace.time_limit(args.max_minutes) as cancelled:
+        found = compare(source, plan, clock, cancelled, workplace.say)
+    origin = origin_of(found.headers)
+    return StyleFile(
+        FORMAT, VERSION, origin.machine, origin.target, origin.drafters, now_utc(), name, machine_load(),
+        _command(args), args.seed, args.max_new_tokens, found.answers, found.runs,
+    )  # fmt: skip
 
 
 def compare(
@@ -142,3 +170,55 @@ def _whole(
         raise BenchError("not a single question was finished in every style; give it more time.")
     cells = {one.cell for one in kept}
     return Compared(tuple(one for cell, one in answers.items() if cell in cells), kept, headers)
+
+
+def _write_prompts(args: argparse.Namespace, say: Callable[[str], None]) -> None:
+    """One line a prompt. Its family names kind, way and style, so that whatever groups by family groups by style."""
+    plan = _plan(args)
+    lines = [
+        json.dumps({"id": f"{one.kind}-{one.number + 1}-{one.asked}-{one.style}",
+                    "family": f"{TITLES[one.style]}, {KINDS[one.kind]}, {ASKED[one.asked]}", "text": plan.prompt(one)})
+        for one in plan.cells()
+    ]  # fmt: skip
+    try:
+        args.prompts.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"cannot write '{args.prompts}' ({error.strerror}); choose another place.") from None
+    say(f"{len(lines)} prompts in {len(TITLES)} styles: {args.prompts}")
+
+
+def _plan(args: argparse.Namespace) -> StylePlan:
+    from specviz.studies.styles.measure import StylePlan
+
+    drafters = _names(args.drafters, "drafters", ())
+    template = RunRequest(
+        prompt="", chat=args.chat, record=False,
+        **{name: getattr(args, name) for name in REQUEST},
+    )  # fmt: skip
+    requests = ((PLAIN, template.with_drafter("none")), *((name, template.with_drafter(name)) for name in drafters))
+    kinds = _names(args.kinds, "kinds", KINDS)
+    asked = ("message",) if args.chat else _names(args.asked, "asked", [one for one in ASKED if one != "message"])
+    return StylePlan(requests, kinds, asked, args.questions, args.seed, args.repeats)
+
+
+def _names(text: str, flag: str, known: object) -> tuple[str, ...]:
+    """Raises OptionError for none, for one twice and for one that there is not."""
+    found = tuple(one.strip() for one in text.split(",") if one.strip())
+    choices = tuple(known) if isinstance(known, dict | list | tuple) else ()
+    odd = next((one for one in found if choices and one not in choices), None)
+    if odd is not None:
+        raise OptionError(f"--{flag} has '{odd}', but there are: {', '.join(choices)}.")
+    if not found or len(set(found)) < len(found) or {"none", PLAIN} & set(found):
+        raise OptionError(f"--{flag} is '{text}', but must name different ones, beside plain decoding.")
+    return found
+
+
+def _command(args: argparse.Namespace) -> str:
+    """The words that measure this again."""
+    words = ["specviz study styles"]
+    if args.target != "target" or args.drafter_model != "drafter":
+        words.append(f"--target {args.target} --drafter-model {args.drafter_model}")
+    words.append(f"--drafters {args.drafters} --kinds {args.kinds}")
+    words.append("--chat" if args.chat else f"--asked {args.asked}")
+    words.append(f"--questions {args.questions} --max-new-tokens {args.max_new_tokens} --repeats {args.repeats}")
+    return " ".join([*words, f"--dtype {args.dtype} --seed {args.seed}"])

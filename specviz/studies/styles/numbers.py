@@ -1,23 +1,134 @@
-"""Numbers of prompt styles: tokens, acceptance, accuracy and seconds per correct answer, by style and drafter.
+"""The same questions asked in several prompt styles: what was written, and its numbers by style and drafter.
 
     seconds per correct answer = N · (time ÷ token) ÷ accuracy = seconds of all answers ÷ right ones
 
-Place in the flow: reads what `specviz bench styles` measured; its table, the page's chart and the
-sentences of `style_findings` come from here.
+Place in the flow: `measure` makes a `StyleFile`; `result` says and draws what these numbers say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from specviz.protocol.styles import ASKED, KINDS, PLAIN, TITLES, StyleAnswer, StyleFile, StyleRun
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.theory.analysis.rates import Rate, rate
+from specviz.trace.header import Machine, ModelCard
 
+FORMAT = "specviz-styles"
+VERSION = "1.0"
+PLAIN = "plain"
+"""the drafter's name where nothing drafts"""
+DIRECT, CHAIN, TREE, SEARCH, SKETCH, DRAFT = "direct", "chain", "tree", "search", "sketch", "draft"
+TITLES = {
+    DIRECT: "no style", CHAIN: "CoT", TREE: "ToT", SEARCH: "AoT", SKETCH: "SoT", DRAFT: "CoD",
+}  # fmt: skip
+"""style → its name in tables and charts; the first asks for none and is what the others are held against"""
+KINDS = {"sums": "sums", "problems": "word problems"}
+ASKED = {"words": "asked in words", "tag": "asked by the corpus's tag", "message": "asked as a message"}
+CLOCKS = {"process": "by the time that the processor worked", "wall": "by the clock on the wall"}
 MOSTLY = 0.5
 """a style is followed where more of its texts than this have its form; nothing is said of others"""
 NO_ANSWER = "none correct"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cell:
+    """One question asked in one style."""
+
+    kind: str
+    asked: str
+    style: str
+    number: int
+    """of the question; the same in every style"""
+
+
+@dataclass(frozen=True, slots=True)
+class StyleAnswer:
+    """What plain decoding wrote."""
+
+    cell: Cell
+    prompt: str
+    truth: int
+    text: str
+    followed: bool
+    """whether the text has the form that its style asks for; True where none is asked for"""
+
+
+@dataclass(frozen=True, slots=True)
+class StyleRun:
+    """One answer by one drafter."""
+
+    cell: Cell
+    drafter: str
+    repeat: int
+    seconds: float
+    """of the whole call, the prompt's pass included"""
+    tokens: int
+    """of output: N"""
+    drafts: int
+    """rounds that drafted"""
+    drafted: int
+    accepted: int
+    tested: int
+    """candidates that were judged; unreached ones are none"""
+    right: bool
+    """it ended, and its last number is the question's answer"""
+    same: bool
+    """token for token plain decoding's text in the same repeat"""
+
+
+@dataclass(frozen=True, slots=True)
+class StyleFile:
+    """One measurement."""
+
+    format: str
+    version: str
+    machine: Machine
+    target: ModelCard
+    drafters: tuple[ModelCard, ...]
+    """the models that drafted"""
+    created: str
+    """UTC, ISO 8601"""
+    clock: str
+    """`process`: seconds that the processor worked for this process, so that other programs disturb less; `wall`"""
+    load: float | None
+    """of the machine as it ended, averaged over a minute, this program included; None where the system does not tell"""
+    command: str
+    seed: int
+    """of the questions"""
+    max_new_tokens: int
+    answers: tuple[StyleAnswer, ...]
+    runs: tuple[StyleRun, ...]
+
+
+def problems(file: StyleFile) -> Iterator[str]:
+    """What cannot be so."""
+    cells = [one.cell for one in file.answers]
+    known, runs = set(cells), [(one.cell, one.drafter, one.repeat) for one in file.runs]
+    there = set(runs)
+    if file.clock not in CLOCKS:
+        yield "its clock is neither of the two"
+    if not any(one.drafter != PLAIN for one in file.runs):
+        yield "nothing was measured beside plain decoding"
+    if len(known) < len(cells) or len(there) < len(runs):
+        yield "an answer or a run is there twice"
+    for cell in known:
+        if cell.kind not in KINDS or cell.asked not in ASKED or cell.style not in TITLES:
+            yield f"{_named(cell)} is of no kind, way or style that there is"
+    for one in file.runs:
+        where = f"{one.drafter[:40]} on {_named(one.cell)}, repeat {one.repeat + 1},"
+        if one.cell not in known:
+            yield f"{where} has no answer of plain decoding"
+        if (one.cell, PLAIN, one.repeat) not in there:
+            yield f"{where} has no plain decoding beside it"
+        if not (one.seconds > 0 and one.tokens > 0 and 0 <= one.accepted <= one.tested <= one.drafted):
+            yield f"{where} has impossible times or counts"
+        if one.drafts > one.drafted or (one.drafter == PLAIN and one.drafted):
+            yield f"{where} has impossible drafts"
+
+
+def _named(cell: Cell) -> str:
+    return f"{cell.kind[:20]} {cell.number + 1} {cell.asked[:20]} {cell.style[:20]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +272,16 @@ def cheapest(group: Group) -> StyleRow | None:
     """The fewest seconds per correct answer among styles that are followed; None where nothing was right."""
     found = [one for one in group.rows if one.follows and one.cost is not None]
     return min(found, key=lambda one: one.cost.value if one.cost else 0.0, default=None)
+
+
+def unequal(file: StyleFile) -> list[str]:
+    """A sentence for each drafter that wrote another text than plain decoding, where none may."""
+    apart: dict[str, list[str]] = {}
+    for run in file.runs:
+        if not run.same and file.target.dtype == "float32":
+            cell = run.cell
+            apart.setdefault(run.drafter, []).append(f"{cell.kind} {cell.number + 1} ({TITLES[cell.style]})")
+    return [
+        f"{name} wrote another text than plain decoding on {', '.join(dict.fromkeys(cells))}."
+        for name, cells in apart.items()
+    ]

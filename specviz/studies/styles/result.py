@@ -1,20 +1,67 @@
-"""What a measurement of prompt styles says: in sentences that are computed, and hypotheses beside what was found.
+"""Prompt styles: what the measurement says, in sentences that are computed and hypotheses beside what was found.
 
-Place in the flow: reads the rows of `theory.styles`; the command's report, the documentation and the page say these
-words. Nothing is said of a style that the target does not write.
+Place in the flow: reads the rows of `numbers`; the page, the documentation and the command say these words. Nothing is
+said of a style that the target does not write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from specviz.protocol.styles import CHAIN, CLOCKS, DIRECT, DRAFT, PLAIN, SEARCH, SKETCH, TITLES, TREE, StyleFile
-from specviz.studies.styles.numbers import Group, StyleRow, cheapest, told
+from specviz.bench.core.provenance import Origin
+from specviz.bench.core.report import with_interval
+from specviz.errors import OptionError
+from specviz.studies.chart import Axis, Chart, Note, Panel, Series
+from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View, count
+from specviz.studies.styles.numbers import (
+    CHAIN,
+    CLOCKS,
+    DIRECT,
+    DRAFT,
+    FORMAT,
+    KINDS,
+    NO_ANSWER,
+    PLAIN,
+    SEARCH,
+    SKETCH,
+    TITLES,
+    TREE,
+    VERSION,
+    Group,
+    StyleFile,
+    StyleRow,
+    cheapest,
+    example,
+    group,
+    groups,
+    names,
+    problems,
+    told,
+    unequal,
+)
 
+INTRO = (
+    "The same questions, asked for an answer in five prompt styles. A style changes how many tokens are written, how "
+    "easily they are guessed and how often the answer is right, so it is weighed by **seconds per correct answer** = "
+    "N · (time ÷ token) ÷ accuracy. Below a style's name: how many texts really have its form. **Recorded** on one "
+    "machine, plain decoding beside the drafters. Method: `docs/styles.md`."
+)
 LOOKUP = ("ngram", "suffix", "rest")
 """drafters that copy what was written before"""
 BUSY = 0.5
 """above its own threads, from which load on a machine did other work too"""
+HEAD = (
+    "style", "drafter", "in its form", "accuracy", "N tokens", "α", "τ", "tokens/s", "× plain", "s per correct answer",
+    "same text",
+)  # fmt: skip
+EXAMPLES = ("asked", "style", "prompt", "what the target wrote", "right answer")
+LONGEST = 160
+"""of a text that is shown"""
+WIDTH = 0.5
+"""of the chart, over which the drafters of one style stand beside each other; styles are 1 apart"""
+Ends = tuple[float, float, float]
+"""value, low, high"""
 
 
 def sentence(group: Group) -> str:
@@ -119,3 +166,211 @@ def _by(drafter: str) -> str:
 
 def _list(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def choices(file: StyleFile) -> tuple[Choice, ...]:
+    return (Choice("group", "questions", [(name, name) for name in names(file)]),)
+
+
+def view(file: StyleFile, name: str) -> View:
+    """One group of questions. Raises OptionError for one that was not measured."""
+    if name not in names(file):
+        raise OptionError(f"'{name[:40]}' was not measured; choose {'; '.join(names(file))}.")
+    measured, machine = group(file, name), file.machine
+    origin = (
+        f"Recorded {file.created} on {machine.processor}, {machine.cores} cores, {machine.threads} "
+        f"thread{'s' * (machine.threads != 1)}, {machine.device}, {machine.dtype}; {file.target.name}"
+        f"{''.join(f' and {one.name}' for one in file.drafters)}; {how(file)}."
+    )
+    tables = (_numbers(measured), _written(file, measured))
+    return View(sentence(measured), _chart(measured), tables, origin, hypotheses(measured))
+
+
+def _numbers(measured: Group) -> Table:
+    heads = ("style", "in its form", "right", "N tokens", *map(_drafter, measured.drafters))
+    rows = [_row(measured, name) for name in measured.styles]
+    caption = "Seconds per correct answer with 95 % over questions; α, τ; tokens per second"
+    return Table(heads, rows, caption, whole_from=4)
+
+
+def _written(file: StyleFile, measured: Group) -> Table:
+    """One question in every style."""
+    answers = example(file, measured.kind, measured.asked)
+    rows = [(TITLES[one.cell.style], _on_one_line(one.prompt), _on_one_line(one.text)) for one in answers]
+    heads = ("style", "prompt", "what the target wrote")
+    return Table(heads, rows, "One question in every style", words=3, whole_from=1)
+
+
+def _drafter(name: str) -> str:
+    return "plain decoding" if name == PLAIN else name
+
+
+def _row(measured: Group, style: str) -> list[str]:
+    rows = [measured.row(style, drafter) for drafter in measured.drafters]
+    first = next(one for one in rows if one is not None)
+    form = "–" if style == DIRECT else f"{first.followed.hits}/{first.followed.of}"
+    right = f"{first.accuracy.hits}/{first.accuracy.of}"
+    return [TITLES[style], form, right, f"{first.tokens.value:.1f}", *map(_cell, rows)]
+
+
+def _cell(one: StyleRow | None) -> str:
+    """`0.20 [0.16–0.24] s; α 0.97, τ 4.73; 183 tokens/s`."""
+    if one is None:
+        return "–"
+    cost = NO_ANSWER if one.cost is None else f"{told(one.cost)} s"
+    drafted = "" if one.alpha is None else f"; α {one.alpha.value:.2f}"
+    length = "" if one.length is None else f", τ {one.length.value:.2f}"
+    return f"{cost}{drafted}{length}; {one.tokens_per_s.value:.0f} tokens/s"
+
+
+def _on_one_line(text: str) -> str:
+    return " ↵ ".join(text.strip().splitlines()) or "–"
+
+
+def _chart(measured: Group) -> Chart:
+    """Above seconds per correct answer, below α; a mark for each drafter, both with intervals."""
+    above: list[Series] = []
+    below: list[Series] = []
+    for place, drafter in enumerate(measured.drafters):
+        own = [
+            (spot, row) for spot, name in enumerate(measured.styles) if (row := measured.row(name, drafter)) is not None
+        ]
+        shift = WIDTH * (place / max(1, len(measured.drafters) - 1) - 0.5)
+        above.append(_marks(own, _cost, "s per correct answer", place, shift, True))
+        below.append(_marks(own, _acceptance, "accepted", place, shift, False))
+    plain = [(spot, row) for spot, name in enumerate(measured.styles) if (row := measured.row(name, PLAIN)) is not None]
+    none = [Note(NO_ANSWER, spot, 0, upright=True) for spot, row in plain if row.cost is None]
+    ticks = [(spot, _label(row)) for spot, row in plain]
+    return Chart(
+        Axis(ticks=ticks, range=(-0.6, len(measured.styles) - 0.4)),
+        (
+            Panel(above, Axis("s per correct answer", from_zero=True), 0.6, none),
+            Panel(below, Axis("α", range=(0, 1.02)), 0.4),
+        ),
+        540,
+        0.07,
+    )
+
+
+def _label(row: StyleRow) -> str:
+    """The style, and below it how many texts have its form."""
+    return TITLES[row.style] + ("\n " if row.style == DIRECT else f"\n{row.followed.hits}/{row.followed.of}")
+
+
+def _marks(
+    own: Sequence[tuple[int, StyleRow]], value: Callable[[StyleRow], Ends | None], unit: str, place: int, shift: float,
+    legend: bool,
+) -> Series:  # fmt: skip
+    found = [(spot, row, ends) for spot, row in own if (ends := value(row)) is not None]
+    name = own[0][1].drafter
+    return Series(
+        _drafter(name),
+        [spot + shift for spot, _, _ in found],
+        [middle for _, _, (middle, _, _) in found],
+        place,
+        "markers",
+        low=[low for _, _, (_, low, _) in found],
+        high=[high for _, _, (_, _, high) in found],
+        told=[
+            (
+                f"{TITLES[row.style]}, {name}",
+                "",
+                f"{middle:.2f} {unit}\n{row.tokens.value:.0f} tokens, {row.accuracy.hits} of {row.accuracy.of} right",
+            )
+            for _, row, (middle, _, _) in found
+        ],
+        group=True,
+        legend=legend,
+    )
+
+
+def _cost(row: StyleRow) -> Ends | None:
+    """An interval without an upper end is drawn downwards alone: the table says that it is open."""
+    if row.cost is None:
+        return None
+    return row.cost.value, row.cost.low, row.cost.value if row.cost.high is None else row.cost.high
+
+
+def _acceptance(row: StyleRow) -> Ends | None:
+    return row.alpha
+
+
+def markdown(file: StyleFile) -> str:
+    """By group of questions a sentence, hypotheses and a table; then what was written."""
+    parts = [f"{how(file)}."]
+    for measured in groups(file):
+        said = "\n".join(f"* *Hypothesis:* {what} *Measured:* {found}" for what, found in hypotheses(measured))
+        parts += [f"### {measured.name.capitalize()}", f"**{sentence(measured)}**", said, _table(measured)]
+    origin = Origin(file.target, file.drafters, file.machine, file.created)
+    return "\n\n".join([*parts, "### What it writes", _examples(file), f"{origin} `{file.command}`"])
+
+
+def _table(measured: Group) -> str:
+    return Table(HEAD, [_line(one) for one in measured.rows], words=2).markdown()
+
+
+def _line(one: StyleRow) -> tuple[str, ...]:
+    accuracy = one.accuracy
+    return (
+        TITLES[one.style] if one.drafter == PLAIN else "", one.drafter, f"{one.followed.hits}/{one.followed.of}",
+        f"{accuracy.hits}/{accuracy.of} [{accuracy.low or 0:.0%}–{accuracy.high or 0:.0%}]", f"{one.tokens.value:.1f}",
+        with_interval(one.alpha), with_interval(one.length), f"{one.tokens_per_s.value:.0f}",
+        with_interval(one.speedup), told(one.cost), f"{one.same}/{one.runs}",
+    )  # fmt: skip
+
+
+def _examples(file: StyleFile) -> str:
+    """One question of each group in every style."""
+    body = [
+        (f"{one.cell.kind}, {one.cell.asked}", TITLES[one.cell.style], _code(one.prompt), _code(one.text),
+         str(one.truth))
+        for kind, asked in names(file).values() for one in example(file, kind, asked)
+    ]  # fmt: skip
+    return Table(EXAMPLES, body, words=4).markdown()
+
+
+def _code(text: str) -> str:
+    """A model's text as code on one line: what it may hold of Markdown or HTML is shown and not obeyed."""
+    line = " ↵ ".join(text.strip().splitlines()).replace("`", "ˋ")
+    return f"`{line[:LONGEST]}{'…' if len(line) > LONGEST else ''}`" if line else "–"
+
+
+STUDY = STUDIES.add(
+    Study(
+        name="styles",
+        home=__package__,
+        summary="the same questions in five prompt styles: acceptance, tokens, accuracy, seconds per correct answer",
+        question="Which prompt style?",
+        order=60,
+        formerly=("bench styles",),
+        intro=INTRO,
+        codec=Codec(
+            StyleFile, "file of styles", 6, "specviz study styles --result FILE", format=FORMAT, version=VERSION,
+            problems=problems,
+        ),
+        file="studies/styles.json.gz",
+        page="styles.md",
+        section="bench styles",
+        choices=choices,
+        view=view,
+        tables=markdown,
+        flags=(
+            Flag("--drafters", "beside plain decoding, each with its default options (default %(default)s)",
+                 "model,ngram", str, "NAME,…"),
+            Flag("--kinds", "of questions (default %(default)s)", ",".join(KINDS), str, "NAME,…"),
+            Flag("--asked", "how a style is asked for: words behind the question, the corpus's tag before it "
+                 "(default %(default)s)", "words,tag", str, "WAY,…"),
+            Flag("--chat", "the questions are messages, put into the target's chat template; in place of --asked"),
+            count("--questions", 12, "questions of each kind, the same in every style"),
+            count("--max-new-tokens", 96, "tokens per answer, where it does not end before"),
+            count("--repeats", 1, "times everything is measured"),
+            Flag("--max-minutes", "stop after M minutes and report the questions that are done", None, float, "M"),
+            Flag("--prompts", "measure nothing: write the prompts, a family for each style, for `specviz bench sweep "
+                 "--own-prompts`, the When-it-pays tab and whatever else takes prompts of one's own", None, Path,
+                 "FILE.jsonl"),
+        ),
+        shared_flags="pair",
+        complaints=unequal,
+        remade=Remade("what a right answer costs in five prompt styles", 5, ("--dtype", "float32")),
+    )
+)  # fmt: skip

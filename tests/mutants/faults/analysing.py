@@ -7,7 +7,7 @@ from tests.mutants.faults.fault import AUDIT, RECORDER, Fault
 ANALYSIS = "tests/theory/analysis/test_analysis.py"
 AGREEMENT = "tests/trace/test_agreement.py"
 
-STYLES = "tests/theory/test_styles.py"
+STYLES = "tests/studies/test_styles.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(

@@ -49,7 +49,7 @@ FAULTS: tuple[Fault, ...] = (
         "specviz/studies/batches/measure.py",
         "SeededRandom(plan.seed + number)",
         "SeededRandom(plan.seed)",
-        ("tests/bench/batch/test_batch.py",),
+        ("tests/studies/test_batches_measured.py",),
     ),
     Fault(
         "batch: a round that drafts nothing is a draft",

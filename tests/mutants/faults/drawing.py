@@ -13,21 +13,21 @@ TRAINING = DRAWN.format("a_training_is_drawn_over_its_seconds_with_the_shipped_m
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "batch chart: a whisker is as long as its end is high",
-        "specviz/app/batch/figure.py",
-        "high - middle for _, (middle, _, high)",
-        "high for _, (middle, _, high)",
+        "specviz/app/studies/chart.py",
+        "high - value for high, value in",
+        "high for high, value in",
         (BATCHES,),
     ),
     Fault(
         "batch chart: the lower whisker is as long as its end is high",
-        "specviz/app/batch/figure.py",
-        "middle - low for _, (middle, low, _)",
-        "low for _, (middle, low, _)",
+        "specviz/app/studies/chart.py",
+        "value - low for low, value in",
+        "low for low, value in",
         (BATCHES,),
     ),
     Fault(
         "batch chart: only the second shape stands aside",
-        "specviz/app/batch/figure.py",
+        "specviz/studies/batches/result.py",
         "APART ** (place - (len(shapes) - 1) / 2)",
         "APART ** place",
         (BATCHES,),

@@ -6,7 +6,7 @@ from tests.mutants.faults.fault import Fault
 
 METRICS = "tests/theory/test_metrics.py"
 WHAT_IF = "tests/theory/test_what_if.py"
-BATCHES = "tests/theory/test_batches.py"
+BATCHES = "tests/studies/test_batches.py"
 SUMS = "tests/app/lab/test_views.py"
 DRAWN = "tests/app/lab/test_drawn.py"
 
@@ -55,28 +55,28 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "batches: a size pays where its median does",
-        "specviz/theory/batches.py",
+        "specviz/studies/batches/result.py",
         "self.speedup.low > 1.0",
         "self.speedup.median > 1.0",
         (BATCHES,),
     ),
     Fault(
         "batches: a size pays where it is as fast as plain decoding",
-        "specviz/theory/batches.py",
+        "specviz/studies/batches/result.py",
         "self.speedup.low > 1.0",
         "self.speedup.low >= 1.0",
         (BATCHES,),
     ),
     Fault(
         "batches: texts in a pass are those of the first repeat",
-        "specviz/theory/batches.py",
+        "specviz/studies/batches/result.py",
         "sum(one.shares for one in own) / sum(one.target_passes for one in own)",
         "first.shares / first.target_passes",
         (BATCHES,),
     ),
     Fault(
         "batches: every text is what it is alone",
-        "specviz/theory/batches.py",
+        "specviz/studies/batches/result.py",
         "same=sum(one.same for one in texts)",
         "same=len(texts)",
         (BATCHES,),

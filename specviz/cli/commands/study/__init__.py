@@ -129,6 +129,7 @@ def _workplace(args: argparse.Namespace) -> Workplace:
         models,
         source=lambda **how: live_source(models, getattr(args, "threads", 1), **how),
         say=lambda line: err().line(line),
+        show=lambda line: out().line(printable(line)),
         row=lambda values: err().row(values),
         progress=progress,
         time_limit=time_limit,

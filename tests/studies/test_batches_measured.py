@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.bench.batch.table import report
 from specviz.core.sampling import Sampling
 from specviz.engine.termination import Limits
 from specviz.errors import OptionError
 from specviz.lm.load import load
 from specviz.studies.batches import measure as run
 from specviz.studies.batches import result as batches
-from specviz.studies.batches.measure import BatchPlan, Compared, compare
-from specviz.studies.batches.result import BatchFile, BatchText
+from specviz.studies.batches.measure import BatchPlan, compare
+from specviz.studies.batches.result import BatchFile
 from tests.lm.conftest import checkpoint, one_thread
-from tests.protocol.test_batches import STARTED
+from tests.studies.test_batches import STARTED
 
 __all__ = ["checkpoint", "one_thread"]
 
@@ -36,7 +35,7 @@ def pair(checkpoint):
 def test_every_size_has_the_same_texts_and_the_same_acceptance(pair, temperature):
     lines: list[str] = []
     found = compare(*pair, plan(temperature, repeats=2), lines.append)
-    assert found.unequal() == []
+    assert all(text.same for text in found.texts)
     keys = {(one.shape, one.size) for one in found.points}
     assert keys == {(shape, size) for shape in ((), (1, 1), (2, 1)) for size in (1, 2, 4)}
     counts = {
@@ -63,15 +62,6 @@ def test_each_prompt_draws_with_a_seed_of_its_own(pair):
     assert first != last
 
 
-def test_a_text_that_differs_is_said_with_its_prompt_size_and_shape():
-    texts = (BatchText((1, 1), 4, "a", 1, 2, 1, False), BatchText((1, 1), 4, "b", 1, 2, 1, True),
-             BatchText((2,), 2, "a", 1, 2, 1, False))  # fmt: skip
-    assert Compared("process", (), texts).unequal() == [
-        "γ = 2 in batches of 4 wrote another text than without a batch on a.",
-        "tree 2 in batches of 2 wrote another text than without a batch on a.",
-    ]
-
-
 def test_texts_that_do_not_fill_every_batch_are_refused():
     with pytest.raises(OptionError, match="4 texts do not fill batches of 3; every size is measured on the same texts"):
         plan(0.0, (1, 3))
@@ -84,7 +74,7 @@ def test_the_report_says_the_sentence_the_rows_and_the_origin(pair):
         found.clock, 1.25, 0.0, 7, 8, found.points, found.texts,
     )  # fmt: skip
     assert list(batches.problems(file)) == []
-    text = report(file)
+    text = batches.markdown(file)
     assert text.startswith("**With γ = 2 speculation pays ")
     assert "Acceptance is the same at every size.**" in text
     assert "4 texts of at most 8 tokens, the same at every batch size B, temperature 0, seed 7, 1 repeat, by " in text

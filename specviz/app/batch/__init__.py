@@ -1,1 +1,0 @@
-"""Speculation in a batch: a recorded result as a chart of speedup and acceptance against the size."""

@@ -1,1 +1,0 @@
-"""One document, many questions: what reading it once is worth."""
