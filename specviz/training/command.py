@@ -59,7 +59,7 @@ def stage_functions() -> Mapping[str, Stage]:
     """Name to function, in order; imported here because torch is slow to load and `--help` does without."""
     from specviz.training import drafter_stages, publication, skips, stages, target_stages
     from specviz.training.alignment import align
-    from specviz.training.captions import train as captions
+    from specviz.training.captions import export as captions
     from specviz.training.modules import stage
 
     functions: tuple[Stage, ...] = (

@@ -21,7 +21,7 @@ from specviz.scenes.vocabulary import PICTURE_IDS
 from specviz.training.captions import train
 from specviz.training.captions.accuracy import SPLITS, accuracy
 from specviz.training.captions.batches import IGNORED, UNKNOWN_ID, UNREAD, Captions, LessonCaptions, batch_of
-from specviz.training.captions.export import MEASURED_SCENES, write_checkpoint
+from specviz.training.captions.export import MEASURED_SCENES, train_captions, write_checkpoint
 from specviz.training.captions.lessons import shown
 from specviz.training.captions.train import (
     EYES_ALONE,
@@ -30,7 +30,6 @@ from specviz.training.captions.train import (
     CaptionTraining,
     fresh,
     tokenizer,
-    train_captions,
     trained,
 )
 from specviz.training.options import TrainOptions

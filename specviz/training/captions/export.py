@@ -1,4 +1,4 @@
-"""Writes what was trained as checkpoint folders: language model, eyes, tokenizer, facts and a model card.
+"""Trains, and writes what was trained as checkpoint folders: language model, eyes, tokenizer, facts and a model card.
 
 The language model alone is an ordinary Llama checkpoint that transformers loads; its eyes lie beside it.
 """
@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from specviz.errors import TrainingError
 from specviz.lm.checkpoint import EYES as EYES_FILE
 from specviz.lm.llama.captioner import PREFIX, Eyes
 from specviz.lm.load import load
@@ -30,11 +31,13 @@ from specviz.training.captions.train import (
     EYES_ALONE,
     ROLES,
     SEED,
+    STAGES,
     CaptionTraining,
     Report,
     checkpoint,
     fresh,
     tokenizer,
+    trained,
 )
 from specviz.training.options import TrainOptions
 from specviz.training.publish import checkpoint_facts, write_json
@@ -126,3 +129,21 @@ def _parameters(folder: Path) -> dict[str, int]:
 
 def _write(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+
+
+def train_captions(options: TrainOptions, report: Report) -> None:
+    """Train captioner and drafters, or those that `names` names, or go on where they stopped, and leave a folder for
+    each in `options.out_dir`.
+
+    How much each learns is fixed; of the options it reads `names`, `work_dir`, `out_dir`, `command`, `machine`
+    and `note`. Raises TrainingError for a name that is none of theirs."""
+    roles = options.names or ROLES
+    for name in roles:
+        if name not in ROLES:
+            raise TrainingError(f"there is no caption model '{name}'; there are {', '.join(ROLES)}.")
+    training = CaptionTraining(options.work_dir)
+    needed = {*roles, *(BEGINS_WITH[role] for role in roles if role in BEGINS_WITH)}
+    for stage in (stage for stage in STAGES if stage in needed):
+        report({"training": stage})
+        trained(training, stage, report)
+    export(training, roles, options, report)

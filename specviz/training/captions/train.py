@@ -15,16 +15,13 @@ import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaForCausalLM
 
-from specviz.errors import TrainingError
 from specviz.lm.llama.captioner import EyesShape
 from specviz.scenes.vocabulary import END, PICTURE_IDS, PICTURE_TOKENS, PIECES, UNKNOWN, token_strings
 from specviz.training.captions.batches import CaptionBatch, Captions, LessonCaptions
-from specviz.training.captions.export import export
 from specviz.training.captions.lessons import Lesson, Lessons
 from specviz.training.captions.model import CaptionModel, language_config
 from specviz.training.loop import Loop, LoopOptions
 from specviz.training.optimiser import Budget
-from specviz.training.options import TrainOptions
 from specviz.training.windows import Batch, Batches
 
 ROLES = ("captioner", "caption-drafter-text", "caption-drafter-tuned", "caption-drafter-eyes")
@@ -115,21 +112,3 @@ def trained(training: CaptionTraining, role: str, report: Report) -> Loop:
     loop = Loop(cast(LlamaForCausalLM, model), cast(Batches, batches), objective, options, path)
     loop.run(report, lambda _: 0.0)
     return loop
-
-
-def train_captions(options: TrainOptions, report: Report) -> None:
-    """Train captioner and drafters, or those that `names` names, or go on where they stopped, and leave a folder for
-    each in `options.out_dir`.
-
-    How much each learns is fixed; of the options it reads `names`, `work_dir`, `out_dir`, `command`, `machine`
-    and `note`. Raises TrainingError for a name that is none of theirs."""
-    roles = options.names or ROLES
-    for name in roles:
-        if name not in ROLES:
-            raise TrainingError(f"there is no caption model '{name}'; there are {', '.join(ROLES)}.")
-    training = CaptionTraining(options.work_dir)
-    needed = {*roles, *(BEGINS_WITH[role] for role in roles if role in BEGINS_WITH)}
-    for stage in (stage for stage in STAGES if stage in needed):
-        report({"training": stage})
-        trained(training, stage, report)
-    export(training, roles, options, report)
