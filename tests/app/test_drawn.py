@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from specviz.app.depth_width.figure import depth_width_figure
 from specviz.app.machine.figure import machine_figure
 from specviz.app.machine.view import machine_view
 from specviz.app.runs.gallery import gallery
@@ -21,7 +20,6 @@ from specviz.app.what_if.view import HEAT_ALPHAS, what_if_view
 from specviz.protocol.trainings import HeldOut, LossMark
 from specviz.studies.batches import result as batches
 from specviz.studies.batches.result import PLAIN
-from specviz.studies.depth_width.picture import depth_width_view
 from specviz.studies.lanes.result import view as lanes_view
 from specviz.studies.styles import result as styles
 from tests.app.test_figures import point
@@ -134,16 +132,3 @@ def test_a_sweep_is_drawn_at_its_lengths_with_whiskers_to_both_ends() -> None:
     assert list(theory.x) == sorted(theory.x)
     assert theory.y[0] < theory.y[-1], "drafting is free here: a longer draft brings more"
     assert figure.layout.yaxis.range[1] == pytest.approx(1.08 * max(3.0, *theory.y))
-
-
-def test_depth_against_width_marks_stand_at_their_layers_and_measured_ones_a_little_aside() -> None:
-    from tests.studies.depth_width.sample import STUDY
-
-    view = depth_width_view(STUDY, "throughput", 2)
-    for line, drawn in zip(view.lines, depth_width_figure(view).data, strict=True):
-        aside = drawn.x[0] / line.points[0].across
-        assert aside == pytest.approx(1.0) if not line.measured else aside in (pytest.approx(0.95), pytest.approx(1.05))
-        assert list(drawn.y) == [one.value for one in line.points]
-        if line.measured:
-            assert list(drawn.error_y.array) == numbers(one.high - one.value for one in line.points)
-            assert list(drawn.error_y.arrayminus) == numbers(one.value - one.low for one in line.points)

@@ -88,7 +88,6 @@ SHORT = {
 NOT_YET = {
     "app",
     "bench",
-    "cli",
     "protocol",
     "theory",
 }

@@ -10,7 +10,6 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.depth_width.study import STUDY as DEPTH_WIDTH
 from specviz.app.form.kept import Kept
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET
@@ -27,14 +26,12 @@ MISSING = "The recorded studies are missing; restore assets/studies, assets/lane
 
 
 def shown() -> list[Study[Any]]:
-    """In order: those that are declared, and those that have a module of their own."""
-    own = {20: DEPTH_WIDTH}
-    declared = {
-        study.order: Study(study.address, study.question, study.intro, study.shipped, partial(build, study))
+    """In order."""
+    return [
+        Study(study.address, study.question, study.intro, study.shipped, partial(build, study))
         for study in studies()
         if study.order is not None
-    }
-    return [study for _, study in sorted((own | declared).items())]
+    ]
 
 
 def studies_tab() -> list[Kept]:

@@ -210,10 +210,6 @@ def _benches() -> tuple[Step, ...]:
              impossible=_no_bfloat16),
         Step("trees", "tree policies and verifiers", (*SPECVIZ, "bench", "trees", *FLOAT, "--write"),
              (Output("docs/bench_trees.md", "bench trees"),), 5),
-        Step("depth-width", "what depth costs a drafter and what it brings",
-             (*SPECVIZ, "study", "depth-width", "--minutes", DEPTH_WIDTH_MINUTES, "--write"),
-             (Output("assets/studies/depth_width.json"), Output("docs/depth_width.md", "depth width study")), 48,
-             rests_on=("target",)),
         Step("pair", "what the pair knows and how it drafts", (*SPECVIZ, "bench", "pair", "--write"),
              (Output("docs/pair.md", "pair"),), 5),
     )  # fmt: skip

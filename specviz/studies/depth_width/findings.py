@@ -19,7 +19,7 @@ from statistics import StatisticsError, correlation
 
 from specviz.errors import OptionError
 from specviz.protocol.sweeps.intervals import Estimate
-from specviz.studies.depth_width.result import DepthWidths, Network
+from specviz.studies.depth_width.networks import DepthWidths, Network
 
 STRONG = 0.7
 """from here on a rank correlation is called strong; below half, weak"""

@@ -1,23 +1,216 @@
-"""All networks measured in one go: timed, replayed on what the target wrote, and run beside plain decoding.
+"""Small models of six depths at equally many parameters: trained twice, distilled and by plain cross entropy; timed,
+replayed on what the target wrote, and run beside plain decoding.
 
-Place in the flow: `specviz study depth-width` hands in trained networks and what training found, and keeps the result.
+Interrupted, the training goes on from its folder. The distilled weights are kept among the shipped modules.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from transformers.utils.logging import disable_progress_bar
+
+from specviz.bench.core.contest import first_prompts
+from specviz.bench.core.provenance import machine_load, origin_here
 from specviz.drafters.learned.weights import read_module
-from specviz.drafters.small_model import SmallModelModule, block_parameters, running_parameters, shape_of
+from specviz.drafters.small_model import STUDIED, SmallModelModule, block_parameters, running_parameters, shape_of
 from specviz.errors import BenchError
 from specviz.lm.base import GivesFeatures, LanguageModel
+from specviz.lm.load import LoadedModel
+from specviz.lm.step_time import use_threads
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
-from specviz.studies.depth_width.replay import RecordedText, counted, hits, written
-from specviz.studies.depth_width.result import Measured, Network, OfText
-from specviz.studies.depth_width.runs import TimedPasses, measure, run
+from specviz.resources import ROOT
+from specviz.studies.depth_width.networks import DepthWidths, Measured, Network, OfText, TextSet
+from specviz.studies.depth_width.replay import RecordedText, counted, hits, of_traces, written
+from specviz.studies.depth_width.result import STUDY
+from specviz.studies.depth_width.runs import TimedPasses, run, time_passes
+from specviz.studies.depth_width.training import DepthStudy, by_family, folder_of, training_of
+from specviz.studies.study import Table, Workplace
+from specviz.trace import codec
+
+MODULES = ROOT / "modules"
+TARGET = "target"
+FIRST, SECOND = "networks", "networks_text"
+"""folders of weights in the work folder; those of the second set are not shipped"""
+GAMMAS = range(1, 9)
+MOST = 64
+"""tokens of a text"""
+
+
+def measure(workplace: Workplace) -> DepthWidths | None:
+    """The whole study; or the part that the flags ask for, of which only the second set has a result."""
+    args = workplace.args
+    if args.replay is not None:
+        _replay(workplace, args.replay)
+        return None
+    if args.train:
+        _train(workplace)
+        return None
+    if args.second_set:
+        assert STUDY.codec is not None, "the study keeps its result."
+        return _with_second(workplace, STUDY.codec.read(STUDY.path))
+    return _run(workplace)
+
+
+def _train(workplace: Workplace) -> None:
+    """The first set alone, with `--write` among the shipped modules."""
+    first = _first(workplace)
+    workplace.show(f"Each network learnt from {first.train(_lines(workplace)):,} tokens.")
+    if workplace.args.write is not None:
+        _ship(first)
+
+
+def _ship(first: DepthStudy) -> None:
+    for name in map(folder_of, STUDIED):
+        shutil.copytree(first.out / name, MODULES / name, dirs_exist_ok=True)
+
+
+def _run(workplace: Workplace) -> DepthWidths:
+    first = _first(workplace)
+    tokens = first.train(_lines(workplace))
+    second = first.from_the_text(workplace.args.work_dir / SECOND)
+    second.train(_lines(workplace))
+    trained = _trained(workplace, first)
+    here = _at_hand(workplace)
+    plan = ComparePlan(repeats=workplace.args.repeats)
+    found = compare(here.target.model, here.source, trained, here.prompts, here.request, plan, workplace.say)
+    if workplace.args.write is not None:
+        _ship(first)
+    origin = origin_here(here.target)
+    command = f"specviz study depth-width --minutes {workplace.args.minutes:g} --write"
+    return DepthWidths(
+        found.networks,
+        round(first.target_perplexity(), 3),
+        found.timed.passes,
+        found.plain,
+        found.measured,
+        tokens,
+        first.training.loss,
+        len(found.texts),
+        found.replayed_tokens,
+        plan.timed,
+        machine_load(),
+        {origin.target.name: origin.target.weights_sha256},
+        command,
+        str(origin),
+        _text_set(workplace, second, here, found.texts, command),
+    )
+
+
+def _with_second(workplace: Workplace, kept: DepthWidths) -> DepthWidths:
+    """The kept result with a second set beside it, on the texts of the first."""
+    first = _first(workplace)
+    if first.tokens != kept.tokens:
+        raise BenchError(
+            f"{workplace.args.work_dir} holds a training of {first.tokens:,} tokens, but the networks of the kept "
+            f"result learnt from {kept.tokens:,}; give the work folder of that training, or leave out --second-set to "
+            "do all anew."
+        )
+    here = _at_hand(workplace)
+    if here.target.model.info.weights_sha256 not in kept.models.values():
+        raise BenchError("the kept result is of another target; leave out --second-set to do all anew.")
+    texts = written(here.source, here.prompts, here.request, workplace.say)
+    tokens = sum(len(one.tokens) - one.start for one in texts)
+    if (len(texts), tokens) != (kept.replayed_prompts, kept.replayed_tokens):
+        raise BenchError(
+            f"the target wrote {tokens:,} tokens after {len(texts)} prompts, but the first set was replayed on "
+            f"{kept.replayed_tokens:,} after {kept.replayed_prompts}; leave out --second-set to do all anew."
+        )
+    second = first.from_the_text(workplace.args.work_dir / SECOND)
+    second.train(_lines(workplace))
+    return replace(
+        kept, text_set=_text_set(workplace, second, here, texts, "specviz study depth-width --second-set --write")
+    )
+
+
+def _text_set(
+    workplace: Workplace, second: DepthStudy, here: _AtHand, texts: Sequence[RecordedText], command: str
+) -> TextSet:
+    networks = of_text(here.target.model, _trained(workplace, second), texts, GAMMAS, here.request.max_new_tokens)
+    return TextSet(
+        networks, second.tokens, second.training.loss, round(second.written_share, 4), command,
+        str(origin_here(here.target)),
+    )  # fmt: skip
+
+
+def _first(workplace: Workplace) -> DepthStudy:
+    """The distilled set: begun, under way or finished."""
+    args = workplace.args
+    use_threads(args.threads)
+    disable_progress_bar()
+    if args.nice and hasattr(os, "nice"):
+        os.nice(args.nice)
+    return DepthStudy(
+        training_of(args.minutes, args.tokens, TARGET, args.work_dir),
+        args.work_dir / FIRST,
+    )
+
+
+@dataclass(frozen=True)
+class _AtHand:
+    """The target that writes and runs, and what it is asked."""
+
+    target: LoadedModel
+    source: TraceSource
+    prompts: Sequence[PromptCard]
+    request: RunRequest
+
+
+def _at_hand(workplace: Workplace) -> _AtHand:
+    source = workplace.source()
+    return _AtHand(
+        workplace.models(TARGET, device="cpu", dtype="float32"),
+        source,
+        first_prompts(source.catalog(), workplace.args.prompts),
+        RunRequest("", max_new_tokens=MOST, dtype="float32", device="cpu", record=False),
+    )
+
+
+def _trained(workplace: Workplace, study: DepthStudy) -> list[Trained]:
+    found = []
+    for family, name, one in by_family(dict(study.qualities())):
+        folder = study.out / folder_of(name)
+        found.append(Trained(family, name, folder, one.parameters, one.perplexity, one.agreement, one.acceptance))
+        workplace.say(f"{name}  perplexity {one.perplexity:.2f}  agreement {one.agreement:.3f}  α {one.acceptance:.3f}")
+    return found
+
+
+def _lines(workplace) -> Callable[[dict[str, Any]], None]:
+    """Training's rows, shortened: of each network its acceptance at depth 1."""
+
+    def report(row: dict[str, Any]) -> None:
+        line = {name: row[name] for name in ("step", "tokens", "elapsed_s")}
+        if "held_out" in row:
+            line |= {label: held["acceptance"][0] for label, held in row["held_out"].items()}
+        if "held_out" in row or row["step"] % 50 == 0:
+            workplace.row(line)
+
+    return report
+
+
+def _replay(workplace: Workplace, files: Sequence[Path]) -> None:
+    """Matched tokens per round of the shipped networks on recorded texts, which need no pass of the target."""
+    target = workplace.models(TARGET, device="cpu", dtype="float32").model
+    traces = (codec.read(file) for file in files or sorted((ROOT / "traces").glob("*.json.gz")))
+    texts = of_traces(traces, target.info.weights_sha256)
+    most = max(len(one.tokens) - one.start for one in texts)
+    shipped = {name: MODULES / folder_of(name) for name in STUDIED}
+    rows = []
+    for name, model in networks(target, shipped).items():
+        matched = matched_by_gamma(model, texts, GAMMAS, most)
+        rows.append([f"`{name}`", *(f"{one.value:.2f} [{one.low:.2f}–{one.high:.2f}]" for one in matched)])
+    tokens = sum(len(one.tokens) - one.start for one in texts)
+    workplace.show(
+        f"Replayed on {tokens:,} tokens in {len(texts)} texts that the target wrote, with no pass of the target: "
+        "drafted tokens matched per round, by layers x width and γ, greedy [95 % over resampled texts]."
+    )
+    workplace.show(Table(("network", *(f"γ = {gamma}" for gamma in GAMMAS)), rows).markdown())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +268,7 @@ def compare(
     target, length of the replayed texts, and dtype. Raises BenchError where all texts are too short."""
     folders = {one.name: one.folder for one in trained}
     models = networks(target, folders)
-    timed = measure(target, models, plan.gammas, plan.timed)
+    timed = time_passes(target, models, plan.gammas, plan.timed)
     report("timed every network and the target")
     texts = written(source, prompts, request, report)
     matched = {name: matched_by_gamma(one, texts, plan.gammas, request.max_new_tokens) for name, one in models.items()}

@@ -24,7 +24,7 @@ from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.step_time import Clock, filled_cache
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import Estimate, median_over_prompts, ratio_of_sums
-from specviz.studies.depth_width.result import Measured, Times
+from specviz.studies.depth_width.networks import Measured, Times
 from specviz.theory import metrics
 from specviz.trace.events import Option, Round
 
@@ -172,7 +172,7 @@ class TimedPasses:
 
 
 @torch.inference_mode()
-def measure(
+def time_passes(
     target: LanguageModel, drafters: Mapping[str, LanguageModel], gammas: Sequence[int], repeats: int
 ) -> TimedPasses:
     """`repeats` rounds of everything, each time begun with another; behind `CACHED_ROWS` tokens."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specviz.protocol.sweeps.intervals import Estimate
-from specviz.studies.depth_width.result import DepthWidths, Measured, Network, OfText, TextSet, Times
+from specviz.studies.depth_width.networks import DepthWidths, Measured, Network, OfText, TextSet, Times
 
 
 def network(family: str, layers: int, size: int, step_ms: float, perplexity: float) -> Network:

@@ -19,7 +19,7 @@ from specviz.studies.depth_width.findings import (
     throughput,
     together,
 )
-from specviz.studies.depth_width.result import DepthWidths
+from specviz.studies.depth_width.networks import DepthWidths
 from tests.studies.depth_width.sample import STUDY, TWO_SETS, network
 
 

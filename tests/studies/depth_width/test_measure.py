@@ -17,9 +17,9 @@ from specviz.lm.base import LanguageModel
 from specviz.proof.small_models import small_pair
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.studies.depth_width.measure import matched_by_gamma
-from specviz.studies.depth_width.picture import markdown
 from specviz.studies.depth_width.replay import RecordedText, counted, hits, kept_by_round, of_traces
-from specviz.studies.depth_width.runs import PLAIN, Ran, Runs, measure
+from specviz.studies.depth_width.runs import PLAIN, Ran, Runs, time_passes
+from specviz.studies.depth_width.tables import markdown
 from specviz.verifiers.base import VERIFIERS
 from tests.studies.depth_width.sample import STUDY, TWO_SETS
 
@@ -74,7 +74,7 @@ def test_texts_of_one_token_have_no_round() -> None:
 
 def test_every_network_and_every_length_is_timed() -> None:
     target, drafter = small_pair()
-    found = measure(target, {"1x2": drafter, "2x2": drafter}, [1, 3], 2)
+    found = time_passes(target, {"1x2": drafter, "2x2": drafter}, [1, 3], 2)
     assert set(found.steps) == {"1x2", "2x2"}
     assert set(found.passes) == {1, 2, 4}
     times = [*found.steps.values(), *found.passes.values()]
