@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
+from html import escape
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,7 @@ def test_the_page_draws_what_is_chosen(study: Study[Any]) -> None:
     assert {f"sv-{study.address}-{part}" for part in parts} <= ids
     opening = study.opening(result)
     sentence, *_ = show(study, result, *(choice.value for choice in study.choices(result)))
-    assert opening.sentence[1:10] in sentence
+    assert escape(opening.sentence[1:10]) in sentence
     if study.choices(result):
         refused, *kept = show(study, result, *([None] * len(study.choices(result))))
         assert "sv-message-error" in refused
