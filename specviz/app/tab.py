@@ -3,7 +3,7 @@
     Watch · Learn · Race · When it pays · Lab
                                           └ Analysis · Studies · Train · …
 
-Adding a tab is one module with a `TAB`, `specviz/app/NAME.py` or `specviz/app/NAME/tab.py`, and nothing else to edit. A
+Adding a tab is one module with a `TAB`, NAME.py or NAME/tab.py in specviz/app, and nothing else to edit. A
 tab's name is its title in small letters with hyphens; links say it, and so do the browser's scripts.
 """
 

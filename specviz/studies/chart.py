@@ -18,7 +18,7 @@ class Axis:
     log: bool = False
     spacing: float | None = None
     """of the ticks; where the axis is log, in decades"""
-    ticks: Sequence[tuple[float, str]] = ()
+    ticks: Sequence[tuple[float | str, str]] = ()
     """(place, label); a line break in a label is a newline"""
     categories: Sequence[str] = ()
     """the words along it, in order"""

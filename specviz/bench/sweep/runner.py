@@ -4,7 +4,7 @@
                                                                      └─► or each on a worker: `on_ray.py`
 
 Place in the flow: takes any `TraceSource`, gives points to the page's When-it-pays tab and to `specviz bench sweep`;
-what to measure comes from `sweep_definition.py`. All times are the engine's, from the trace.
+what to measure comes from `protocol/sweeps/definition.py`. All times are the engine's, from the trace.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ class LlamaModel(LlamaRows):
 
     @torch.inference_mode()
     def with_head(self, tokens: Sequence[int]) -> LlamaModel:
-        """See `lm.trimmed.TrimsHead`. The head's rows are read by asking the head itself, in whatever form its routines
-        keep them: products with 0 and 1 are exact. The last one made is kept for the next run."""
+        """See `lm.vocabulary.TrimsHead`. The head's rows are read by asking the head itself, in whatever form its
+        routines keep them: products with 0 and 1 are exact. The last one made is kept for the next run."""
         key = tuple(tokens)
         if self._last_trimmed is None or self._last_trimmed[0] != key:
             trimmed = copy(self)

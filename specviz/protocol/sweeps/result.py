@@ -1,6 +1,6 @@
 """A sweep's result: what was asked, on what it ran, who could not, and every run.
 
-Place in the flow: assembled from warm-ups and points, stored by `sweep_store.py`, shown by the page, continued later.
+Place in the flow: assembled from warm-ups and points, stored by `sweeps/store.py`, shown by the page, continued later.
 """
 
 from __future__ import annotations

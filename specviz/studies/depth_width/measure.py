@@ -181,7 +181,7 @@ def _trained(workplace: Workplace, study: DepthStudy) -> list[Trained]:
     return found
 
 
-def _lines(workplace) -> Callable[[dict[str, Any]], None]:
+def _lines(workplace: Workplace) -> Callable[[dict[str, Any]], None]:
     """Training's rows, shortened: of each network its acceptance at depth 1."""
 
     def report(row: dict[str, Any]) -> None:

@@ -164,7 +164,7 @@ def view(study: LongContexts, number: str) -> View:
 
 def _costs(study: LongContexts, number: Number) -> View:
     """Times with their quartiles, or bytes; how each grew from the shortest context to the longest."""
-    lines = []
+    lines = list[Series]()
     for name in dict.fromkeys(cost.drafter for cost in study.costs):
         own = [cost for cost in study.costs if cost.drafter == name]
         values = [cost.bytes / MIB if number is BYTES else cost.median_ms for cost in own]
@@ -182,7 +182,7 @@ def _costs(study: LongContexts, number: Number) -> View:
 
 def _acceptance(study: LongContexts) -> View:
     """Within the target's context: a line for each network, at the middle of each stretch of contexts."""
-    lines = []
+    lines = list[Series]()
     for anchors, name in ((False, "without anchors"), (True, "with anchors")):
         own = [one for one in study.acceptance if one.anchors is anchors]
         middles = [(one.shortest + one.longest) / 2 for one in own]

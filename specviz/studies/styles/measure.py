@@ -77,7 +77,8 @@ def measure(workplace: Workplace) -> StyleFile | None:
     args = workplace.args
     plan = _plan(args)
     if args.prompts is not None:
-        return _write_prompts(args, workplace.show)
+        _write_prompts(args, workplace.show)
+        return None
     source = workplace.source()
     first = next(plan.cells())
     for _, request in plan.requests:
