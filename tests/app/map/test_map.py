@@ -28,6 +28,7 @@ from specviz.live.catalog import saved
 from specviz.protocol.links import read_request
 from specviz.protocol.runs import RunRequest
 from specviz.resources import ROOT
+from specviz.studies.study import studies
 
 CLI_PAGE = (ROOT.parent / "docs" / "cli.md").read_text(encoding="utf-8")
 PRESETS = [(one, preset) for one in systems() for preset in one.presets]
@@ -52,7 +53,10 @@ def test_every_command_of_the_map_is_one() -> None:
     for command in commands:
         program, *words = command.split()
         assert program == "specviz"
-        assert f"specviz {' '.join(words)}" in CLI_PAGE or words[0] == "train", command
+        if words[0] == "study":
+            assert words[1] in {study.command for study in studies()}
+        else:
+            assert f"specviz {' '.join(words)}" in CLI_PAGE or words[0] == "train", command
 
 
 @pytest.mark.parametrize("group", ["drafter", "growth", "stopping", "verifier"])

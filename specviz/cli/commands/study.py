@@ -1,17 +1,14 @@
 """`specviz study`: measure what a study asks, show it, and keep it where it is shipped.
 
 Place in the flow: each study of `specviz/studies` is a part of this command, from its declaration alone. What measures
-is imported when it runs. Modules of this folder are studies that are not declared yet.
+is imported when it runs.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import pkgutil
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from specviz.bench.core.report import check_section, write_between
@@ -28,19 +25,14 @@ OWN = Path()
 
 def configure(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="study", metavar="STUDY", required=True)
-    declared = {study.command: study for study in studies()}
-    for name in sorted([*declared, *_modules()]):
-        summary = declared[name].summary if name in declared else str(_module(name).SUMMARY)
-        part = chosen.add_parser(name, help=summary, description=_sentence(summary), allow_abbrev=False)
-        if name in declared:
-            add_flags(part, declared[name])
-        else:
-            _module(name).configure(part)
+    for study in sorted(studies(), key=lambda study: study.command):
+        summary = study.summary
+        add_flags(
+            chosen.add_parser(study.command, help=summary, description=_sentence(summary), allow_abbrev=False), study
+        )
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.study in _modules():
-        return int(_module(args.study).run(args))
     return run_study(STUDIES.get(args.study.replace("-", "_")), args)
 
 
@@ -138,11 +130,3 @@ def _workplace(args: argparse.Namespace) -> Workplace:
 
 def _sentence(summary: str) -> str:
     return f"{summary[0].upper()}{summary[1:]}."
-
-
-def _modules() -> list[str]:
-    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
-
-
-def _module(name: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
