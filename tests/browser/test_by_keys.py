@@ -156,11 +156,17 @@ def test_page_down_in_a_lesson_counts_the_hands_before_it_turns_the_page(home: P
     expect(home.locator(".svl-where")).to_contain_text("· 2 of")
 
 
+BESIDE_THE_TREE = """() => [".svp-card", ".svp-costs", ".svp-counters", ".svp-exhibits"]
+    .map((name) => document.querySelector("#sv-player " + name).getBoundingClientRect())
+    .filter((box) => box.height > 0).map((box) => [box.top, box.bottom]).sort((one, two) => one[0] - two[0])"""
+"""tops and bottoms of the panels that a beat points at"""
+
+
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
 def test_the_tree_of_a_presented_lesson_has_half_the_screen_on_every_page(home: Page, size: tuple[int, int]) -> None:
     home.set_viewport_size({"width": size[0], "height": size[1]})
     home.evaluate(f"{HANDLE}.set({{ view: 'present' }})")
-    low = []
+    low, split = [], 0
     for one in home.evaluate("() => SpecViz.lesson.data.lessons"):
         for place in range(len(one["beats"])):
             lesson(home, one["id"], place)
@@ -170,4 +176,9 @@ def test_the_tree_of_a_presented_lesson_has_half_the_screen_on_every_page(home: 
             if box["height"] < size[1] / 2 or box["y"] < 0 or box["y"] + box["height"] > size[1]:
                 low.append((one["id"], place + 1, box))
             assert home.locator(".svl-btn.is-next").bounding_box()["y"] < size[1] - 20  # type: ignore[index]
+            tops = home.evaluate(BESIDE_THE_TREE)
+            if len(tops) > 1:
+                assert tops[0][1] <= tops[1][0], "one panel lies over the other"
+                split += 1
     assert low == []
+    assert (split > 0) == (size[0] > 640), "a phone has room for one"
