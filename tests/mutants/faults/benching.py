@@ -106,4 +106,18 @@ FAULTS: tuple[Fault, ...] = (
         "if one.family], plain, decode_speed)",
         (ROWS_OF_BENCHES,),
     ),
+    Fault(
+        "bench: the same way always goes first",
+        "specviz/bench/core/contest.py",
+        "yield repeat, prompt, rotated(ways, repeat + number)",
+        "yield repeat, prompt, rotated(ways, 0)",
+        ("tests/bench/core/test_contest.py",),
+    ),
+    Fault(
+        "speedup: upside down",
+        "specviz/theory/speedup.py",
+        "return tokens_per_s / plain_tokens_per_s if",
+        "return plain_tokens_per_s / tokens_per_s if",
+        ("tests/theory/test_speedup.py",),
+    ),
 )

@@ -96,4 +96,25 @@ FAULTS: tuple[Fault, ...] = (
         'len(head.get("order", order)) == len(order)',
         (DATASTORE,),
     ),
+    Fault(
+        "fetched: a file with another checksum is taken",
+        "specviz/lm/fetched.py",
+        "if _sha256(partial) != model.sha256:",
+        "if not _sha256(partial):",
+        ("tests/lm/test_fetched.py",),
+    ),
+    Fault(
+        "fetched: what was there before a stop is fetched again",
+        "specviz/lm/fetched.py",
+        "have = partial.stat().st_size if partial.exists() else 0",
+        "have = 0",
+        ("tests/lm/test_fetched.py",),
+    ),
+    Fault(
+        "GGUF: rows of a head stay in pairs",
+        "specviz/lm/gguf.py",
+        "return pairs.transpose(1, 2).reshape(rows.shape)",
+        "return pairs.reshape(rows.shape)",
+        ("tests/lm/test_gguf.py",),
+    ),
 )
