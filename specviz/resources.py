@@ -10,11 +10,14 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from specviz.errors import SpecVizError
@@ -105,14 +108,20 @@ def altered(path: Path) -> str:
     Hashed once per process for as long as it is not written to."""
     if not path.is_relative_to(ROOT) or not path.is_file():
         return ""
-    name, stat = path.relative_to(ROOT).as_posix(), path.stat()
+    name = path.relative_to(ROOT).as_posix()
     expected = _hashes().get(name)
-    if expected is None or _digest(path, stat.st_mtime_ns, stat.st_size) == expected:
+    if expected is None or file_sha256(path) == expected:
         return ""
     return (
         f"assets/{name} is not the file that was shipped: it is damaged, or was made anew; {_RESTORE} Where you "
         "changed it on purpose, `make generate` takes it over."
     )
+
+
+def file_sha256(path: Path) -> str:
+    """Of a file's content, in hexadecimal; read once per process for as long as the file is not written to."""
+    stat = path.stat()
+    return _digest(path, stat.st_mtime_ns, stat.st_size)
 
 
 @cache
@@ -152,3 +161,16 @@ def cache_folder() -> Path:
     """`SPECVIZ_CACHE`, or the folder of the user's cache."""
     told = os.environ.get("SPECVIZ_CACHE")
     return Path(told) if told else Path.home() / ".cache" / "specviz"
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """An empty folder to fill, which becomes `folder` when all went well: that is there whole or not at all. Where
+    another process was faster, its folder stays."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder.parent, prefix=".unfinished-") as temporary:
+        made = Path(temporary) / folder.name
+        made.mkdir()
+        yield made
+        if not folder.is_dir():
+            shutil.move(made, folder)

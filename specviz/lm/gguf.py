@@ -6,14 +6,10 @@ the folder, so nothing else knows the format. Layout of the file: github.com/ggm
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,7 +17,7 @@ from typing import Any
 import torch
 
 from specviz.errors import ModelError
-from specviz.resources import cache_folder
+from specviz.resources import cache_folder, file_sha256, whole_folder
 
 ENDING = ".gguf"
 FAMILY = "llama"
@@ -50,8 +46,7 @@ def unpacked(file: Path) -> Path:
     Raises ModelError for a family, a tensor type or a setting that the engine does not run, for a damaged file, a full
     disk, and where the package `gguf` is missing.
     """
-    stat = file.stat()
-    folder = cache_folder() / "gguf" / f"{file.stem}-{_sha256(file, stat.st_mtime_ns, stat.st_size)[:12]}"
+    folder = cache_folder() / "gguf" / f"{file.stem}-{file_sha256(file)[:12]}"
     if not folder.is_dir():
         write_folder(file, folder)
     return folder
@@ -60,24 +55,13 @@ def unpacked(file: Path) -> Path:
 def write_folder(file: Path, folder: Path) -> None:
     """Unpack a file into a folder of its own. Raises ModelError like `unpacked`."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as temporary:
-            made = Path(temporary) / folder.name
-            made.mkdir()
+        with whole_folder(folder) as made:
             _write(file, made)
-            if not folder.is_dir():  # another process may have been faster
-                shutil.move(made, folder)
     except OSError as error:
         raise ModelError(
             f"{file.name} cannot be unpacked into {folder.parent} ({error.strerror or type(error).__name__}); it needs "
             f"about {4 * file.stat().st_size / 1e9:.1f} GB there; set SPECVIZ_CACHE to a folder on another disk."
         ) from error
-
-
-@cache
-def _sha256(file: Path, written_at: int, size: int) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _write(file: Path, folder: Path) -> None:

