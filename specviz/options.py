@@ -176,7 +176,11 @@ def to_mapping(options: Options) -> dict[str, int | float | bool | str | list[in
 def in_effect(options: Options, has_policy: bool = False) -> dict[str, int | float | bool | str | list[int] | None]:
     """The same without the options that do nothing: those that others replace, and, where a tree policy decides the
     shape (`has_policy`), those that describe it."""
-    idle = {one.name for one in describe(type(options)) if why_idle(one, options) or (has_policy and one.shape)}
+    idle = {
+        option_description.name
+        for option_description in describe(type(options))
+        if why_idle(option_description, options) or (has_policy and option_description.shape)
+    }
     return {name: value for name, value in to_mapping(options).items() if name not in idle}
 
 

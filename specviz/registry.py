@@ -41,7 +41,7 @@ class PlugIn(Generic[OptionsT_co]):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         arguments = [one for base in vars(cls).get("__orig_bases__", ()) for one in get_args(base)]
-        own = [one for one in arguments if isinstance(one, type) and issubclass(one, Options)]
+        own = [argument for argument in arguments if isinstance(argument, type) and issubclass(argument, Options)]
         if own:
             cls.options_type = own[0]
 

@@ -142,10 +142,10 @@ def _read_hashes(path: Path) -> dict[str, str]:
     return found
 
 
-def take_over(place: Path) -> None:
+def take_over(path: Path) -> None:
     """The shipped weights have been made anew at a file or folder: from now on these are the ones that are expected.
     For whoever writes them; what lies elsewhere has no hashes."""
-    if place.resolve().is_relative_to(ROOT):
+    if path.resolve().is_relative_to(ROOT):
         (ROOT / HASHES).write_text(hashes_text(), encoding="utf-8")
         _hashes.cache_clear()
 
@@ -153,7 +153,7 @@ def take_over(place: Path) -> None:
 def hashes_text() -> str:
     """What `assets/hashes.json` must say of the files that are there."""
     files = sorted({path for pattern in HASHED for path in ROOT.glob(pattern)})
-    table = {one.relative_to(ROOT).as_posix(): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+    table = {file.relative_to(ROOT).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
     return json.dumps(table, indent=1) + "\n"
 
 

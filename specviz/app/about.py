@@ -54,9 +54,9 @@ def words() -> str:
     """The glossary as a table; the same entries that terms on the page explain themselves with."""
     entries = shipped()
     rows = "".join(
-        f'<tr><th scope="row">{escape(one["term"])}</th><td>{escape(one["meaning"])}</td>'
-        f"<td>{escape(one['others'])}</td></tr>"
-        for one in entries
+        f'<tr><th scope="row">{escape(entry["term"])}</th><td>{escape(entry["meaning"])}</td>'
+        f"<td>{escape(entry['others'])}</td></tr>"
+        for entry in entries
     )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("word", "meaning", "other names in the field"))
     table = f'<table class="sv-table sv-words"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'

@@ -131,7 +131,7 @@ class Answers(Cancellable):
         self, visitor: gr.Request, values: dict[str, Any], options: dict[str, Any], with_trace: bool
     ) -> dict[str, Any]:
         key, catalog = visitor.session_hash or "", self.source.catalog()
-        method = next((one for one in catalog.drafters if one.name == values["drafter"]), None)
+        method = next((drafter for drafter in catalog.drafters if drafter.name == values["drafter"]), None)
         if method is not None:
             values |= {option_key("drafter", method.name, name): options[name] for name in _known(method, options)}
         request = request_from(values, catalog, self.limits)

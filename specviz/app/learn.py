@@ -39,7 +39,7 @@ def lessons_of(gallery: Gallery) -> str:
     """All lessons as JSON text, resolved against the gallery's runs."""
     traces: Mapping[str, Read] = {card.file: partial(gallery.read, card.file) for card in gallery.cards}
     lessons = (without(path, read_lesson, None) for path in sorted(FOLDER.glob("*.toml")))
-    return json.dumps(lessons_json([one for one in lessons if one is not None], traces), separators=(",", ":"))
+    return json.dumps(lessons_json([lesson for lesson in lessons if lesson is not None], traces), separators=(",", ":"))
 
 
 def texts_of(gallery: Gallery, files: Sequence[str]) -> str:

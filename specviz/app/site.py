@@ -119,9 +119,9 @@ def _charts(path: Path) -> tuple[str, Sequence[dict[str, Any]]]:
     except SpecVizError as error:
         raise OptionError(f"the sweep {path.name} cannot be shown: {error}") from None
     drawn = []
-    for one in CHARTS:
-        figure = json.loads(one.build(points).to_json())
-        drawn.append({"title": one.title, "question": one.question, "reading": one.reading, "figure": figure})
+    for chart in CHARTS:
+        figure = json.loads(chart.build(points).to_json())
+        drawn.append({"title": chart.title, "question": chart.question, "reading": chart.reading, "figure": figure})
     return f"sweep:{_stem(path)}", drawn
 
 

@@ -141,7 +141,7 @@ def shared(one: Sequence[int], other: Sequence[int]) -> int:
 
 def until_end(tokens: Sequence[int], ends: Callable[[int], bool]) -> list[int]:
     """Cut behind the first token that ends the text."""
-    last = next((place for place, token in enumerate(tokens) if ends(token)), len(tokens) - 1)
+    last = next((index for index, token in enumerate(tokens) if ends(token)), len(tokens) - 1)
     return list(tokens[: last + 1])
 
 

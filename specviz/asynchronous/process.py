@@ -193,10 +193,10 @@ def hand_back(process: DraftingProcess) -> None:
     if not process.is_drafting:
         process.close()
         return
-    until = Timer(WAITS_S, lambda: _end_idle(one))
+    until = Timer(WAITS_S, lambda: _end_idle(waiting))
     until.daemon = True
-    one = _Waiting(process, until)
-    _waiting.append(one)
+    waiting = _Waiting(process, until)
+    _waiting.append(waiting)
     until.start()
 
 
@@ -206,14 +206,14 @@ def end_waiting() -> None:
         _waiting.pop().close()
 
 
-def _end_idle(one: _Waiting) -> None:
+def _end_idle(waiting: _Waiting) -> None:
     """End it where it still waits, and then the process that children begin as copies of, which holds as much, where no
     child is left. Another begins with the next child."""
     try:
-        _waiting.remove(one)
+        _waiting.remove(waiting)
     except ValueError:  # it was taken for a text at this very moment
         return
-    one.close()
+    waiting.close()
     if not active_children() and "forkserver" in get_all_start_methods():
         forkserver._forkserver._stop()  # type: ignore[attr-defined]  # nothing public ends it
 

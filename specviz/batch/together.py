@@ -132,8 +132,8 @@ class _Text:
 
     def _body(self, ask: Ask) -> None:
         self.seats = [
-            Seat(one.model, one.batch, turn, ask)
-            for one, turn in zip(self._models, (Turn.TARGET, Turn.DRAFTER), strict=True)
+            Seat(model.model, model.batch, turn, ask)
+            for model, turn in zip(self._models, (Turn.TARGET, Turn.DRAFTER), strict=True)
         ]
         session = self._make(*self.seats)
         start = len(session.tokens)
@@ -173,9 +173,9 @@ def decode_together(
 
 
 def _rounds(models: dict[Turn, Model], texts: Sequence[_Text], clock: Clock) -> Decoded:
-    found = Decoded([one.written for one in texts], passes={Turn.DRAFTER: 0, Turn.TARGET: 0})
+    decoded = Decoded([text.written for text in texts], passes={Turn.DRAFTER: 0, Turn.TARGET: 0})
     began: float | None = None
-    waiting = [one for one in texts if not one.run.over]
+    waiting = [text for text in texts if not text.run.over]
     while waiting:
         turn = min(one.run.asked.turn for one in waiting)
         served = [one for one in waiting if one.run.asked.turn == turn]
@@ -186,14 +186,14 @@ def _rounds(models: dict[Turn, Model], texts: Sequence[_Text], clock: Clock) -> 
             entered = clock()
             answers = models[turn].batch.forward([one.run.asked.share for one in served if one.run.asked.share])
             if began is not None:
-                found.pass_s += clock() - entered
-                found.passes[turn] += 1
-                found.shares += len(served) if turn is Turn.TARGET else 0
+                decoded.pass_s += clock() - entered
+                decoded.passes[turn] += 1
+                decoded.shares += len(served) if turn is Turn.TARGET else 0
         for one, answer in zip(served, answers, strict=True):
             one.run.answer(answer)
             if one.run.over:
                 one.written.seconds = clock() - (began or 0.0)
                 one.leave()
         waiting = [one for one in waiting if not one.run.over]
-    found.seconds = max((one.seconds for one in found.texts), default=0.0)
-    return found
+    decoded.seconds = max((text.seconds for text in decoded.texts), default=0.0)
+    return decoded

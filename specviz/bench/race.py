@@ -111,7 +111,7 @@ def race(source: TraceSource, spec: RaceSpec, cancelled: Callable[[], bool] = la
     """
     check(source, spec)
     for repeat in range(spec.repeats):
-        for place, racer in enumerate(field_of(spec)):
+        for index, racer in enumerate(field_of(spec)):
             request = request_for(spec, racer)
             if repeat == 0:
                 short = replace(request, max_new_tokens=min(WARM_UP_TOKENS, request.max_new_tokens))
@@ -120,7 +120,7 @@ def race(source: TraceSource, spec: RaceSpec, cancelled: Callable[[], bool] = la
             run = collect(source, request, cancelled)
             if run is None:
                 return
-            yield Lap(place, repeat, run.trace)
+            yield Lap(index, repeat, run.trace)
 
 
 def result(spec: RaceSpec, laps: Sequence[Lap]) -> Race | None:
@@ -131,11 +131,11 @@ def result(spec: RaceSpec, laps: Sequence[Lap]) -> Race | None:
     if not plain:
         return None
     runners = []
-    for place, racer in enumerate(field_of(spec)):
-        own = sorted((lap for lap in laps if lap.place == place), key=lambda lap: lap.repeat)
+    for index, racer in enumerate(field_of(spec)):
+        own = sorted((lap for lap in laps if lap.place == index), key=lambda lap: lap.repeat)
         if own:
             ratios = [metrics.speedup(lap.trace, plain[lap.repeat]) for lap in own]
-            counted = tuple(one for one in ratios if one is not None)
+            counted = tuple(ratio for ratio in ratios if ratio is not None)
             runners.append(Runner(label_of(racer), _median([lap.trace for lap in own]), counted))
     return Race(tuple(runners))
 

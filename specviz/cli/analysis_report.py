@@ -44,33 +44,33 @@ TABLES = (
 )
 
 
-def report(one: Analysis) -> Iterator[str]:
+def report(analysis: Analysis) -> Iterator[str]:
     """One drafter."""
-    traces = f"{len(one.runs)} traces" if len(one.runs) != 1 else printable(one.runs[0], keep="")
-    yield printable(f"{one.drafter} · {traces}", keep="")
-    tested = one.drafted - one.unreached
-    yield f"  {one.rounds} rounds, {one.drafted} candidates: {tested} tested, {one.unreached} unreached"
-    yield f"  accepted {interval(one.acceptance)} of the tested"
-    for sentence in one.missing:
+    traces = f"{len(analysis.runs)} traces" if len(analysis.runs) != 1 else printable(analysis.runs[0], keep="")
+    yield printable(f"{analysis.drafter} · {traces}", keep="")
+    tested = analysis.drafted - analysis.unreached
+    yield f"  {analysis.rounds} rounds, {analysis.drafted} candidates: {tested} tested, {analysis.unreached} unreached"
+    yield f"  accepted {interval(analysis.acceptance)} of the tested"
+    for sentence in analysis.missing:
         yield f"  {printable(sentence, keep='')}"
-    if one.failures:
+    if analysis.failures:
         yield "  why drafts failed, the most frequent first"
-        for failure in one.failures:
+        for failure in analysis.failures:
             yield from _failure(failure)
-    if one.pairs:
+    if analysis.pairs:
         yield "  drafted → wanted, rejected candidates"
-        for pair in one.pairs[:PAIRS]:
+        for pair in analysis.pairs[:PAIRS]:
             places = ", ".join(f"{example.run} {example.round}" for example in pair.examples)
             where = printable(places, keep="")
             yield f"    {pair.count:4} {visible(pair.drafted)} → {visible(pair.wanted)}   round: {where}"
-        if len(one.pairs) > PAIRS:
-            yield f"         … and {len(one.pairs) - PAIRS} more pairs"
+        if len(analysis.pairs) > PAIRS:
+            yield f"         … and {len(analysis.pairs) - PAIRS} more pairs"
     for title, name in TABLES:
-        yield from _table(title, getattr(one, name))
-    if one.calibration is not None:
-        yield from _calibration(one.calibration)
-    if one.distances is not None:
-        yield from _distances(one.distances)
+        yield from _table(title, getattr(analysis, name))
+    if analysis.calibration is not None:
+        yield from _calibration(analysis.calibration)
+    if analysis.distances is not None:
+        yield from _distances(analysis.distances)
 
 
 def interval(rate: Rate) -> str:
@@ -78,16 +78,16 @@ def interval(rate: Rate) -> str:
     return "–" if rate.value is None else f"{rate.value:.2f} [{rate.low:.2f}–{rate.high:.2f}]"
 
 
-def _failure(one: Failure) -> Iterator[str]:
-    yield f"    {100 * (one.share.value or 0.0):3.0f} % {one.share.hits:4}  {one.kind}: {one.words}"
-    for example in one.examples:
+def _failure(failure: Failure) -> Iterator[str]:
+    yield f"    {100 * (failure.share.value or 0.0):3.0f} % {failure.share.hits:4}  {failure.kind}: {failure.words}"
+    for example in failure.examples:
         yield f"                {_example(example)}"
 
 
-def _example(one: Example) -> str:
-    place = printable(f"{one.run} round {one.round}", keep="")
-    drafted = f"drafted {visible(one.drafted)}, " if one.drafted else ""
-    return f"{place}: …{visible(one.context[-24:])} | {drafted}wanted {visible(one.wanted)}"
+def _example(example: Example) -> str:
+    place = printable(f"{example.run} round {example.round}", keep="")
+    drafted = f"drafted {visible(example.drafted)}, " if example.drafted else ""
+    return f"{place}: …{visible(example.context[-24:])} | {drafted}wanted {visible(example.wanted)}"
 
 
 def _table(title: str, rows: Sequence[Row]) -> Iterator[str]:
@@ -99,25 +99,28 @@ def _table(title: str, rows: Sequence[Row]) -> Iterator[str]:
             yield f"    {row.label:<{width}}  {interval(row.rate)}  {bar:<{BAR}}  {row.rate.hits} of {row.rate.of}"
 
 
-def _calibration(found: Calibration) -> Iterator[str]:
-    yield f"  is the draft as sure as it is right? mean distance {found.error:.3f} over {found.candidates} candidates"
+def _calibration(calibration: Calibration) -> Iterator[str]:
+    over = f"{calibration.error:.3f} over {calibration.candidates} candidates"
+    yield f"  is the draft as sure as it is right? mean distance {over}"
     yield "    q          mean q  mean p  candidates"
-    for one in found.bins:
+    for one in calibration.bins:
         yield f"    {one.label:<9}  {one.mean_draft:6.2f}  {one.mean_target:6.2f}  {one.count}"
 
 
-def _distances(found: Distances) -> Iterator[str]:
-    kl = "infinite everywhere" if found.kl_bits is None else f"{found.kl_bits:.2f} bits"
-    infinite = f" (infinite at {found.infinite} more)" if found.infinite and found.kl_bits is not None else ""
-    yield f"  target against draft over {found.places} places, by what both believe at temperature 1"
-    yield (
-        f"    KL(target‖draft) {kl}{infinite} · total variation {found.total_variation:.3f} · "
-        f"Σ min(p, q) {found.overlap:.3f} · entropy {found.target_bits:.2f} and {found.draft_bits:.2f} bits"
+def _distances(distances: Distances) -> Iterator[str]:
+    kl = "infinite everywhere" if distances.kl_bits is None else f"{distances.kl_bits:.2f} bits"
+    infinite = (
+        f" (infinite at {distances.infinite} more)" if distances.infinite and distances.kl_bits is not None else ""
     )
-    if found.expected is not None:
-        measured = interval(found.measured)
-        yield f"    first candidates drawn from q: Σ min(p, q) promises {found.expected:.3f}, accepted {measured}"
-    yield from _table("acceptance of the first candidate by Σ min(p, q) at its place", found.by_overlap)
+    yield f"  target against draft over {distances.places} places, by what both believe at temperature 1"
+    yield (
+        f"    KL(target‖draft) {kl}{infinite} · total variation {distances.total_variation:.3f} · "
+        f"Σ min(p, q) {distances.overlap:.3f} · entropy {distances.target_bits:.2f} and {distances.draft_bits:.2f} bits"
+    )
+    if distances.expected is not None:
+        measured = interval(distances.measured)
+        yield f"    first candidates drawn from q: Σ min(p, q) promises {distances.expected:.3f}, accepted {measured}"
+    yield from _table("acceptance of the first candidate by Σ min(p, q) at its place", distances.by_overlap)
 
 
 def comparison(both: Comparison) -> Iterator[str]:
@@ -168,7 +171,7 @@ def section(folder: Path, made: str = MADE) -> str:
     links = {name: _link(name, trace) for name, trace in traces}
     parts = [
         _provenance([trace for _, trace in traces], len(every), made),
-        *(line for one in found for line in _drafter(one, links)),
+        *(line for analysis in found for line in _drafter(analysis, links)),
     ]
     return "\n".join(parts)
 
@@ -221,30 +224,30 @@ def _provenance(traces: Sequence[Trace], every: int, made: str) -> str:
     )
 
 
-def _drafter(one: Analysis, links: Mapping[str, str]) -> Iterator[str]:
-    if not one.failures:
+def _drafter(analysis: Analysis, links: Mapping[str, str]) -> Iterator[str]:
+    if not analysis.failures:
         return
-    runs = code(one.runs[0]) if len(one.runs) == 1 else f"{len(one.runs)} runs"
-    tested = one.drafted - one.unreached
-    yield f"**{one.drafter}** ({runs}; {interval(one.acceptance)} of {tested} tested candidates accepted)\n"
-    for failure in one.failures[:KINDS]:
+    runs = code(analysis.runs[0]) if len(analysis.runs) == 1 else f"{len(analysis.runs)} runs"
+    tested = analysis.drafted - analysis.unreached
+    yield f"**{analysis.drafter}** ({runs}; {interval(analysis.acceptance)} of {tested} tested candidates accepted)\n"
+    for failure in analysis.failures[:KINDS]:
         yield _kind(failure, links)
     yield ""
 
 
-def _kind(one: Failure, links: Mapping[str, str]) -> str:
+def _kind(failure: Failure, links: Mapping[str, str]) -> str:
     """Two examples of recorded runs, one of others, whose addresses are long."""
-    examples = one.examples[: 2 if "#run=" in links[one.examples[0].run] else 1]
-    share = f"{100 * (one.share.value or 0):.0f} % ({one.share.hits} of {one.share.of})"
+    examples = failure.examples[: 2 if "#run=" in links[failure.examples[0].run] else 1]
+    share = f"{100 * (failure.share.value or 0):.0f} % ({failure.share.hits} of {failure.share.of})"
     lines = [
-        f"- {share} *{one.kind}*: {one.words}",
+        f"- {share} *{failure.kind}*: {failure.words}",
         *(_example_in_docs(example, links[example.run]) for example in examples),
     ]
     return "\n".join(lines)
 
 
-def _example_in_docs(one: Example, link: str) -> str:
+def _example_in_docs(example: Example, link: str) -> str:
     """A link to the round, and what stood there."""
-    place = f"[{one.run}, round {one.round + 1}]({link}&round={one.round + 1})"
-    drafted = f"drafted {code(one.drafted)}, " if one.drafted else ""
-    return f"  - {place} … {code(one.context[-CONTEXT:])}: {drafted}wanted {code(one.wanted)}"
+    place = f"[{example.run}, round {example.round + 1}]({link}&round={example.round + 1})"
+    drafted = f"drafted {code(example.drafted)}, " if example.drafted else ""
+    return f"  - {place} … {code(example.context[-CONTEXT:])}: {drafted}wanted {code(example.wanted)}"

@@ -66,12 +66,12 @@ class Parser(argparse.ArgumentParser):
         if not message.startswith("unrecognized arguments") or not unknown:
             return ""
         parsers = [
-            one
+            choice
             for action in self._actions
             if isinstance(action, argparse._SubParsersAction)
-            for one in action.choices.values()
+            for choice in action.choices.values()
         ]
-        known = sorted({flag for one in parsers for flag in one._option_string_actions})
+        known = sorted({flag for parser in parsers for flag in parser._option_string_actions})
         alike = [flag for flag in known if flag.endswith(unknown[0][1:])]
         alike = alike or difflib.get_close_matches(unknown[0], known, n=1)
         return f"; did you mean {' or '.join(alike)}?" if alike else ""
@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _never_fail_to_encode(sys.stdout, sys.stderr)
     try:
-        chosen = [one for one in arguments if not one.startswith("-")][:1]
+        chosen = [argument for argument in arguments if not argument.startswith("-")][:1]
         args = build_parser([one for one in chosen if one in COMMANDS]).parse_args(arguments)
         return int(importlib.import_module(f"specviz.cli.commands.{args.chosen_command}").run(args))
     except SystemExit as stop:

@@ -112,7 +112,7 @@ def _check_limits(flag: str, option: OptionCard, text: str) -> None:
     """Raises OptionError, naming the flag, for a number outside its limits; what is no number is judged where options
     are built."""
     try:
-        numbers = [int(one) if option.type == "ints" else float(one) for one in text.split(",")]
+        numbers = [int(part) if option.type == "ints" else float(part) for part in text.split(",")]
     except ValueError:
         return
     if option.type == "int" and not all(map(isfinite, numbers)):

@@ -60,7 +60,7 @@ def find_opening(source: TraceSource) -> Opening:
     cards = [card for card in source.catalog().prompts if is_prose(card.text)]
     for temperature, seeds in WAYS:
         stories = sorted(
-            _stories(source, cards, temperature, seeds), key=lambda one: len(one.trace.finished.output_ids)
+            _stories(source, cards, temperature, seeds), key=lambda opening: len(opening.trace.finished.output_ids)
         )
         for story in stories[:TIMED]:
             timed = replace(story, trace=run_beside_plain(source, story.request))
@@ -132,8 +132,8 @@ def filled_in(recorded: Trace, again: Trace) -> Trace | None:
     if len(recorded.rounds) != len(again.rounds) or not all(starmap(_same, pairs)):
         return None
     rounds = [replace(was, nodes=list(map(_with_numbers, was.nodes, made.nodes))) for was, made in pairs]
-    found = replace(recorded, version=VERSION, rounds=rounds)
-    return None if errors(check(found)) else found
+    trace = replace(recorded, version=VERSION, rounds=rounds)
+    return None if errors(check(trace)) else trace
 
 
 def _with_numbers(was: Node, made: Node) -> Node:

@@ -132,7 +132,14 @@ def _without_shape(args: argparse.Namespace, request: RunRequest, catalog: Catal
 
     Raises OptionError where a flag asks for such a shape.
     """
-    tree_policy = next((one for one in catalog.tree_policies if one.name == request.growth), None)
+    tree_policy = next(
+        (
+            method_description
+            for method_description in catalog.tree_policies
+            if method_description.name == request.growth
+        ),
+        None,
+    )
     drafter = next((one for one in catalog.drafters if one.name == request.drafter), None)
     if tree_policy is None or drafter is None:
         return request
@@ -168,7 +175,9 @@ def _without_idle(request: RunRequest, catalog: Catalog) -> RunRequest:
     for role, methods in _roles(catalog):
         method = next((one for one in methods if one.name == getattr(request, role)), None)
         given: Mapping[str, Any] = getattr(request, f"{role}_options")
-        has_policy = role == "drafter" and any(one.name == request.growth for one in catalog.tree_policies)
+        has_policy = role == "drafter" and any(
+            method_description.name == request.growth for method_description in catalog.tree_policies
+        )
         idle = idle_among(method.options, given, has_policy) if method is not None else {}
         default = {option.name: option.default for option in method.options} if method is not None else {}
         for name, why in idle.items():
@@ -199,7 +208,7 @@ def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:
 
 def prompt_card(catalog: Catalog, name: str) -> PromptCard:
     """Raises PromptError where the set holds no such prompt."""
-    card = next((one for one in catalog.prompts if one.id == name), None)
+    card = next((prompt for prompt in catalog.prompts if prompt.id == name), None)
     if card is None:
         raise PromptError(f"there is no prompt '{name}' in the set; `specviz list prompts` shows the ids.")
     return card

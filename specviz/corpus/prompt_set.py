@@ -122,8 +122,8 @@ def english_prompts(seed: int = SEED) -> Iterator[dict[str, Any]]:
     """All prompts in plain English, those that somebody might type behind the others of their family."""
     for family in ENGLISH:
         shapes: set[str] = set()
-        for place in range(PROMPTS_PER_FAMILY):
-            documents, cut = CUTS[family.name][place % len(CUTS[family.name])]
+        for index in range(PROMPTS_PER_FAMILY):
+            documents, cut = CUTS[family.name][index % len(CUTS[family.name])]
             yield _cut_prompt(family.name, documents, cut, seed, shapes)
         for text in VISITORS.get(family.name, ()):
             note = "As a visitor might type it; not held out from training."
@@ -177,10 +177,10 @@ def _short_name(text: str, source: str) -> str:
 
 def held_out_text(source: str) -> str:
     """The document that a prompt's `source` names. Raises TrainingError where it names none."""
-    found = re.fullmatch(r"plain_english/(\w+)/(\d+)/(\d+)", source)
-    if found is None:
+    match = re.fullmatch(r"plain_english/(\w+)/(\d+)/(\d+)", source)
+    if match is None:
         raise TrainingError(f"'{source}' names no document in plain English; use plain_english/FAMILY/SEED/NUMBER.")
-    return page_of(found[1], int(found[2]), int(found[3]), held_out=True).text
+    return page_of(match[1], int(match[2]), int(match[3]), held_out=True).text
 
 
 def renewed(bundle: Mapping[str, Any], seed: int = SEED) -> dict[str, Any]:

@@ -155,15 +155,15 @@ def held_out_sample(seed: int, most_bytes: int) -> list[Document]:
 
 def _sample(seed: int, most_bytes: int, held_out: bool) -> list[Document]:
     root, used = standard_library(), 0
-    found: list[Document] = []
+    documents: list[Document] = []
     for document in code_documents(root, order=lambda path: position_of(path.relative_to(root).as_posix(), seed + 2)):
         if is_held_out(document, seed) != held_out:
             continue
         used += document.n_bytes
         if used > most_bytes:
             break
-        found.append(document)
-    return found
+        documents.append(document)
+    return documents
 
 
 def repeated_line_share(corpus: Corpus) -> float:

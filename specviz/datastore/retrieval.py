@@ -87,7 +87,10 @@ def library(target: str, most_bytes: int | None = None) -> list[tuple[str, str]]
     seed = int(split.get("seed", 0))
     documents: list[Document] = list(collect(seed).train) if most_bytes is None else training_sample(seed, most_bytes)
     held_out = {row["path"] for row in split.get("held_out", ())}
-    return [*((one.path, one.text) for one in documents if one.path not in held_out), *plain_english()]
+    return [
+        *((document.path, document.text) for document in documents if document.path not in held_out),
+        *plain_english(),
+    ]
 
 
 def plain_english(characters: int = ENGLISH_CHARACTERS) -> list[tuple[str, str]]:

@@ -161,12 +161,12 @@ DRAFTERS: Registry[type[Drafter[Options]]] = Registry("drafter", package="specvi
 def bytes_of(*weights: Tensor | nn.Module | None) -> int:
     """Of tensors, and of the parameters of modules; None counts nothing."""
     tensors: list[Tensor] = []
-    for one in weights:
-        if isinstance(one, nn.Module):
-            tensors += one.parameters()
-        elif one is not None:
-            tensors.append(one)
-    return sum(one.numel() * one.element_size() for one in tensors)
+    for weight in weights:
+        if isinstance(weight, nn.Module):
+            tensors += weight.parameters()
+        elif weight is not None:
+            tensors.append(weight)
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
 def by_model(model: LanguageModel) -> int | None:

@@ -60,10 +60,10 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None = 
     return Attended(weights @ values, mass)
 
 
-def merge(one: Attended, other: Attended) -> Tensor:
+def merge(attended: Attended, other: Attended) -> Tensor:
     """[..., n, D] over the rows of both; every query sees a row of either."""
-    share = torch.sigmoid(one.mass - other.mass)[..., None]
-    return share * one.found + (1 - share) * other.found
+    share = torch.sigmoid(attended.mass - other.mass)[..., None]
+    return share * attended.found + (1 - share) * other.found
 
 
 FIRST_ROWS = 64

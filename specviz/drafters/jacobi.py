@@ -133,9 +133,9 @@ class JacobiDrafter(Drafter[JacobiOptions], Attaches, Observes):
     def _heat_map(self, tokens: Sequence[int], nodes: int) -> Exhibit:
         """One line per iteration, all from the same position on: what was final, then what was guessed."""
         start, rows = self._iterations[0].base, list[ExhibitRow]()
-        for number, one in enumerate(self._iterations, start=1):
-            final = list(tokens[start : one.base])
-            frozen = range(len(final) + one.frozen)
-            made = list(range(1, nodes)) if one is self._iterations[-1] else []
-            rows.append(ExhibitRow(f"iteration {number}", final + one.guesses, marks=list(frozen), nodes=made))
+        for number, iteration in enumerate(self._iterations, start=1):
+            final = list(tokens[start : iteration.base])
+            frozen = range(len(final) + iteration.frozen)
+            made = list(range(1, nodes)) if iteration is self._iterations[-1] else []
+            rows.append(ExhibitRow(f"iteration {number}", final + iteration.guesses, marks=list(frozen), nodes=made))
         return Exhibit(ITERATIONS, rows, marked="frozen")

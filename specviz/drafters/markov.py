@@ -64,7 +64,7 @@ class MarkovModule(ParallelHeads[MarkovShape]):
         told = (blind.detach() if self.options.apart else blind) + self.bigram(places.tokens(batch, 1, places.heads))
         terms = held_to(blind.unbind(1), wanted, batch.distance, self.accuracies if self.training else None)
         cascaded = held_to(told.unbind(1), wanted, batch.distance)
-        return terms | {f"markov_{k + 1}": one for k, one in enumerate(cascaded.values())}
+        return terms | {f"markov_{k + 1}": tensor for k, tensor in enumerate(cascaded.values())}
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         blind = super().drafts(batch, most)

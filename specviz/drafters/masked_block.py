@@ -329,7 +329,7 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
         used = len(rows)
         probs, best = rows.softmax(-1).max(-1)  # [γ] each: the likeliest token's probability, and the token
         kept = known[0, 1 : 1 + used].nonzero()[:, 0].tolist()
-        self._fills.append(Fill(best.tolist(), [round(one, 6) for one in probs.tolist()], kept))
+        self._fills.append(Fill(best.tolist(), [round(prob, 6) for prob in probs.tolist()], kept))
         surest = probs.topk(keep).indices
         known[0, 1:] = False
         known[0, 1 + surest] = True
@@ -345,9 +345,9 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
     def done(self, proposal: Proposal) -> None:
         tree, rows = proposal.tree, []
         depths = tree.depths
-        for number, one in enumerate(self._fills, start=1):
-            nodes = [node for node in range(1, len(tree)) if tree.tokens[node] == one.tokens[depths[node] - 1]]
-            rows.append(ExhibitRow(f"pass {number}", one.tokens, one.kept, nodes, scores=one.probs))
+        for number, fill in enumerate(self._fills, start=1):
+            nodes = [node for node in range(1, len(tree)) if tree.tokens[node] == fill.tokens[depths[node] - 1]]
+            rows.append(ExhibitRow(f"pass {number}", fill.tokens, fill.kept, nodes, scores=fill.probs))
         proposal.exhibits.append(Exhibit("the slots after each pass", rows, marked="kept from the pass before"))
         proposal.note["right_by_pass"] = list(self._right)
         if self._lattice is not None:
@@ -359,12 +359,12 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
         """How far each pass's guesses agree with what the target wrote there."""
         super().observe(outcome)
         rows = []
-        for number, one in enumerate(self._fills):
+        for number, fill in enumerate(self._fills):
             written = outcome.tokens[self._root_at :]
             right = 0
-            while right < min(len(written), len(one.tokens)) and written[right] == one.tokens[right]:
+            while right < min(len(written), len(fill.tokens)) and written[right] == fill.tokens[right]:
                 right += 1
             self._right[number] += right
-            rows.append(ExhibitRow(f"pass {1 + number}: {right} right", one.tokens, list(range(right))))
+            rows.append(ExhibitRow(f"pass {1 + number}: {right} right", fill.tokens, list(range(right))))
         self._fills = []
         return [Exhibit("how far each pass agrees with the text", rows, marked="right")] if rows else []

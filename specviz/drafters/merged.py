@@ -140,7 +140,11 @@ def merge(tree: DraftTree, other: DraftTree) -> list[int]:
     for node in range(1, len(other)):
         parent, token, kind = home[other.parents[node]], other.tokens[node], other.kinds[node]
         same = next(
-            (one for one in tree.children(parent) if one < there and one not in joined and tree.tokens[one] == token),
+            (
+                child
+                for child in tree.children(parent)
+                if child < there and child not in joined and tree.tokens[child] == token
+            ),
             None,
         )
         added = None

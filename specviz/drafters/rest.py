@@ -71,10 +71,10 @@ class RestDrafter(Drafter[RestOptions], Retrieves, Begins):
         options, tree = self.options, DraftTree.from_root(context.tokens[-1])
         depth = min(options.snippet, context.max_depth)
         wanted = Wanted(options.min_match, options.max_match, depth, options.places)
-        found = Snippets.look_up(self._store, context.tokens, wanted) if depth > 0 else None
-        if found is None:
+        snippets = Snippets.look_up(self._store, context.tokens, wanted) if depth > 0 else None
+        if snippets is None:
             return Proposal(tree, note={"match_length": 0})
-        best = best_first(found.start, found.after, options.max_nodes, depth, floor=0.0)
+        best = best_first(snippets.start, snippets.after, options.max_nodes, depth, floor=0.0)
         nodes = plant(tree, best, self.name)
-        note = {"match_length": found.match.length, "places": found.match.count}
-        return Proposal(tree, note=dict(note), exhibits=list(found.exhibits(context.tokens, best, nodes)))
+        note = {"match_length": snippets.match.length, "places": snippets.match.count}
+        return Proposal(tree, note=dict(note), exhibits=list(snippets.exhibits(context.tokens, best, nodes)))

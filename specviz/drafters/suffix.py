@@ -148,10 +148,10 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
         self._follow(context.tokens)
         tree = DraftTree.from_root(context.tokens[-1])
         matches = list(self._matches(context.max_depth))
-        self._score = max((one.score for one in matches), default=0.0)
+        self._score = max((match.score for match in matches), default=0.0)
         if not matches:
             return Proposal(tree, note={"match_length": 0})
-        best = max(matches, key=lambda one: (one.score, one.source == TEXT, one.length))
+        best = max(matches, key=lambda match: (match.score, match.source == TEXT, match.length))
         note: dict[str, Option] = {
             "match_length": best.length,
             "match_source": best.source,

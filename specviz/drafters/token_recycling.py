@@ -255,7 +255,7 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
         for token, (parents, nodes) in rows.items():
             followers = self._matrix.after(token)
             drafted = {tree.tokens[node] for node in nodes}
-            marks = [rank for rank, one in enumerate(followers) if one in drafted]
+            marks = [rank for rank, follower in enumerate(followers) if follower in drafted]
             shown.append(ExhibitRow(_after(parents), followers, marks, nodes))
         return [Exhibit(MATRIX_BEHIND, shown, marked="drafted")] if shown else []
 

@@ -78,7 +78,7 @@ def started(
             in_effect(method.drafter.options, has_policy=draft_policies.tree_policy is not None),
             method.drafter.lossless,
             _drafter_card(who),
-            further_models=[model_card(one.info) for one in who.further],
+            further_models=[model_card(loaded_model.info) for loaded_model in who.further],
             pass_reads=method.drafter.pass_reads,
         ),
         verifier=_card(method.verifier),

@@ -72,7 +72,10 @@ class Recorder:
         tree, times = record.proposal.tree, record.times
         judged = self._judged(record)
         nodes = self._nodes(record, judged)
-        passes = [Pass(one.rows, one.cached_rows, one.seconds, one.depth, one.read) for one in record.proposal.passes]
+        passes = [
+            Pass(pass_.rows, pass_.cached_rows, pass_.seconds, pass_.depth, pass_.read)
+            for pass_ in record.proposal.passes
+        ]
         target_pass = Pass(1 + max(tree.rows()), record.commitment.cache_before, times.target)
         event = Round(
             index=record.index,
@@ -102,8 +105,16 @@ class Recorder:
         return Judged(
             rule=record.rule,
             trials=[
-                Trial(one.node, one.target_prob, one.draft_prob, one.threshold, one.u, one.accepted, dict(one.terms))
-                for one in verdict.trials
+                Trial(
+                    trial.node,
+                    trial.target_prob,
+                    trial.draft_prob,
+                    trial.threshold,
+                    trial.u,
+                    trial.accepted,
+                    dict(trial.terms),
+                )
+                for trial in verdict.trials
             ],
             path=verdict.path,
             final_node=verdict.path[-1] if verdict.path else 0,
@@ -186,11 +197,11 @@ class Recorder:
         if not self._keep or record.sampling.plain:
             return {}, {}
         draft_logits, n = record.proposal.draft_logits, len(record.proposal.tree)
-        found = top_rows(
+        top_ks = top_rows(
             _probabilities(torch.cat([record.scored.logits, *(rows for _, rows in draft_logits)])), self._top
         )
         drafted = [node for level, _ in draft_logits for node in level]
-        return dict(enumerate(found[:n])), dict(zip(drafted, found[n:], strict=True))
+        return dict(enumerate(top_ks[:n])), dict(zip(drafted, top_ks[n:], strict=True))
 
 
 def _probabilities(logits: Tensor) -> Tensor:

@@ -124,12 +124,12 @@ def read_lesson(path: Path) -> Lesson:
 
 def _lesson(name: str, given: dict[str, Any]) -> Lesson:
     runs = {key: _made(Runs, table, f"run '{key}'") for key, table in given.pop("runs", {}).items()}
-    beats = [_beat(table, place) for place, table in enumerate(given.pop("beat", []), 1)]
+    beats = [_beat(table, index) for index, table in enumerate(given.pop("beat", []), 1)]
     lesson = _made(Lesson, {"id": name, "runs": runs, "beats": beats, **given}, "the lesson")
     if not lesson.beats:
         raise LessonError("it has no beat; write at least one [[beat]].")
-    for place, beat in enumerate(lesson.beats, 1):
-        _check(beat, runs, f"beat {place}")
+    for index, beat in enumerate(lesson.beats, 1):
+        _check(beat, runs, f"beat {index}")
     return lesson
 
 

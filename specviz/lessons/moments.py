@@ -222,4 +222,4 @@ def _lossy(trace: Trace) -> bool:
 
 
 def _timed(trace: Trace) -> bool:
-    return trace.started.source != "simulated" and any(one.rows == 1 for one in trace.started.step_times)
+    return trace.started.source != "simulated" and any(step_time.rows == 1 for step_time in trace.started.step_times)

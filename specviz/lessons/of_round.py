@@ -186,7 +186,7 @@ def siblings_before(here: Here) -> Value:
 @answer
 def left_for_rejected(here: Here) -> Value:
     """What the residual holds for the rejected candidate: max(0, p - q)."""
-    rejected = [one for one in here.this.judged.trials if not one.accepted]
+    rejected = [trial for trial in here.this.judged.trials if not trial.accepted]
     if not rejected:
         raise LessonError("nothing was rejected in this round.")
     return max(0.0, rejected[-1].target_prob - rejected[-1].draft_prob)

@@ -15,7 +15,9 @@ PARTED = 1e-9
 def earlier_siblings(this: Round, index: int) -> list[Trial]:
     """Rejected trials of candidates with the same parent before trial `index`."""
     parent = this.nodes[this.judged.trials[index].node].parent
-    return [one for one in this.judged.trials[:index] if not one.accepted and this.nodes[one.node].parent == parent]
+    return [
+        trial for trial in this.judged.trials[:index] if not trial.accepted and this.nodes[trial.node].parent == parent
+    ]
 
 
 def is_walk(this: Round) -> bool:

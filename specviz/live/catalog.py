@@ -110,7 +110,7 @@ def own(catalog: Catalog) -> Catalog:
 def catalog_to_json(catalog: Catalog) -> str:
     """This package's own methods as the text of `assets/catalog.json`."""
     methods = {name: getattr(own(catalog), name) for name in FOLDERS.values()}
-    return json.dumps({kind: [asdict(one) for one in found] for kind, found in methods.items()}, indent=1) + "\n"
+    return json.dumps({kind: [asdict(one) for one in method] for kind, method in methods.items()}, indent=1) + "\n"
 
 
 def _method_from(data: Mapping[str, Any]) -> MethodDescription:
@@ -130,7 +130,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         summary=text.partition("\n")[0],
         description=text,
         lossless=method.lossless,
-        options=tuple(_card(one) for one in describe(method.options_type)),
+        options=tuple(_card(option_description) for option_description in describe(method.options_type)),
         needs_model=issubclass(method, UsesModel),
         temperatures=getattr(method, "temperatures", "any"),
         grows=issubclass(method, Grows),
@@ -146,9 +146,15 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
     )
 
 
-def _card(one: OptionDescription) -> OptionCard:
-    default = list(one.default) if isinstance(one.default, tuple) else one.default
-    return OptionCard(**{**{name: getattr(one, name) for name in OptionCard.__dataclass_fields__}, "default": default})
+def _card(option_description: OptionDescription) -> OptionCard:
+    default = (
+        list(option_description.default)
+        if isinstance(option_description.default, tuple)
+        else option_description.default
+    )
+    return OptionCard(
+        **{**{name: getattr(option_description, name) for name in OptionCard.__dataclass_fields__}, "default": default}
+    )
 
 
 def bundled_models() -> tuple[ModelDescription, ...]:
@@ -205,7 +211,7 @@ def bundled_prompts() -> tuple[PromptCard, ...]:
 
 def _prompts(path: Path) -> tuple[PromptCard, ...]:
     entries = json.loads(path.read_text(encoding="utf-8"))["prompts"]
-    return tuple(PromptCard(**{name: one[name] for name in PromptCard.__dataclass_fields__}) for one in entries)
+    return tuple(PromptCard(**{name: entry[name] for name in PromptCard.__dataclass_fields__}) for entry in entries)
 
 
 def prompt_families() -> tuple[FamilyCard, ...]:

@@ -89,7 +89,9 @@ def _check_shape(drafter: Drafter[Options]) -> None:
     if tree_policy is None:
         return
     default = to_mapping(type(drafter.options)())
-    for name in (one.name for one in describe(type(drafter.options)) if one.shape):
+    for name in (
+        option_description.name for option_description in describe(type(drafter.options)) if option_description.shape
+    ):
         if values[name] != default[name]:
             raise OptionError(
                 f"{name} of the drafter '{drafter.name}' is {values[name]}, but the tree policy '{tree_policy.name}' "

@@ -62,7 +62,7 @@ class Runs:
         scene = card_of(request, model, text) if isinstance(model, SeesPictures) else None
         own = who.drafter.model if who.drafter is not None else None
         texts = (text, who.drafter.tokenizer, who.target.info.vocab_size) if who.drafter is not None else None
-        drafter = with_model(plan.drafter, own, [one.model for one in who.further], texts)
+        drafter = with_model(plan.drafter, own, [loaded_model.model for loaded_model in who.further], texts)
         method = Method(drafter, plan.verifier, plan.sampling, SeededRandom(request.seed))
         start = Start(prompt_ids) if resume is None else Start(prompt_ids, resume.forced_token, resume.round)
         session = Session(who.target.model, method, start, _ending(request, who))
@@ -112,7 +112,7 @@ def _ending(request: RunRequest, who: Participants) -> Ending:
 def _tune(drafter: Drafter[Options], who: Participants) -> None:
     """Tell drafter and tree policy what passes cost here; what they make of it is in their options, and so in the
     header."""
-    costs = StepCosts([(one.rows, one.median_s) for one in who.step_times], who.draft_step_s or 0.0)
+    costs = StepCosts([(step_time.rows, step_time.median_s) for step_time in who.step_times], who.draft_step_s or 0.0)
     if costs.target and isinstance(drafter, Tunes):
         drafter.tune(costs)
     tree_policy = policies_of(drafter).tree_policy

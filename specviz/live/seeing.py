@@ -27,7 +27,7 @@ def shown(who: Participants, request: RunRequest) -> Participants:
         return who
     scene = Scene.parse(request.scene)
     drafter = None if who.drafter is None else _seeing(who.drafter, scene)
-    further = [_seeing(one, scene) for one in who.further]
+    further = [_seeing(loaded_model, scene) for loaded_model in who.further]
     return replace(who, target=_seeing(who.target, scene), drafter=drafter, further=further)
 
 

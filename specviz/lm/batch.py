@@ -60,7 +60,7 @@ class OneByOne:
         return self._model.new_cache()
 
     def forward(self, shares: Sequence[Share]) -> list[Tensor]:
-        return [self._model.forward(one.tokens, one.cache, one.parents, one.last_only) for one in shares]
+        return [self._model.forward(share.tokens, share.cache, share.parents, share.last_only) for share in shares]
 
     def leave(self, cache: Cache) -> None:
         """Nothing is shared."""

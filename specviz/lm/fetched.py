@@ -120,9 +120,9 @@ def _from_hub(model: RealModel, cancelled: Callable[[], bool]) -> str:
             pass
     except OSError as error:
         raise ModelError(f"{constants.ENDPOINT} does not answer ({getattr(error, 'reason', error)}).") from error
-    found = from_hub(model.hub, ("*.json", "*.jinja", "model*.safetensors"))
+    path = from_hub(model.hub, ("*.json", "*.jinja", "model*.safetensors"))
     with whole_folder(model.folder) as made:
-        shutil.copytree(found, made, dirs_exist_ok=True)
+        shutil.copytree(path, made, dirs_exist_ok=True)
     return f"{model.title} came from https://huggingface.co/{model.hub} ({model.licence})"
 
 

@@ -110,39 +110,39 @@ class _Metadata:
         return self._fields[key].contents()
 
 
-def _config(name: str, found: _Metadata) -> dict[str, Any]:
+def _config(name: str, metadata: _Metadata) -> dict[str, Any]:
     """The `config.json` of the same model. Raises ModelError for what the engine does not run, KeyError for a key that
     is not there."""
-    family = str(found["general.architecture"])
+    family = str(metadata["general.architecture"])
     if family != FAMILY:
         raise ModelError(
             f"{name} holds a model of the family '{family[:40]}'; of GGUF files SpecViz runs the Llama family alone "
             "(Llama, Mistral, SmolLM). Name the model's folder or hub id with safetensors weights instead."
         )
-    if found.get("llama.expert_count", 0) or found.get("llama.rope.scaling.type", "none") != "none":
+    if metadata.get("llama.expert_count", 0) or metadata.get("llama.rope.scaling.type", "none") != "none":
         raise ModelError(
             f"{name} has experts or a scaled rotary embedding, which SpecViz does not read from a GGUF file; name the "
             "model's folder or hub id with safetensors weights instead."
         )
-    heads, width = int(found["llama.attention.head_count"]), int(found["llama.embedding_length"])
+    heads, width = int(metadata["llama.attention.head_count"]), int(metadata["llama.embedding_length"])
     return {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
-        "vocab_size": len(found["tokenizer.ggml.tokens"]),
+        "vocab_size": len(metadata["tokenizer.ggml.tokens"]),
         "hidden_size": width,
-        "intermediate_size": int(found["llama.feed_forward_length"]),
-        "num_hidden_layers": int(found["llama.block_count"]),
+        "intermediate_size": int(metadata["llama.feed_forward_length"]),
+        "num_hidden_layers": int(metadata["llama.block_count"]),
         "num_attention_heads": heads,
-        "num_key_value_heads": int(found.get("llama.attention.head_count_kv", heads)),
-        "head_dim": int(found.get("llama.attention.key_length", width // heads)),
+        "num_key_value_heads": int(metadata.get("llama.attention.head_count_kv", heads)),
+        "head_dim": int(metadata.get("llama.attention.key_length", width // heads)),
         "hidden_act": "silu",
-        "max_position_embeddings": int(found["llama.context_length"]),
-        "rms_norm_eps": float(found["llama.attention.layer_norm_rms_epsilon"]),
-        "rope_theta": float(found.get("llama.rope.freq_base", 10_000.0)),
+        "max_position_embeddings": int(metadata["llama.context_length"]),
+        "rms_norm_eps": float(metadata["llama.attention.layer_norm_rms_epsilon"]),
+        "rope_theta": float(metadata.get("llama.rope.freq_base", 10_000.0)),
         "attention_bias": False,
         "mlp_bias": False,
-        "bos_token_id": found.get("tokenizer.ggml.bos_token_id"),
-        "eos_token_id": found.get("tokenizer.ggml.eos_token_id"),
+        "bos_token_id": metadata.get("tokenizer.ggml.bos_token_id"),
+        "eos_token_id": metadata.get("tokenizer.ggml.eos_token_id"),
     }
 
 

@@ -46,9 +46,9 @@ class AncestorMasks:
         `parents[i]` < i is a row of the tree; negative: the text above it. The answer is a view: not to be written to.
         """
         wanted, n = tuple(parents), len(parents)
-        for place, (known, mask) in enumerate(self._kept):
+        for index, (known, mask) in enumerate(self._kept):
             if known[:n] == wanted:
-                self._kept.insert(0, self._kept.pop(place))
+                self._kept.insert(0, self._kept.pop(index))
                 return mask[:n, :n]
         begun = next((one for one in self._kept if wanted[: len(one[0])] == one[0]), None)
         mask = build(wanted)

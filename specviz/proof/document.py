@@ -75,37 +75,37 @@ def law_of(row: Row) -> str:
 def findings_table(findings: Sequence[Finding]) -> str:
     """What happens to the law when a bug is planted."""
     lines = []
-    for one in findings:
-        if one.distance is None:
-            lines.append([one.bug, one.summary, "–", f"refused: {one.refusal}"])
+    for finding in findings:
+        if finding.distance is None:
+            lines.append([finding.bug, finding.summary, "–", f"refused: {finding.refusal}"])
         else:
-            verdict = "caught" if one.caught else f"**NOT CAUGHT** (error below {CAUGHT:g})"
-            lines.append([one.bug, one.summary, f"{one.distance.error:.1e}", verdict])
+            verdict = "caught" if finding.caught else f"**NOT CAUGHT** (error below {CAUGHT:g})"
+            lines.append([finding.bug, finding.summary, f"{finding.distance.error:.1e}", verdict])
     return table(["planted bug", "what it does", "max. error:", "the proof"], lines)
 
 
-def samples_table(found: Sequence[Sample], wrong: Sequence[Sample]) -> str:
+def samples_table(samples: Sequence[Sample], wrong: Sequence[Sample]) -> str:
     """Large trees: how far the counts are from the law, and what noise alone would give."""
     lines = []
-    for one in found:
-        case, verdict = one.case, "**rejected**" if one in wrong else "not rejected"
-        distances = [f"{one.total_variation:.3f}", f"{one.noise:.3f}", f"{one.p_value:.3f}", verdict]
-        sizes = [f"{one.runs}", f"{len(one.probs)}", f"{one.nodes:.1f}", f"{one.rounds:.2f}"]
+    for sample in samples:
+        case, verdict = sample.case, "**rejected**" if sample in wrong else "not rejected"
+        distances = [f"{sample.total_variation:.3f}", f"{sample.noise:.3f}", f"{sample.p_value:.3f}", verdict]
+        sizes = [f"{sample.runs}", f"{len(sample.probs)}", f"{sample.nodes:.1f}", f"{sample.rounds:.2f}"]
         lines.append([*method_cells(names_of(case), options_of(case)), *sizes, *distances])
     sizes_head = ["texts:", "cells:", "candidates per round:", "rounds per text:"]
     return table([*HEAD[:METHOD_CELLS], *sizes_head, "total variation:", "noise alone:", "p:", "Holm"], lines)
 
 
-def comparisons_table(found: Sequence[Comparison]) -> str:
+def comparisons_table(comparisons: Sequence[Comparison]) -> str:
     """Greedy texts: how many differ from plain decoding."""
     lines = [
         [
-            *method_cells(names_of(one.case), options_of(one.case)),
-            f"{one.prompts} × {one.tokens // one.prompts}",
-            f"{one.tokens / one.passes:.2f}",
-            "none" if not one.different else f"**{one.different}**",
+            *method_cells(names_of(comparison.case), options_of(comparison.case)),
+            f"{comparison.prompts} × {comparison.tokens // comparison.prompts}",
+            f"{comparison.tokens / comparison.passes:.2f}",
+            "none" if not comparison.different else f"**{comparison.different}**",
         ]
-        for one in found
+        for comparison in comparisons
     ]
     return table([*HEAD[:METHOD_CELLS], "prompts × tokens:", "tokens per target pass:", "different texts:"], lines)
 
@@ -128,7 +128,7 @@ def filled(document: str, sections: Mapping[str, str]) -> str:
 
 
 def _span(document: str, name: str) -> tuple[int, int]:
-    found = re.search(rf"<!-- {name}\b[^>]*-->\n(.*?)<!-- /{name} -->", document, re.DOTALL)
-    if not found:
+    match = re.search(rf"<!-- {name}\b[^>]*-->\n(.*?)<!-- /{name} -->", document, re.DOTALL)
+    if not match:
         raise ProofError(f"the document has no marks <!-- {name} --> and <!-- /{name} -->; put them where it belongs.")
-    return found.span(1)
+    return match.span(1)

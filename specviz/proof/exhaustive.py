@@ -206,7 +206,7 @@ class Walk:
                 classes[_left_by(branch) if self.merged else branch.script].append(branch)
         for members in classes.values():
             chosen = members[len(members) // 2]
-            self.follow(chosen.script, weight * sum(one.weight for one in members), rounds + 1)
+            self.follow(chosen.script, weight * sum(member.weight for member in members), rounds + 1)
 
 
 def _left_by(branch: Branch) -> object:

@@ -107,13 +107,13 @@ def lines(toy: Toy) -> Lines:
     candidates drawn so.
     """
     case, models = case_of(toy), models_of(toy)
-    found = tuple(_walk(case, models))
-    output = [math.fsum(line.prob for line in found if line.token == token) for token in range(TOKENS)]
+    proof_lines = tuple(_walk(case, models))
+    output = [math.fsum(line.prob for line in proof_lines if line.token == token) for token in range(TOKENS)]
     target, draft = (tuple(model.exact_probs(()).tolist()) for model in models)
     return Lines(
         toy,
         str(dict(case.options)["draw"]),
-        found,
+        proof_lines,
         target,
         draft,
         tuple(output),
@@ -153,10 +153,10 @@ def _settled(toy: Toy) -> str:
 
 def _shares(weights: Sequence[float], what: str) -> list[float]:
     total = math.fsum(weights)
-    if len(weights) != TOKENS or not all(math.isfinite(one) and one >= 0 for one in weights) or total <= 0:
-        shown = ", ".join(f"{one:g}" for one in weights)
+    if len(weights) != TOKENS or not all(math.isfinite(weight) and weight >= 0 for weight in weights) or total <= 0:
+        shown = ", ".join(f"{weight:g}" for weight in weights)
         raise OptionError(f"{what} is {shown}; give {TOKENS} numbers of 0 or more, not all of them 0.")
-    return [one / total for one in weights]
+    return [weight / total for weight in weights]
 
 
 def _walk(case: ProofCase, models: tuple[Given, Given]) -> Iterator[ProofLine]:
@@ -171,10 +171,10 @@ def _walk(case: ProofCase, models: tuple[Given, Given]) -> Iterator[ProofLine]:
 
 def _line(record: RoundRecord, randomness: NotedRandom) -> ProofLine:
     tree, verdict = record.proposal.tree, record.verdict
-    trials = [one for one in randomness.decisions if one.verb == "accept"]
-    draws = [one for one in randomness.decisions if one.verb == "draw"]
-    drawn = [Drafted(one.outcome, one.prob) for one in draws if one.key[0] == "draft"]
-    ends = [one for one in draws if one.key[0] != "draft"]
+    trials = [decision for decision in randomness.decisions if decision.verb == "accept"]
+    draws = [decision for decision in randomness.decisions if decision.verb == "draw"]
+    drawn = [Drafted(draw.outcome, draw.prob) for draw in draws if draw.key[0] == "draft"]
+    ends = [draw for draw in draws if draw.key[0] != "draft"]
     if verdict.path:
         source = "accepted"
     else:
@@ -182,8 +182,8 @@ def _line(record: RoundRecord, randomness: NotedRandom) -> ProofLine:
     return ProofLine(
         tuple(drawn) or tuple(Drafted(token, 1.0) for token in tree.tokens[1:]),
         tuple(
-            Trial(tree.tokens[tried.node], one.threshold, one.low, one.high, one.prob, bool(one.outcome))
-            for one, tried in zip(
+            Trial(tree.tokens[tried.node], trial.threshold, trial.low, trial.high, trial.prob, bool(trial.outcome))
+            for trial, tried in zip(
                 trials, verdict.trials, strict=False
             )  # a rule without randomness tries without a draw
         ),

@@ -86,7 +86,7 @@ def law(verifier: Verifier[Any], logits: Tensor, q: Tensor, sampling: Sampling) 
 def distances(models: Models, prompts: Sequence[Text], temperature: float) -> Iterator[Distance]:
     """Every lossy verifier, the sequential rule for comparison, and the lossy tree policy."""
     sampling = Sampling(temperature)
-    rows = [[model.forward(list(one), model.new_cache(), last_only=True)[0] for model in models] for one in prompts]
+    rows = [[model.forward(list(text), model.new_cache(), last_only=True)[0] for model in models] for text in prompts]
     names = ["sequential", *(name for name, kind in VERIFIERS.items() if not kind.lossless)]
     for name in names:
         verifier = VERIFIERS.get(name)(VERIFIERS.get(name).options_type())
@@ -96,7 +96,7 @@ def distances(models: Models, prompts: Sequence[Text], temperature: float) -> It
             p, q = transform(logits, sampling), transform(draft[: len(logits)], sampling)
             found.append(float((law(verifier, logits, q, sampling) - p.double()).abs().sum() / 2))
         yield _over(name, dict(to_mapping(verifier.options)), temperature, found)
-    forks = [total_variation(models, one, sampling) for one in prompts]
+    forks = [total_variation(models, text, sampling) for text in prompts]
     law_of = "the token that a round leaves open, with one drafted candidate below each of its fork"
     yield _over("target_init", dict(measured_options()), temperature, forks, law_of)
 

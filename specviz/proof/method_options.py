@@ -167,7 +167,7 @@ def toy_weights(stop: type[StopPolicy[StopOptions]], hidden_size: int, drafter_s
     if stop.recipe is None:
         return None
     features = range(FEATURES) if stop.recipe.features is None else stop.recipe.features
-    row = [4.0 * (one == HEAD) for one in features]  # the logarithm of the candidate's own probability
+    row = [4.0 * (feature == HEAD) for feature in features]  # the logarithm of the candidate's own probability
     if HEAD not in features:
         row[0] = 7.0  # that of the largest
     if stop.recipe.from_hidden:

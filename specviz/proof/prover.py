@@ -110,18 +110,18 @@ def summed(experiment: Experiment, counts: list[int], wanted: int) -> Sampled:
     probs, runs = experiment.cells.probs, sum(counts)
     shown = tuple(Cell(*one) for one in zip(experiment.labels, probs, counts, strict=True))
     possible = [(count, prob) for count, prob in zip(counts, probs, strict=True) if prob > 0.0]
-    found = Sample(
+    sample = Sample(
         experiment.case, runs, 0.0, 0.0, tuple(count for count, _ in possible), tuple(prob for _, prob in possible)
     )
     total_variation = sum(abs(cell.count / max(1, runs) - cell.prob) for cell in shown) / 2
-    if not runs or found.freedom < 1:
+    if not runs or sample.freedom < 1:
         statistic, p_value = 0.0, 1.0
     else:
-        statistic, p_value = found.statistic, found.p_value
-    if sum(found.counts) < runs:
+        statistic, p_value = sample.statistic, sample.p_value
+    if sum(sample.counts) < runs:
         statistic, p_value = math.inf, 0.0
-    noise = found.noise if runs else 1.0
-    return Sampled(wanted, runs, shown, statistic, found.freedom, p_value, total_variation, noise)
+    noise = sample.noise if runs else 1.0
+    return Sampled(wanted, runs, shown, statistic, sample.freedom, p_value, total_variation, noise)
 
 
 def _labels(cells: Cells, text: TextCodec) -> tuple[str, ...]:
@@ -133,4 +133,7 @@ def _labels(cells: Cells, text: TextCodec) -> tuple[str, ...]:
     def shown(ids: Text) -> str:
         return repr(text.decode(ids))[1:-1][:SHOWN]
 
-    return tuple(shown(one[0]) if len(one) == 1 else f"{shown(one[0][:-1])}… ({len(one)} texts)" for one in members)
+    return tuple(
+        shown(member[0]) if len(member) == 1 else f"{shown(member[0][:-1])}… ({len(member)} texts)"
+        for member in members
+    )

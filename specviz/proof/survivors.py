@@ -55,10 +55,10 @@ def case(drafts: int, levels: int, temperature: float, tokens: int, prompt: Text
 def runs(models: Models, cases: Sequence[ProofCase], seeds: int) -> Iterator[list[tuple[float, float, int]]]:
     """Per case, over its runs: (with survivors, without, really accepted) of every round."""
     kinds = (KSeqVerifier(KSeqOptions()), KSeqVerifier(KSeqOptions(survivors=False)))
-    for one in cases:
+    for proof_case in cases:
         found = []
         for seed in range(seeds):
-            session = session_of(one, SeededRandom(seed), models)
+            session = session_of(proof_case, SeededRandom(seed), models)
             session.begin()
             while session.finished is None:
                 record = session.round()
@@ -70,8 +70,8 @@ def runs(models: Models, cases: Sequence[ProofCase], seeds: int) -> Iterator[lis
 def gain(found: Sequence[Sequence[tuple[float, float, int]]]) -> Gain:
     """Of all cases, with 95 % intervals over resampled cases. Raises BenchError for nothing."""
     columns = []
-    for place in range(3):
-        estimate = ratio_of_sums([(float(sum(one[place] for one in rounds)), float(len(rounds))) for rounds in found])
+    for index in range(3):
+        estimate = ratio_of_sums([(float(sum(one[index] for one in rounds)), float(len(rounds))) for rounds in found])
         assert estimate is not None, "every run has a round."
         columns.append(estimate)
     return Gain(sum(map(len, found)), *columns)

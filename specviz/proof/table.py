@@ -84,9 +84,9 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[ProofCase]:
         own = _pairs(option_sets(drafter)[0])
         found += [ProofCase(drafter, verifier, own) for verifier in VERIFIERS.names()]
         for tree_policy in TREE_POLICIES.names() if issubclass(kind, Grows) and (full or drafter == GROWING) else ():
-            for one in TABLE_SETS.get(tree_policy, tree_policy_sets(tree_policy)[:1]):
+            for table_set in TABLE_SETS.get(tree_policy, tree_policy_sets(tree_policy)[:1]):
                 shape = () if drafter == GROWING else own
-                case = ProofCase(drafter, "naive", shape, growth=tree_policy, growth_options=_pairs(one))
+                case = ProofCase(drafter, "naive", shape, growth=tree_policy, growth_options=_pairs(table_set))
                 found += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
     shapes: list[tuple[str, Given]] = [("chain", {"length": 2}), ("levels", {"branching": (2, 1)})]
     for stop in STOP_POLICIES.names():
@@ -121,7 +121,7 @@ def legal(case: ProofCase) -> bool:
 def measure(case: ProofCase) -> Row:
     """Walk one method on the toy that fits it."""
     case = fitted(case)
-    found = prove(case)
+    proof = prove(case)
     return Row(
         *names_of(case),
         options_of(case),
@@ -129,10 +129,10 @@ def measure(case: ProofCase) -> Row:
         case.vocab_size,
         case.length,
         says_lossless(case),
-        found.error,
-        found.total_variation,
-        found.per_round,
-        found.missing,
+        proof.error,
+        proof.total_variation,
+        proof.per_round,
+        proof.missing,
     )
 
 

@@ -61,7 +61,7 @@ def joint_law(
         randomness = EnumeratedRandom(script)
         sessions = [_session(case, own(randomness, text)) for text, case in enumerate(cases)]
         decoded = decode_together(Model(target, batch_of(target)), Model(drafter, batch_of(drafter)), sessions)
-        found[tuple(tuple(one.tokens) for one in decoded.texts)] += randomness.weight()
+        found[tuple(tuple(text.tokens) for text in decoded.texts)] += randomness.weight()
         script = randomness.next_script(0)
     return dict(found)
 

@@ -63,11 +63,11 @@ class Audit:
 
     @property
     def compared(self) -> int:
-        return sum(one.compared for one in self.counts.values())
+        return sum(count.compared for count in self.counts.values())
 
     @property
     def wrong(self) -> int:
-        return sum(one.wrong for one in self.counts.values())
+        return sum(count.wrong for count in self.counts.values())
 
     @property
     def complete(self) -> bool:

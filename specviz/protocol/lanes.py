@@ -32,7 +32,7 @@ class Span:
 
 
 def busy_share(spans: Iterable[Span], lane: str, seconds: float) -> float:
-    spent = sum(one.end_s - one.start_s for one in spans if one.lane == lane)
+    spent = sum(span.end_s - span.start_s for span in spans if span.lane == lane)
     return spent / seconds if seconds else 0.0
 
 

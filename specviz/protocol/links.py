@@ -56,7 +56,7 @@ def unpack(text: str) -> Any:
 
 def pack_request(request: RunRequest) -> str:
     """The request as a text for an address; what belongs to one machine alone is left out."""
-    kept = {one.name: getattr(request, one.name) for one in fields(request) if one.name in _TYPES}
+    kept = {field.name: getattr(request, field.name) for field in fields(request) if field.name in _TYPES}
     return pack({name: dict(value) if isinstance(value, Mapping) else value for name, value in kept.items()})
 
 

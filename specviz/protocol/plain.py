@@ -91,7 +91,9 @@ def _ratio(finished: Finished, plain: PlainDecoding) -> float:
 
 def _middle(plains: list[PlainDecoding]) -> PlainDecoding:
     """The one with the median time per token."""
-    return sorted(plains, key=lambda one: one.decode_s / max(1, one.output_tokens))[len(plains) // 2]
+    return sorted(plains, key=lambda plain_decoding: plain_decoding.decode_s / max(1, plain_decoding.output_tokens))[
+        len(plains) // 2
+    ]
 
 
 def run_beside_plain(source: TraceSource, request: RunRequest, repeats: int = REPEATS) -> Trace:

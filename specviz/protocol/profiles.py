@@ -214,13 +214,13 @@ def _problems(curve: HardwareCurve) -> Iterator[str]:
     if not curve.rows:
         yield "rows holds no time"
     seen: set[tuple[int, int, int]] = set()
-    for index, one in enumerate(curve.rows):
-        where = (one.context, one.batch, one.n)
-        if not 1 <= one.n <= MOST_NODES or not 1 <= one.batch <= MOST_NODES or one.context < 0 or one.repeats < 1:
+    for index, row in enumerate(curve.rows):
+        where = (row.context, row.batch, row.n)
+        if not 1 <= row.n <= MOST_NODES or not 1 <= row.batch <= MOST_NODES or row.context < 0 or row.repeats < 1:
             yield f"rows[{index}] has a count that cannot be"
         if where in seen:
             yield f"rows[{index}] is there twice"
-        if not _is_spread(one.low_s, one.median_s, one.high_s):
+        if not _is_spread(row.low_s, row.median_s, row.high_s):
             yield f"rows[{index}] has no time with quartiles around its median"
         seen.add(where)
 

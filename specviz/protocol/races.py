@@ -42,7 +42,10 @@ class Race:
 
 def dumps(race: Race) -> str:
     """One line of ASCII JSON, the same for the same race."""
-    runners = [{"label": one.label, "ratios": one.ratios, "trace": codec.to_data(one.trace)} for one in race.runners]
+    runners = [
+        {"label": runner.label, "ratios": runner.ratios, "trace": codec.to_data(runner.trace)}
+        for runner in race.runners
+    ]
     return json.dumps({"format": FORMAT, "version": VERSION, "runners": runners}, separators=(",", ":"))
 
 
@@ -66,7 +69,7 @@ def _runner(entry: Any, limits: Limits) -> Runner:
     if not isinstance(entry, dict) or not isinstance(entry.get("label"), str):
         raise TraceError("a runner of this race has no label; record it again.")
     ratios = entry.get("ratios")
-    if not isinstance(ratios, list) or not all(type(one) in (int, float) and one > 0 for one in ratios):
+    if not isinstance(ratios, list) or not all(type(ratio) in (int, float) and ratio > 0 for ratio in ratios):
         raise TraceError(f"the ratios of {entry['label'][:40]!r} are no list of positive numbers; record it again.")
     trace = codec.loads(json.dumps(entry.get("trace")), limits)
     return Runner(entry["label"], trace, tuple(map(float, ratios)))
@@ -82,9 +85,9 @@ def write(race: Race, path: Path) -> None:
     write_file(path, dumps(race), "a race")
 
 
-def first_difference(one: Trace, other: Trace) -> int | None:
+def first_difference(trace: Trace, other: Trace) -> int | None:
     """The first place (from 0) at which two outputs differ, a missing token included; None: equal token for token."""
-    a, b = one.finished.output_ids, other.finished.output_ids
+    a, b = trace.finished.output_ids, other.finished.output_ids
     if a == b:
         return None
-    return next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return next((index for index, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

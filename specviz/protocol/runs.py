@@ -237,7 +237,7 @@ class Catalog:
 
 def trainable(catalog: Catalog) -> list[str]:
     """The drafters whose weights can be trained here: those with an option for them."""
-    return [one.name for one in catalog.drafters if any(card.name == WEIGHTS for card in one.options)]
+    return [drafter.name for drafter in catalog.drafters if any(card.name == WEIGHTS for card in drafter.options)]
 
 
 @dataclass(frozen=True, slots=True)

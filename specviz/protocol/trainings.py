@@ -215,8 +215,8 @@ def loads(content: str | bytes, limits: Limits = STANDARD) -> Training:
         raise TraceError(sentence_of(error, "training")) from None
     if not 1 <= len(stored.stages) <= MOST_STAGES or len(stored.losses) + len(stored.held_out) > MOST_MARKS:
         raise TraceError(f"a training has 1 to {MOST_STAGES} stages and at most {MOST_MARKS:,} marks; record it again.")
-    stages = tuple(_read(one, limits) for one in stored.stages)
-    if list(stages) != sorted(stages, key=lambda one: one.seconds):
+    stages = tuple(_read(stage, limits) for stage in stored.stages)
+    if list(stages) != sorted(stages, key=lambda stage: stage.seconds):
         raise TraceError("the stages of this training are not in the order of their times; it was changed by hand.")
     return Training(
         stored.question, stored.parameters, stored.machine, stored.target_name, stored.target_sha256, stored.losses,

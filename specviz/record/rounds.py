@@ -161,8 +161,8 @@ class Rounds:
         return Judged(
             rule=self._settings.rule,
             trials=[
-                Trial(one.node, one.target_prob, one.draft_prob, one.threshold, one.u, one.accepted)
-                for one in verdict.trials
+                Trial(trial.node, trial.target_prob, trial.draft_prob, trial.threshold, trial.u, trial.accepted)
+                for trial in verdict.trials
             ],
             path=verdict.path,
             final_node=verdict.path[-1] if verdict.path else 0,

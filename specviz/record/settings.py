@@ -60,7 +60,7 @@ def settings_of(config: Any, processors: Any, generator: Any) -> Settings:
 
 def _sampling(do_sample: bool, processors: Any) -> Sampling:
     """Temperature, top-k and top-p as generate applies them. Raises RecordError for any other processor."""
-    names = [type(one).__name__ for one in processors]
+    names = [type(processor).__name__ for processor in processors]
     unknown = [name for name in names if name not in WARPERS]
     if unknown:
         raise RecordError(
@@ -102,4 +102,4 @@ def _options(config: Any, generator: Any, kind: str) -> dict[str, Option]:
 
 def _eos_ids(config: Any) -> tuple[int, ...]:
     ids = config.eos_token_id
-    return () if ids is None else (int(ids),) if isinstance(ids, int) else tuple(int(one) for one in ids)
+    return () if ids is None else (int(ids),) if isinstance(ids, int) else tuple(int(token) for token in ids)

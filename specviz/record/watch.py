@@ -165,7 +165,7 @@ class Watch:
                 this.clock.judge = began - self._clock
                 this.committed = given["input_ids"][0, len(this.text) :].tolist()
                 this.target_logits = given["scores"][0].float()
-                this.uniforms = [u for one in draws.uniforms for u in one.reshape(-1).tolist()] if draws else []
+                this.uniforms = [u for uniform in draws.uniforms for u in uniform.reshape(-1).tolist()] if draws else []
                 this.drawn = [token for one in draws.tokens for token in one.reshape(-1).tolist()] if draws else []
                 this.cache_rows = int(this.cache.get_seq_length())
                 this.cache = None

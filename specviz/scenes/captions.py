@@ -56,22 +56,22 @@ def named(text: str) -> Counter[tuple[str, str, str]]:
 
 def shown(scene: Scene) -> Counter[tuple[str, str, str]]:
     """Size, colour and shape of everything in the scene: what a right caption names."""
-    return Counter((one.size, one.colour, one.shape) for one in scene.shapes)
+    return Counter((shape.size, shape.colour, shape.shape) for shape in scene.shapes)
 
 
 def _choose(random: Random, ways: Weighted) -> str:
     return random.choices([text for text, _ in ways], [weight for _, weight in ways])[0]
 
 
-def _a(one: PlacedShape) -> str:
-    return f"a {one.size} {one.colour} {one.shape}"
+def _a(placed_shape: PlacedShape) -> str:
+    return f"a {placed_shape.size} {placed_shape.colour} {placed_shape.shape}"
 
 
-def _alone(one: PlacedShape) -> Weighted:
+def _alone(placed_shape: PlacedShape) -> Weighted:
     return (
-        (f"OPENING {_a(one)} at the {_place(one)} of the picture", 4),
-        (f"OPENING one shape: {_a(one)} at the {_place(one)}", 2),
-        (f"{_a(one)} is at the {_place(one)} of the picture", 3),
+        (f"OPENING {_a(placed_shape)} at the {_place(placed_shape)} of the picture", 4),
+        (f"OPENING one shape: {_a(placed_shape)} at the {_place(placed_shape)}", 2),
+        (f"{_a(placed_shape)} is at the {_place(placed_shape)} of the picture", 3),
     )
 
 
@@ -92,15 +92,15 @@ def _three(left: PlacedShape, between: PlacedShape, right: PlacedShape) -> Weigh
     )
 
 
-def _place(one: PlacedShape) -> str:
+def _place(placed_shape: PlacedShape) -> str:
     """In which ninth of the picture a shape's centre lies."""
-    down = ("top ", "", "bottom ")[3 * one.y // SIDE]
-    across = ("left", "", "right")[3 * one.x // SIDE]
+    down = ("top ", "", "bottom ")[3 * placed_shape.y // SIDE]
+    across = ("left", "", "right")[3 * placed_shape.x // SIDE]
     return (down + across).strip() or "middle"
 
 
-def _relation(one: PlacedShape, other: PlacedShape) -> str:
+def _relation(placed_shape: PlacedShape, other: PlacedShape) -> str:
     """Where `one` lies as seen from `other`, along the axis on which they are further apart."""
-    if abs(one.x - other.x) >= abs(one.y - other.y):
-        return "left of" if one.x < other.x else "right of"
-    return "above" if one.y < other.y else "below"
+    if abs(placed_shape.x - other.x) >= abs(placed_shape.y - other.y):
+        return "left of" if placed_shape.x < other.x else "right of"
+    return "above" if placed_shape.y < other.y else "below"

@@ -29,9 +29,9 @@ def scene_of(split: Split, seed: int) -> Scene:
             return scene
 
 
-def are_clear(one: PlacedShape, other: PlacedShape) -> bool:
+def are_clear(placed_shape: PlacedShape, other: PlacedShape) -> bool:
     """Whether two shapes may stand in one scene of any split: not touching, and APART."""
-    return abs(one.x - other.x) >= APART and not one.touches(other)
+    return abs(placed_shape.x - other.x) >= APART and not placed_shape.touches(other)
 
 
 def _is_training_scene(scene: Scene) -> bool:
@@ -48,13 +48,13 @@ def _shapes(random: Random, split: Split) -> list[PlacedShape]:
         colour, shape = random.choice(sorted(HELD_OUT) if len(placed) == new_pair else known)
         size = random.choice(tuple(RADII))
         least, most = RADII[size], SIDE - 1 - RADII[size]
-        one = PlacedShape(size, colour, shape, random.randint(least, most), random.randint(least, most))
-        if all(are_clear(one, other) for other in placed):
-            placed.append(one)
+        placed_shape = PlacedShape(size, colour, shape, random.randint(least, most), random.randint(least, most))
+        if all(are_clear(placed_shape, other) for other in placed):
+            placed.append(placed_shape)
         elif random.random() < 0.02:  # large shapes can leave no room for another
             placed.clear()
     return placed
 
 
 def _pairs(scene: Scene) -> set[tuple[str, str]]:
-    return {(one.colour, one.shape) for one in scene.shapes}
+    return {(shape.colour, shape.shape) for shape in scene.shapes}

@@ -55,18 +55,18 @@ class Scene:
         """Raises PromptError for a scene that cannot be drawn."""
         if not 1 <= len(self.shapes) <= MOST_SHAPES:
             raise PromptError(f"a scene has 1 to {MOST_SHAPES} shapes, but this one has {len(self.shapes)}.")
-        for one in self.shapes:
+        for shape in self.shapes:
             for what, word, known in (
-                ("size", one.size, tuple(RADII)),
-                ("colour", one.colour, COLOURS),
-                ("shape", one.shape, SHAPES),
+                ("size", shape.size, tuple(RADII)),
+                ("colour", shape.colour, COLOURS),
+                ("shape", shape.shape, SHAPES),
             ):
                 if word not in known:
                     raise PromptError(f"there is no {what} {word[:40]!r} in a scene; choose one of {', '.join(known)}.")
-            least, most = one.radius, SIDE - 1 - one.radius
-            if not (least <= one.x <= most and least <= one.y <= most):
+            least, most = shape.radius, SIDE - 1 - shape.radius
+            if not (least <= shape.x <= most and least <= shape.y <= most):
                 raise PromptError(
-                    f"the {one.size} {one.shape} at {one.x},{one.y} does not fit into the picture; "
+                    f"the {shape.size} {shape.shape} at {shape.x},{shape.y} does not fit into the picture; "
                     f"choose both numbers between {least} and {most}."
                 )
 
@@ -75,28 +75,33 @@ class Scene:
         """Read a scene in words. Raises PromptError with the cure."""
         shapes: list[PlacedShape] = []
         for part in filter(None, (piece.strip() for piece in text.lower().split(";"))):
-            found = _SHAPE.fullmatch(part)
-            if found is None:
+            match = _SHAPE.fullmatch(part)
+            if match is None:
                 raise PromptError(f"{part[:80]!r} is no shape of a scene; write it like '{_EXAMPLE}'.")
-            size, colour, shape, x, y = found.groups()
+            size, colour, shape, x, y = match.groups()
             shapes.append(PlacedShape(size, colour, shape, int(x), int(y)))
         return cls(tuple(shapes))
 
     @classmethod
     def of(cls, cards: Iterable[ShapeCard]) -> Scene:
         """From a trace's header. Raises PromptError as for any scene."""
-        return cls(tuple(PlacedShape(one.size, one.colour, one.shape, one.x, one.y) for one in cards))
+        return cls(
+            tuple(
+                PlacedShape(shape_card.size, shape_card.colour, shape_card.shape, shape_card.x, shape_card.y)
+                for shape_card in cards
+            )
+        )
 
     def cards(self) -> list[ShapeCard]:
         """As a trace's header holds it."""
-        return [ShapeCard(one.size, one.colour, one.shape, one.x, one.y) for one in self.shapes]
+        return [ShapeCard(shape.size, shape.colour, shape.shape, shape.x, shape.y) for shape in self.shapes]
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.shapes))
 
     def in_order(self) -> list[PlacedShape]:
         """From left to right, as captions name them; of two at the same x the upper one comes first."""
-        return sorted(self.shapes, key=lambda one: (one.x, one.y))
+        return sorted(self.shapes, key=lambda shape: (shape.x, shape.y))
 
 
 Colour = tuple[int, int, int]
@@ -114,7 +119,7 @@ RGB = {
 
 def pixels(scene: Scene) -> NDArray[np.uint8]:
     """[32, 32, 3]: row (from the top), column (from the left), red green blue."""
-    return painted((covered(one), RGB[one.colour]) for one in scene.shapes)
+    return painted((covered(shape), RGB[shape.colour]) for shape in scene.shapes)
 
 
 def painted(parts: Iterable[tuple[NDArray[np.bool_], Colour]]) -> NDArray[np.uint8]:
@@ -126,16 +131,16 @@ def painted(parts: Iterable[tuple[NDArray[np.bool_], Colour]]) -> NDArray[np.uin
     return picture
 
 
-def covered(one: PlacedShape) -> NDArray[np.bool_]:
+def covered(placed_shape: PlacedShape) -> NDArray[np.bool_]:
     """Which pixels belong to a shape [32, 32]."""
     rows, columns = np.mgrid[:SIDE, :SIDE]
-    down, across, radius = rows - one.y, abs(columns - one.x), one.radius
+    down, across, radius = rows - placed_shape.y, abs(columns - placed_shape.x), placed_shape.radius
     inside = (abs(down) <= radius) & (across <= radius)
-    if one.shape == "circle":
+    if placed_shape.shape == "circle":
         inside &= down**2 + across**2 <= (radius + 0.25) ** 2
-    elif one.shape == "triangle":
+    elif placed_shape.shape == "triangle":
         inside &= 2 * across <= down + radius
-    elif one.shape == "cross":
+    elif placed_shape.shape == "cross":
         arm = radius // 3
         inside &= (abs(down) <= arm) | (across <= arm)
     return np.asarray(inside, dtype=np.bool_)

@@ -119,8 +119,8 @@ class StepTimes:
     def of(cls, measured: Sequence[StepTime]) -> StepTimes:
         """From a trace's header; the same row count measured at several cache lengths is averaged."""
         times: dict[int, list[float]] = {}
-        for one in measured:
-            times.setdefault(one.rows, []).append(one.median_s)
+        for step_time in measured:
+            times.setdefault(step_time.rows, []).append(step_time.median_s)
         rows = tuple(sorted(times))
         return cls(rows, tuple(fmean(times[count]) for count in rows))
 

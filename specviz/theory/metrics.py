@@ -160,7 +160,7 @@ def time_shares(rounds: Sequence[Round]) -> TimeShares | None:
 
 def cost_ratio(rounds: Sequence[Round]) -> float | None:
     """Measured c: mean seconds of a one-token drafter pass / mean seconds of a target pass; None without either."""
-    drafts = [one.seconds for this in rounds for one in this.drafted.passes if one.rows == 1]
+    drafts = [pass_.seconds for this in rounds for pass_ in this.drafted.passes if pass_.rows == 1]
     targets = [this.scored.target_pass.seconds for this in rounds]
     return fmean(drafts) / fmean(targets) if drafts and fmean(targets) > 0 else None
 
@@ -176,9 +176,9 @@ def memory_ratio(started: Started, rounds: Sequence[Round]) -> float | None:
 def drafter_bytes(started: Started, rounds: Sequence[Round]) -> int | None:
     """Bytes of weights that all drafter passes read: as each of them says, or, in traces of before they did, as the
     card of the drafter's only model does. None where one says nothing."""
-    passes = [one for this in rounds for one in this.drafted.passes]
-    if any(one.read is not None for one in passes):
-        return None if any(one.read is None for one in passes) else sum(one.read or 0 for one in passes)
+    passes = [pass_ for this in rounds for pass_ in this.drafted.passes]
+    if any(pass_.read is not None for pass_ in passes):
+        return None if any(pass_.read is None for pass_ in passes) else sum(pass_.read or 0 for pass_ in passes)
     model = started.drafter.model
     alone = bytes_per_pass(model) if model is not None and not started.drafter.further_models else 0
     return len(passes) * alone if alone or not passes else None

@@ -66,9 +66,9 @@ def reclock(trace: Trace, times: StepTimes, cost_ratio: float | None = None) -> 
 
 def draft_pass_s(trace: Trace) -> float:
     """Mean seconds of the run's drafter passes, also of those beside the target's; 0 where its drafter makes none."""
-    passes = [one.seconds for this in trace.rounds for one in this.drafted.passes]
-    spans = [one for this in trace.rounds for one in this.drafted.lanes if one.what == "draft" and one.tokens]
-    passes += [(one.end_s - one.start_s) / one.tokens for one in spans]
+    passes = [pass_.seconds for this in trace.rounds for pass_ in this.drafted.passes]
+    spans = [lane for this in trace.rounds for lane in this.drafted.lanes if lane.what == "draft" and lane.tokens]
+    passes += [(span.end_s - span.start_s) / span.tokens for span in spans]
     return fmean(passes) if passes else 0.0
 
 
@@ -90,6 +90,6 @@ def measured_overhead(trace: Trace) -> float | None:
     if shares is None or trace.started.source == "simulated":
         return None
     inside = sum(
-        this.scored.target_pass.seconds + sum(one.seconds for one in this.drafted.passes) for this in trace.rounds
+        this.scored.target_pass.seconds + sum(pass_.seconds for pass_ in this.drafted.passes) for this in trace.rounds
     )
     return 1 - inside / sum(this.seconds for this in trace.rounds)

@@ -21,7 +21,7 @@ def repetition(ids: Sequence[Hashable], n: int = NGRAM) -> float:
 
     `ids`: the generated tokens alone, the prompt left out.
     """
-    grams = [tuple(ids[place : place + n]) for place in range(len(ids) - n + 1)]
+    grams = [tuple(ids[index : index + n]) for index in range(len(ids) - n + 1)]
     return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 

@@ -33,14 +33,14 @@ def curves(folder: Path = FOLDER) -> dict[str, HardwareCurve]:
 
 def settings(curve: HardwareCurve) -> tuple[tuple[int, int], ...]:
     """(context, batch) of every curve in the file, ascending."""
-    return tuple(sorted({(one.context, one.batch) for one in curve.rows}))
+    return tuple(sorted({(row.context, row.batch) for row in curve.rows}))
 
 
 def passes(curve: HardwareCurve, context: int | None = None, batch: int = 1) -> tuple[PassTime, ...]:
     """The times at one context (None: the shortest) and batch, by ascending n. Raises OptionError where it has none."""
     if context is None:
         context = min((one for one, other in settings(curve) if other == batch), default=-1)
-    found = sorted((one for one in curve.rows if (one.context, one.batch) == (context, batch)), key=lambda one: one.n)
+    found = sorted((row for row in curve.rows if (row.context, row.batch) == (context, batch)), key=lambda row: row.n)
     if not found:
         there = "; ".join(f"context {one}, batch {other}" for one, other in settings(curve))
         wanted = f"batch {batch}" if context < 0 else f"context {context} and batch {batch}"
@@ -121,4 +121,4 @@ def knee(measured: Sequence[PassTime], slack: float = SLACK) -> PassTime:
     """The widest measured pass that takes at most (1 + slack) × the narrowest. Narrower ones may take longer, where a
     few rows run on other matrix kernels than one or many. `measured` ascends."""
     limit = (1 + slack) * measured[0].median_s
-    return max((one for one in measured if one.median_s <= limit), key=lambda one: one.n)
+    return max((pass_time for pass_time in measured if pass_time.median_s <= limit), key=lambda one: one.n)

@@ -105,7 +105,7 @@ def simulate(what: Simulation) -> Trace:
 
 def modelled_speedup(trace: Trace) -> float:
     """Tokens x one plain step / the rounds' seconds, all on the run's modelled clock."""
-    plain = next(one.median_s for one in trace.started.step_times if one.rows == 1)
+    plain = next(step_time.median_s for step_time in trace.started.step_times if step_time.rows == 1)
     return trace.summary.num_output_tokens * plain / trace.finished.decode_s
 
 
@@ -300,6 +300,6 @@ def _target(what: Simulation, depth: int) -> TopK:
     if depth == what.shape.depth:
         return NOTHING
     alpha, children = what.alpha(depth + 1), what.shape.branching[depth]
-    mass = {GUESS + place: _probability(alpha, place) for place in range(children)} | {FIX: (1 - alpha) ** children}
+    mass = {GUESS + index: _probability(alpha, index) for index in range(children)} | {FIX: (1 - alpha) ** children}
     order = sorted((token for token in mass if mass[token] > 0), key=lambda token: -mass[token])
     return TopK(order, [mass[token] for token in order], 0.0)

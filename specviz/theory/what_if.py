@@ -238,7 +238,7 @@ class ChainPoint:
 def chains(alphas: Sequence[float], clock: Clock, longest: int) -> list[ChainPoint]:
     """[gamma], from plain decoding (0: one token for one pass) to `longest`."""
     shapes = map(Shape.chain, range(longest + 1))
-    return [ChainPoint(tokens_per_round(alphas, one), clock.round_s(one) / clock.plain_s) for one in shapes]
+    return [ChainPoint(tokens_per_round(alphas, shape), clock.round_s(shape) / clock.plain_s) for shape in shapes]
 
 
 def best_gamma(alphas: Sequence[float], clock: Clock, longest: int = 64) -> int:

@@ -55,10 +55,10 @@ def lossy_distance(card: MethodCard) -> str:
 
 def lossy_sentence(started: Started) -> str | None:
     """The whole notice; None for a lossless run."""
-    found = lossy_methods(started)
-    if not found:
+    method_cards = lossy_methods(started)
+    if not method_cards:
         return None
-    parts = [f"{card.name}: {lossy_distance(card)}" for card in found]
+    parts = [f"{card.name}: {lossy_distance(card)}" for card in method_cards]
     return f"lossy: the text does not follow the target's distribution; {'; '.join(parts)}"
 
 

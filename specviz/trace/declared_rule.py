@@ -121,4 +121,4 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> float:
     if name == "where":
         condition, there, elsewhere = arguments
         return evaluate(there if condition in values else elsewhere, values)
-    return OPERATIONS[name](*(evaluate(one, values) for one in arguments))
+    return OPERATIONS[name](*(evaluate(argument, values) for argument in arguments))

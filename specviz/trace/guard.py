@@ -174,7 +174,7 @@ def sentence_of(error: ValidationError, whole: str) -> str:
     """All missing fields, or else the first problem. `whole` is what was read, such as `trace`; safe to print, whatever
     the data holds."""
     problems = error.errors(include_url=False, include_context=False)
-    missing = [one["loc"] for one in problems if one["type"] == "missing"]
+    missing = [problem["loc"] for problem in problems if problem["type"] == "missing"]
     if missing:
         return _missing(missing, whole)
     first = problems[0]
@@ -188,7 +188,7 @@ def _missing(places: Sequence[Path], whole: str) -> str:
     fields: dict[Path, list[Path]] = {}
     for place in places:
         fields.setdefault(tuple(step for step in place if isinstance(step, str)), []).append(place)
-    told = [place_of(found[0]) + (f" (and {len(found) - 1} more)" if found[1:] else "") for found in fields.values()]
+    told = [place_of(field[0]) + (f" (and {len(field) - 1} more)" if field[1:] else "") for field in fields.values()]
     if len(told) == 1:
         return f"{told[0]} is missing; every {whole} has it."
     return f"{len(told)} fields are missing, and every {whole} has them: {', '.join(told)}."

@@ -59,7 +59,7 @@ class SceneCard:
 
 def in_words(scene: SceneCard) -> str:
     """As a request names it: `large red circle at 8,8; small blue square at 24,20`."""
-    return "; ".join(f"{one.size} {one.colour} {one.shape} at {one.x},{one.y}" for one in scene.shapes)
+    return "; ".join(f"{shape.size} {shape.colour} {shape.shape} at {shape.x},{shape.y}" for shape in scene.shapes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,10 +204,10 @@ def _top(place: str, top: TopK, vocabulary: _Vocabulary) -> Iterator[Problem]:
 def _drafted(place: str, this: Round, vocabulary: _Vocabulary) -> Iterator[Problem]:
     drafted = this.drafted
     yield from _times(place, drafted, ("seconds",))
-    for index, one in enumerate(drafted.passes):
-        counted = ("rows", "cached_rows") if one.read is None else ("rows", "cached_rows", "read")
-        yield from _counts(f"{place}.passes[{index}]", one, counted)
-        yield from _times(f"{place}.passes[{index}]", one, ("seconds",))
+    for index, pass_ in enumerate(drafted.passes):
+        counted = ("rows", "cached_rows") if pass_.read is None else ("rows", "cached_rows", "read")
+        yield from _counts(f"{place}.passes[{index}]", pass_, counted)
+        yield from _times(f"{place}.passes[{index}]", pass_, ("seconds",))
     for index, span in enumerate(drafted.lanes):
         yield from _counts(f"{place}.lanes[{index}]", span, ("tokens",))
         yield from _times(f"{place}.lanes[{index}]", span, ("start_s", "end_s"))

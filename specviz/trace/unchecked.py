@@ -94,8 +94,8 @@ def _unsettled(trace: Trace) -> Iterator[str]:
 def _weights(trace: Trace) -> Iterator[str]:
     """What no card of the header gives of the weights that passes read."""
     card = trace.started.drafter
-    passes = [one for this in trace.rounds for one in this.drafted.passes]
-    if passes and all(one.read is None for one in passes):
+    passes = [pass_ for this in trace.rounds for pass_ in this.drafted.passes]
+    if passes and all(pass_.read is None for pass_ in passes):
         yield "how many bytes of weights the drafter's passes read: nobody counted them"
     elif passes and card.model is None:
         yield f"how many bytes of weights '{card.name}' has of its own; every pass reads as many as the same one before"

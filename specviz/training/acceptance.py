@@ -80,7 +80,7 @@ def acceptance_by_family(
         text = greedy_text(target, ids, NEW_TOKENS, end)
         for name, drafter in drafters.items():
             counts[name][prompt["family"]].append(replay_rounds(drafter, text, ids.shape[1], draft_length, end))
-    return {name: {family: _summed(runs) for family, runs in found.items()} for name, found in counts.items()}
+    return {name: {family: _summed(runs) for family, runs in count.items()} for name, count in counts.items()}
 
 
 def _summed(runs: Sequence[Acceptance]) -> Acceptance:

@@ -84,7 +84,7 @@ def beginnings(documents: Sequence[Document], plan: CountPlan) -> list[str]:
 
 def halves(documents: Sequence[Document], amount: int) -> list[tuple[list[Document], int]]:
     """The documents in plain English and the others, each with its part of an amount; one alone takes it all."""
-    found = [[one for one in documents if (one.kind == ENGLISH) is english] for english in (True, False)]
+    found = [[document for document in documents if (document.kind == ENGLISH) is english] for english in (True, False)]
     filled = [half for half in found if half]
     return [(half, ceil(amount / len(filled))) for half in filled]
 
@@ -127,6 +127,6 @@ def continuations(model: LoadedModel, starts: Sequence[str], plan: CountPlan) ->
 
 def _counted(texts: Iterable[list[int]], size: int) -> tuple[int, ...]:
     ids = Counter[int]()
-    for one in texts:
-        ids.update(one)
+    for text in texts:
+        ids.update(text)
     return tuple(ids[token] for token in range(size))

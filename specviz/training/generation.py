@@ -118,7 +118,7 @@ def continue_batch(
     target.set_attn_implementation(ROW_ATTENTION)
     takes_cache = cache_argument(target.model)
     cache = Cache(layers=[ReservedLayer(length) for _ in target.model.layers])
-    given = [ids if ids[0] == end else [end, *ids] for ids in (list(next(one)) for one in beginnings)]
+    given = [ids if ids[0] == end else [end, *ids] for ids in (list(next(beginning)) for beginning in beginnings)]
     fresh = [row.pop(0) for row in given]
     columns, states = [fresh], []
     while len(columns) <= length:

@@ -39,7 +39,7 @@ def measured_pair(
     report: Report,
 ) -> dict[str, Any]:
     """All that is measured, as plain data; `texts` are the held-out texts of each half."""
-    streams = {half: pack(list(found), tokenizer, None) for half, found in texts.items() if found}
+    streams = {half: pack(list(text), tokenizer, None) for half, text in texts.items() if text}
     figures: dict[str, dict[str, Any]] = {}
     judged: dict[str, Mapping[str, Figure]] = {}
     for name, model in models.items():

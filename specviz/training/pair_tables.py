@@ -45,7 +45,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def figures_table(figures: Mapping[str, Mapping[str, Any]]) -> str:
     """One row per figure, one column per model, and what was wanted of the target."""
     rows = [
-        [words, *(cell(name, found.get(name)) for found in figures.values()), wanted]
+        [words, *(cell(name, figure.get(name)) for figure in figures.values()), wanted]
         for name, words, wanted in (*ROWS, *BITS)
     ]
     return table(["figure, greedy, on held-out documents", *figures, "wanted of the target"], rows)
@@ -74,8 +74,9 @@ def history_table(history: Sequence[Mapping[str, Any]]) -> str:
 def example_lines(examples: Sequence[Mapping[str, str]], drafter: str) -> str:
     """What was asked, what the drafter said and what the target knows."""
     return "\n".join(
-        f"* {_code(one['prompt'])}: the {drafter} said {_code(one['drafter'])}, the target {_code(one['target'])}"
-        for one in examples
+        f"* {_code(example['prompt'])}: the {drafter} said {_code(example['drafter'])}, "
+        f"the target {_code(example['target'])}"
+        for example in examples
     )
 
 

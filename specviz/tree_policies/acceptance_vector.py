@@ -45,7 +45,10 @@ def vector_for(pair: Pair | None) -> tuple[str, tuple[float, ...]]:
     """The measured vector of this pair at the nearest temperature, and its name. For a pair that was not measured, or
     where none is known, the bundled pair's, whose name says so."""
     wanted = 1.0 if pair is None else pair.temperature
-    nearest = min(measured_vectors(), key=lambda one: (abs(one.temperature - wanted), one.temperature))
+    nearest = min(
+        measured_vectors(),
+        key=lambda measured_vector: (abs(measured_vector.temperature - wanted), measured_vector.temperature),
+    )
     measured = f"T={nearest.temperature:g} {nearest.drafter_sha256[:8]}"
     if pair is not None and (pair.target_sha256, pair.drafter_sha256) == (
         nearest.target_sha256,
@@ -79,7 +82,7 @@ def measure_vector(pairs: Iterable[tuple[Tensor, Tensor]], width: int, randomnes
     acceptance probability, sum of min(p, q), is taken as it is; only the rejected tokens are drawn.
     """
     sums, count = [0.0] * width, 0
-    for place, (target, draft) in enumerate(pairs):
+    for index, (target, draft) in enumerate(pairs):
         count += 1
         reached, p, q = 1.0, target, draft
         for number in range(width):
@@ -89,7 +92,7 @@ def measure_vector(pairs: Iterable[tuple[Tensor, Tensor]], width: int, randomnes
             rejected, mass = residual(q, p)
             if reached <= 1e-9 or mass <= 0.0:
                 break
-            token = randomness.draw(rejected, ("measure", place, number)).token
+            token = randomness.draw(rejected, ("measure", index, number)).token
             p, _ = residual(p, q)
             q, left = without(q, [token])
             if left <= 0.0:

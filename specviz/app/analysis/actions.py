@@ -58,7 +58,10 @@ class Counted:
 
     def of_drafter(self, name: str | None) -> Analysis | None:
         """The first where there is none of that name."""
-        return next((one for one in self.analyses if one.drafter == name), self.analyses[0] if self.analyses else None)
+        return next(
+            (analysis for analysis in self.analyses if analysis.drafter == name),
+            self.analyses[0] if self.analyses else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +107,13 @@ class AnalysisActions:
         facts, refused, read, left = list[RunFacts](), list[str](), list[Named](), MOST_NODES
         unread, job = self.library.limits.zip_bytes, current()
         terms: dict[str, None] = {}
-        for place, one in enumerate(named):
+        for index, one in enumerate(named):
             if left <= 0:
-                refused.append(f"{plural(len(named) - place, 'trace')} left out: more than {MOST_NODES:,} candidates.")
+                refused.append(f"{plural(len(named) - index, 'trace')} left out: more than {MOST_NODES:,} candidates.")
                 break
             if unread <= 0:
                 most = self.library.limits.zip_bytes / 1e6
-                refused.append(f"{plural(len(named) - place, 'trace')} left out: more than {most:.3g} MB, unpacked.")
+                refused.append(f"{plural(len(named) - index, 'trace')} left out: more than {most:.3g} MB, unpacked.")
                 break
             job.check()
             try:
@@ -159,8 +162,8 @@ class AnalysisActions:
         except SpecVizError as error:
             yield (*[gr.skip()] * (OUTPUTS - 2), notices.message(str(error), "error"), gr.skip())
             return
-        names = [one.drafter for one in counted.analyses]
-        first = max(counted.analyses, key=lambda one: one.rounds).drafter
+        names = [analysis.drafter for analysis in counted.analyses]
+        first = max(counted.analyses, key=lambda analysis: analysis.rounds).drafter
         drafters = gr.Dropdown(names, value=first, visible=len(names) > 1)
         runs = list(counted.named)
         pair = [gr.Dropdown(runs, value=None), gr.Dropdown([*runs, *self._others(counted)], value=None)]
@@ -178,13 +181,14 @@ class AnalysisActions:
         self, counted: Counted, drafter: str | None, chart_name: str, pattern: str, bits: float | None
     ) -> tuple[object, ...]:
         """(answer, chart's reading, chart, agreement, pairs, rounds, what is missing) of one drafter."""
-        one = counted.of_drafter(drafter)
-        if one is None:
+        analysis = counted.of_drafter(drafter)
+        if analysis is None:
             return (gr.skip(),) * 7
-        missing = [*one.missing, *counted.refused]
+        missing = [*analysis.missing, *counted.refused]
         notes = "".join(notices.note(text) for text in missing)
         return (
-            answer(one), *self.draw(counted, drafter, chart_name), agreement_table(one), pairs_table(one.pairs),
+            answer(analysis), *self.draw(counted, drafter, chart_name), agreement_table(analysis),
+            pairs_table(analysis.pairs),
             self.find(counted, drafter, pattern, bits), notes,
         )  # fmt: skip
 
@@ -195,8 +199,8 @@ class AnalysisActions:
 
     def find(self, counted: Counted, drafter: str | None, pattern: str, bits: float | None) -> str:
         """The rounds of a pattern as HTML."""
-        one = counted.of_drafter(drafter)
-        rounds = () if one is None else counted.rounds[one.drafter]
+        analysis = counted.of_drafter(drafter)
+        rounds = () if analysis is None else counted.rounds[analysis.drafter]
         return rounds_list(matching(rounds, pattern, _bits(bits)), len(rounds), pattern)
 
     def compare(self, counted: Counted, first: str | None, second: str | None) -> str:
@@ -246,9 +250,9 @@ class AnalysisActions:
         chosen = carried(event, "node")
         node = chosen if type(chosen) is int and 0 < chosen < len(trace.rounds[at].nodes) else None
         moment: dict[str, Any] = {"run": trace.started.run_id, "round": at, "node": node}
-        one = counted.of_drafter(drafter)
-        if carried(event, "found") and one is not None:
-            found = matching(counted.rounds[one.drafter], pattern, _bits(bits))
+        analysis = counted.of_drafter(drafter)
+        if carried(event, "found") and analysis is not None:
+            found = matching(counted.rounds[analysis.drafter], pattern, _bits(bits))
             moment["found"] = {"words": pattern, "rounds": [this.index for this in found if this.run == name]}
         return Asked(trace, place.key if place.kind == RECORDED else None, moment)
 
@@ -272,7 +276,7 @@ def _bits(value: float | None) -> float:
 
 
 def _said(counted: Counted) -> str:
-    runs = sum(len(one.runs) for one in counted.analyses)
+    runs = sum(len(analysis.runs) for analysis in counted.analyses)
     what = ON_STAGE if counted.of == STAGE else plural(runs, "run")
     refused = f"; {plural(len(counted.refused), 'file')} could not be read, see below" if counted.refused else ""
     return f"Counted: {what}, {plural(len(counted.analyses), 'drafter')}{refused}."

@@ -19,12 +19,13 @@ LONGEST = 60
 """characters of an example's context"""
 
 
-def answer(one: Analysis) -> str:
+def answer(analysis: Analysis) -> str:
     """The sentence, the counts behind it, a card per kind."""
-    cards = "".join(map(_card, one.failures[:MOST_FREQUENT]))
-    few = f'<p class="sv-note">{FEW_WORDS}</p>' if one.failures and one.failures[0].share.of < FEW else ""
+    cards = "".join(map(_card, analysis.failures[:MOST_FREQUENT]))
+    few = f'<p class="sv-note">{FEW_WORDS}</p>' if analysis.failures and analysis.failures[0].share.of < FEW else ""
     return (
-        f'<p class="sv-answer">{escape(first_sentence(one))}</p><p class="sv-note">{escape(counted(one))}</p>{few}'
+        f'<p class="sv-answer">{escape(first_sentence(analysis))}</p>'
+        f'<p class="sv-note">{escape(counted(analysis))}</p>{few}'
         + (f'<ol class="sv-failures">{cards}</ol>' if cards else "")
     )
 
@@ -32,25 +33,26 @@ def answer(one: Analysis) -> str:
 FEW_WORDS = "Few rounds failed here: take the shares for examples, not for rates. More runs of the drafter tell more."
 
 
-def first_sentence(one: Analysis) -> str:
+def first_sentence(analysis: Analysis) -> str:
     """Why this drafter's tokens are rejected."""
-    if not one.drafted:
-        return f"{one.drafter} drafted nothing, so nothing of it could be rejected."
-    if not one.failures:
-        return f"Nothing of {one.drafter} was rejected: every round's draft was accepted as far as it was tested."
-    first, *others = one.failures[:MOST_FREQUENT]
+    if not analysis.drafted:
+        return f"{analysis.drafter} drafted nothing, so nothing of it could be rejected."
+    if not analysis.failures:
+        return f"Nothing of {analysis.drafter} was rejected: every round's draft was accepted as far as it was tested."
+    first, *others = analysis.failures[:MOST_FREQUENT]
     told = [f"in {share(first.share)} of its {plural(first.share.of, 'failed round')} {first.words}"]
     told += [f"in {share(kind.share)} {kind.words}" for kind in others]
-    return f"Why are the tokens of {one.drafter} rejected? {'; '.join(told)[:1].upper()}{'; '.join(told)[1:]}."
+    return f"Why are the tokens of {analysis.drafter} rejected? {'; '.join(told)[:1].upper()}{'; '.join(told)[1:]}."
 
 
-def counted(one: Analysis) -> str:
+def counted(analysis: Analysis) -> str:
     """Numbers of all rounds, with what each is a share of."""
-    rate = one.acceptance
+    rate = analysis.acceptance
     tested = "" if rate.value is None else f" {rate.of:,} were tested, of which {share(rate)} were accepted;"
     return (
-        f"{plural(one.drafted, 'candidate')} in {plural(one.rounds, 'round')} of {plural(len(one.runs), 'run')}:"
-        f"{tested} {one.unreached:,} were unreached, and are in no rate."
+        f"{plural(analysis.drafted, 'candidate')} in {plural(analysis.rounds, 'round')} of "
+        f"{plural(len(analysis.runs), 'run')}:"
+        f"{tested} {analysis.unreached:,} were unreached, and are in no rate."
     )
 
 
@@ -71,7 +73,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def _card(kind: Failure) -> str:
-    examples = "".join(f"<li>{example_button(one)}</li>" for one in kind.examples)
+    examples = "".join(f"<li>{example_button(example)}</li>" for example in kind.examples)
     words = kind.words[:1].upper() + kind.words[1:]
     return (
         f'<li class="sv-failure"><h4>{escape(share(kind.share))} <span class="sv-kind">{escape(kind.kind)}</span></h4>'
@@ -80,16 +82,16 @@ def _card(kind: Failure) -> str:
     )
 
 
-def example_button(one: Example) -> str:
+def example_button(example: Example) -> str:
     """A place in its text; a press opens the player there."""
-    context = one.context if len(one.context) <= LONGEST else f"…{one.context[-LONGEST:]}"
-    drafted = f"<del>{escape(visible(one.drafted))}</del>" if one.node is not None else "<i>nothing drafted</i>"
-    wanted = f"<ins>{escape(visible(one.wanted))}</ins>"
+    context = example.context if len(example.context) <= LONGEST else f"…{example.context[-LONGEST:]}"
+    drafted = f"<del>{escape(visible(example.drafted))}</del>" if example.node is not None else "<i>nothing drafted</i>"
+    wanted = f"<ins>{escape(visible(example.wanted))}</ins>"
     arrow = '<span aria-hidden="true"> → </span>'
     content = f'<span class="sv-context">{escape(visible(context))}</span>{drafted}{arrow}{wanted}'
-    change = f"drafted {visible(one.drafted) or 'nothing'}, became {visible(one.wanted)}"
-    said = f"{one.run}, round {one.round + 1}: {change}; open it in the player"
-    return open_button(one.run, one.round, one.node, content, said)
+    change = f"drafted {visible(example.drafted) or 'nothing'}, became {visible(example.wanted)}"
+    said = f"{example.run}, round {example.round + 1}: {change}; open it in the player"
+    return open_button(example.run, example.round, example.node, content, said)
 
 
 def open_button(run: str, round_index: int, node: int | None, content: str, said: str, found: bool = False) -> str:

@@ -59,11 +59,11 @@ def rows_figure(rows: Sequence[Row], axis: str, value: str, empty: str) -> go.Fi
     return style(figure, HEIGHT)
 
 
-def reliability_figure(one: Analysis) -> go.Figure:
+def reliability_figure(analysis: Analysis) -> go.Figure:
     """Mean p over mean q of candidates that the drafter gave about the same probability."""
-    if one.calibration is None:
+    if analysis.calibration is None:
         return sentence(UNKNOWN)
-    bins = one.calibration.bins
+    bins = analysis.calibration.bins
     most = max(found.count for found in bins)
     figure = go.Figure(
         go.Scatter(
@@ -76,7 +76,7 @@ def reliability_figure(one: Analysis) -> go.Figure:
             x=[found.mean_draft for found in bins],
             y=[found.mean_target for found in bins],
             mode="lines+markers",
-            name=label(one.drafter),
+            name=label(analysis.drafter),
             line={"color": SERIES[0]},
             marker={"color": SERIES[0], "size": [8 + 16 * (found.count / most) ** 0.5 for found in bins]},
             hovertext=[

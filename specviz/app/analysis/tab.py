@@ -156,7 +156,7 @@ def _question(actions: AnalysisActions) -> dict[str, Any]:
 
 def _charts() -> dict[str, Any]:
     choice = gr.Radio(
-        [(one.title, one.name) for one in CHARTS], value=CHARTS[0].name, label="accepted, counted by",
+        [(chart.title, chart.name) for chart in CHARTS], value=CHARTS[0].name, label="accepted, counted by",
         elem_id="sv-analysis-choice",
     )  # fmt: skip
     reading = gr.HTML(notices.note(CHARTS[0].reading))
@@ -226,10 +226,10 @@ def _wire_openings(
         )
 
 
-def _build(page: Page, place: gr.Tab, actions: AnalysisActions) -> AnalysisParts:
+def _build(page: Page, tab: gr.Tab, actions: AnalysisActions) -> AnalysisParts:
     watch = page.parts(WATCH_TAB)
     opens = OpeningActions(page.gallery, page.source.catalog(), page.limits, tuple(watch.form))
-    kept, parts = analysis_tab(actions, place, page.front, watch, opens)
+    kept, parts = analysis_tab(actions, tab, page.front, watch, opens)
     page.kept.append(kept)
     return parts
 

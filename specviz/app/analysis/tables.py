@@ -32,11 +32,17 @@ def drafters_table(found: Sequence[Analysis]) -> str:
     if len(found) < 2:
         return ""
     rows = []
-    for one in found:
-        failed = one.failures[0].share.of if one.failures else 0
-        kinds = [_kind(kind) for kind in one.failures[:MOST_FREQUENT]]
+    for analysis in found:
+        failed = analysis.failures[0].share.of if analysis.failures else 0
+        kinds = [_kind(kind) for kind in analysis.failures[:MOST_FREQUENT]]
         rows.append(
-            (escape(one.drafter), share(one.acceptance), f"{failed:,}", *kinds, *[NONE] * (MOST_FREQUENT - len(kinds)))
+            (
+                escape(analysis.drafter),
+                share(analysis.acceptance),
+                f"{failed:,}",
+                *kinds,
+                *[NONE] * (MOST_FREQUENT - len(kinds)),
+            )
         )
     caption = "Every drafter's most frequent kinds of failure, each as a share of its failed rounds; a press opens one."
     return table(caption, ("drafter", "accepted of tested", "failed rounds", "most often", "then", "and then"), rows)
@@ -63,7 +69,7 @@ def pairs_table(pairs: Sequence[Pair]) -> str:
             f"<del>{escape(visible(pair.drafted))}</del>",
             f"<ins>{escape(visible(pair.wanted))}</ins>",
             f"{pair.count:,}",
-            " ".join(_numbered(place, pair) for place in range(len(pair.examples))),
+            " ".join(_numbered(index, pair) for index in range(len(pair.examples))),
         )
         for pair in pairs[:MOST_PAIRS]
     ]
@@ -80,18 +86,18 @@ def _numbered(place: int, pair: Pair) -> str:
     return open_button(one.run, one.round, one.node, str(place + 1), said)
 
 
-def agreement_table(one: Analysis) -> str:
+def agreement_table(analysis: Analysis) -> str:
     """What both models' distributions say of acceptance, beside what was measured."""
-    rows = _agreement_rows(one)
+    rows = _agreement_rows(analysis)
     if not rows:
         return '<p class="sv-note">These traces hold no place with both distributions; see below what they lack.</p>'
     cells = [tuple(map(escape, row)) for row in rows]
     return table("How far target and draft agree, over the places of the text.", ("", "value", "what it is"), cells)
 
 
-def _agreement_rows(one: Analysis) -> list[tuple[str, str, str]]:
+def _agreement_rows(analysis: Analysis) -> list[tuple[str, str, str]]:
     rows: list[tuple[str, str, str]] = []
-    far = one.distances
+    far = analysis.distances
     if far is not None:
         places = plural(far.places, "place")
         endless = f"; at {far.infinite} more it is infinite" if far.infinite else ""
@@ -111,9 +117,9 @@ def _agreement_rows(one: Analysis) -> list[tuple[str, str, str]]:
                     f"candidate that is tested first, beside the acceptance of those ({interval(far.measured)})",
                 )
             )
-    if one.calibration is not None:
-        told = f"mean |q − p| over tenths of q, {plural(one.calibration.candidates, 'candidate')}"
-        rows.append(("calibration error", f"{one.calibration.error:.3f}", told))
+    if analysis.calibration is not None:
+        told = f"mean |q − p| over tenths of q, {plural(analysis.calibration.candidates, 'candidate')}"
+        rows.append(("calibration error", f"{analysis.calibration.error:.3f}", told))
     return rows
 
 

@@ -39,7 +39,10 @@ class MethodOptions(gr.HTML):
         self, methods: Sequence[MethodDescription] = (), value: str = "", leave_out: str = "", **settings: Any
     ) -> None:
         """`leave_out`: an option that stands elsewhere. Gradio makes it anew from any of these alone."""
-        cards = {one.name: [_drawn(card) for card in one.options if card.name != leave_out] for one in methods}
+        cards = {
+            method_description.name: [_drawn(card) for card in method_description.options if card.name != leave_out]
+            for method_description in methods
+        }
         super().__init__(
             value, html_template=TEMPLATE, css_template="", js_on_load=ON_LOAD, apply_default_css=False, padding=False,
             cards=json.dumps(cards), **settings,
@@ -73,7 +76,7 @@ def read_held(value: object) -> dict[str, object]:
     """The options that the form holds, by METHOD.OPTION. Raises OptionError where it is no such value."""
     try:
         options = json.loads(str(value or "{}")).get("options", {})
-        return {str(name): _plain(one) for name, one in options.items()}
+        return {str(name): _plain(option) for name, option in options.items()}
     except (ValueError, AttributeError, RecursionError) as error:
         raise OptionError("the options of a method arrived damaged; reload the page and choose them again.") from error
 

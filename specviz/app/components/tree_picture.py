@@ -30,10 +30,10 @@ DASHED = "unreached"
 def _colour(name: str) -> str:
     """The light shade of a colour of meaning."""
     sheet = asset_path("css", "tokens.css").read_text(encoding="utf-8")
-    found = re.search(rf"--sv-{name}: light-dark\((.+?),", sheet)
-    if found is None:
+    match = re.search(rf"--sv-{name}: light-dark\((.+?),", sheet)
+    if match is None:
         raise ValueError(f"tokens.css has no colour --sv-{name}.")
-    return found[1]
+    return match[1]
 
 
 def tree_svg(trace: Trace, index: int) -> str:

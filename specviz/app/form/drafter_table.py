@@ -45,7 +45,7 @@ def drafter_rows(catalog: Catalog, points: Iterable[SweepPoint] = ()) -> list[Dr
     by_drafter: dict[str, list[SweepPoint]] = {}
     for point in points:
         by_drafter.setdefault(point.drafter, []).append(point)
-    return [_row(one, by_drafter.get(one.name, [])) for one in catalog.drafters]
+    return [_row(drafter, by_drafter.get(drafter.name, [])) for drafter in catalog.drafters]
 
 
 def _row(method: MethodDescription, points: Sequence[SweepPoint]) -> DrafterRow:

@@ -91,7 +91,9 @@ def _fits(control: Component, value: object) -> bool:
     if isinstance(control, gr.Slider | gr.Number):
         return _is_number(value) and _within(control, value)
     if choices:
-        return any(value == one and type(value) is type(one) for one in choices)  # True is 1 to Python, not to a page
+        return any(
+            value == choice and type(value) is type(choice) for choice in choices
+        )  # True is 1 to Python, not to a page
     return isinstance(value, str) and len(value) <= MOST_TEXT
 
 

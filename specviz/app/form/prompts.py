@@ -55,7 +55,7 @@ def expectation(catalog: Catalog, family: str) -> str:
 def next_prompt(catalog: Catalog, family: str, current: str) -> tuple[PromptCard, str]:
     """The family's prompt after `current` (its first, if `current` is none of them) and a line about it."""
     cards = [card for card in catalog.prompts if card.family == family]
-    at = next((place for place, card in enumerate(cards) if card.text == current), -1)
+    at = next((index for index, card in enumerate(cards) if card.text == current), -1)
     place = (at + 1) % len(cards)
     return cards[
         place

@@ -125,7 +125,10 @@ def check_models(names: Iterable[str], catalog: Catalog, limits: Limits) -> None
 def models_of_run(started: Started) -> list[str]:
     """Names of all models that a trace says took part."""
     own = started.drafter.model
-    return [one.name for one in (started.target, *([] if own is None else [own]), *started.drafter.further_models)]
+    return [
+        further_model.name
+        for further_model in (started.target, *([] if own is None else [own]), *started.drafter.further_models)
+    ]
 
 
 def check_named(options: Mapping[str, Option], catalog: Catalog, limits: Limits) -> None:
@@ -167,7 +170,7 @@ def in_effect(method: MethodDescription, options: Mapping[str, Option], has_poli
 def acts(values: Mapping[str, object], catalog: Catalog, option: str) -> bool:
     """Whether an option of the chosen drafter has any effect beside what else stands in the form; False where that
     cannot be read."""
-    method = next((one for one in catalog.drafters if one.name == values.get("drafter")), None)
+    method = next((drafter for drafter in catalog.drafters if drafter.name == values.get("drafter")), None)
     if method is None:
         return False
     try:
@@ -301,7 +304,7 @@ def _memory(values: Mapping[str, object], limits: Limits) -> str:
 def _datastore(values: Mapping[str, object], catalog: Catalog, limits: Limits) -> str:
     """The file of a listed datastore, which the form calls by its name alone; empty: the target's own."""
     name = str(values.get("datastore") or "").strip()
-    listed = {Path(one.file).name: one.file for one in catalog.datastores}
+    listed = {Path(description.file).name: description.file for description in catalog.datastores}
     if not name or name in listed:
         return listed.get(name, "")
     if limits.any_model:

@@ -126,8 +126,8 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     if not found:
         return None
     drawn = go.Figure()
-    for place, line in enumerate(found):
-        drawn.add_traces(_traces(line, *look(place)))
+    for index, line in enumerate(found):
+        drawn.add_traces(_traces(line, *look(index)))
     drawn.update_xaxes(title="depth in the draft", dtick=1)
     drawn.update_yaxes(title="share accepted", range=[0, 1.04])
     return draw_few(style(drawn, HEIGHT), few)

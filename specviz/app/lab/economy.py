@@ -69,8 +69,8 @@ def _run(point: SweepPoint) -> tuple[str, int]:
     return point.prompt, point.repeat
 
 
-def _dominates(one: Mark, other: Mark) -> bool:
-    mine, theirs = (one.wasted, one.passes), (other.wasted, other.passes)
+def _dominates(mark: Mark, other: Mark) -> bool:
+    mine, theirs = (mark.wasted, mark.passes), (other.wasted, other.passes)
     return mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]
 
 
@@ -107,9 +107,9 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         )
     )  # fmt: skip
     named = _apart(front, found)
-    for place, policy in enumerate(dict.fromkeys(mark.stopping for mark in found)):
+    for index, policy in enumerate(dict.fromkeys(mark.stopping for mark in found)):
         own = [mark for mark in found if mark.stopping == policy]
-        drawn.add_trace(_policy(policy, own, named, *look(place)))
+        drawn.add_trace(_policy(policy, own, named, *look(index)))
     drawn.update_xaxes(title="wasted candidates per output token", rangemode="tozero")
     drawn.update_yaxes(title="target passes per output token", rangemode="tozero")
     return style(drawn, HEIGHT)

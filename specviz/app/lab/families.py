@@ -111,7 +111,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
             z=strength,
             zmin=-widest,
             zmax=widest,
-            colorscale=[(place / 2, colour) for place, colour in enumerate(LOSS_GAIN)],
+            colorscale=[(index / 2, colour) for index, colour in enumerate(LOSS_GAIN)],
             showscale=False,
             xgap=2,
             ygap=2,

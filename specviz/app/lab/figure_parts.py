@@ -113,15 +113,15 @@ class Expected(Protocol):
 
 def against_measured(found: Sequence[Expected], word: str, title: str) -> go.Figure:
     """Measured speedup over the expected one, whose word stands at the line of "both are equal"."""
-    top = 1.1 * max(max(one.expected, one.measured) for one in found)
+    top = 1.1 * max(max(expected.expected, expected.measured) for expected in found)
     drawn = go.Figure(
         go.Scatter(
             x=[0, top], y=[0, top], mode="lines", name=word, hoverinfo="skip",
             line={"color": TEXT, "width": 1.5, "dash": "dash"},
         )
     )  # fmt: skip
-    for place, series in enumerate(dict.fromkeys(one.series for one in found)):
-        own, (colour, mark) = [one for one in found if one.series == series], look(place)
+    for index, series in enumerate(dict.fromkeys(expected.series for expected in found)):
+        own, (colour, mark) = [expected for expected in found if expected.series == series], look(index)
         drawn.add_trace(
             go.Scatter(
                 x=[one.expected for one in own],

@@ -39,7 +39,7 @@ def chosen(series: Sequence[Entered]) -> tuple[Sequence[Entered], Sequence[Enter
     lengths of each of the fastest drafters, and the fastest series of all, which the verdict names."""
     if len(series) <= SHOWN:
         return series, ()
-    fastest = sorted(series, key=lambda one: one.best, reverse=True)
+    fastest = sorted(series, key=lambda line: line.best, reverse=True)
     longest: dict[str, Entered] = {}
     for one in fastest:
         if one.drafter not in longest or one.lengths > longest[one.drafter].lengths:

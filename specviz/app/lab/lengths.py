@@ -50,7 +50,7 @@ def histograms(points: Sequence[SweepPoint]) -> list[Histogram]:
 
 def _filled(found: Sequence[CaseRuns]) -> list[Histogram]:
     made = [Histogram(case.name, case.series, _counts(case)) for case in found]
-    return [one for one in made if one.rounds]
+    return [histogram for histogram in made if histogram.rounds]
 
 
 def _counts(case: CaseRuns) -> tuple[int, ...]:
@@ -93,9 +93,9 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
                 legendgroup=label(one.series),
                 hovertext=[hover(one.name, one.explanation(length)) for length in range(len(one.counts))],
                 hoverinfo="text",
-                marker={"color": look(place)[0]},
+                marker={"color": look(index)[0]},
             )
-            for place, one in enumerate(found)
+            for index, one in enumerate(found)
         ]
     )
     drawn.update_layout(barmode="group", bargap=0.25, showlegend=True)

@@ -67,8 +67,8 @@ def _mark(case: CaseRuns) -> Mark | None:
 
 def rows(points: Sequence[SweepPoint]) -> Rows:
     return [
-        {"case": one.name, "mbsu": one.expected, "memory_ratio": one.ratio, "measured_speedup": one.measured}
-        for one in marks(points)
+        {"case": mark.name, "mbsu": mark.expected, "memory_ratio": mark.ratio, "measured_speedup": mark.measured}
+        for mark in marks(points)
     ]
 
 

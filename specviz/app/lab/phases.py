@@ -60,11 +60,11 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
             "phase": name,
             "seconds": seconds(one.sums),
             "rounds": one.sums.rounds,
-            "milliseconds_per_round": one.milliseconds(place),
+            "milliseconds_per_round": one.milliseconds(index),
         }
         for one in made
         if one.sums.timed
-        for place, (name, seconds) in enumerate(PHASES)
+        for index, (name, seconds) in enumerate(PHASES)
     ]
 
 

@@ -132,8 +132,8 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     drawn.add_trace(_labels(found))
     few = leading(points)
     series = dict.fromkeys(spot.series for spot in leaders_first(found.spots, few))
-    for place, name in enumerate(series):
-        drawn.add_trace(_series([spot for spot in found.spots if spot.series == name], *look(place)))
+    for index, name in enumerate(series):
+        drawn.add_trace(_series([spot for spot in found.spots if spot.series == name], *look(index)))
     drawn.update_xaxes(
         title="drafting per round ÷ a plain pass", type="log", range=list(map(log10, found.latency_range)),
         exponentformat="none", dtick="D2",

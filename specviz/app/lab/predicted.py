@@ -86,8 +86,8 @@ def _ms(seconds: float) -> str:
 
 def rows(points: Sequence[SweepPoint]) -> Rows:
     return [
-        {"case": one.name, "predicted_speedup": one.expected, "measured_speedup": one.measured}
-        for one in predictions(points)
+        {"case": prediction.name, "predicted_speedup": prediction.expected, "measured_speedup": prediction.measured}
+        for prediction in predictions(points)
     ]
 
 

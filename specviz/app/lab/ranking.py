@@ -53,8 +53,14 @@ def _ranked(case: CaseRuns) -> Ranked:
 
 def rows(points: Sequence[SweepPoint]) -> Rows:
     return [
-        {"case": one.name, "median_speedup": one.ratio, "low": one.low, "high": one.high, "prompts": one.prompts}
-        for one in ranking(points)
+        {
+            "case": ranked.name,
+            "median_speedup": ranked.ratio,
+            "low": ranked.low,
+            "high": ranked.high,
+            "prompts": ranked.prompts,
+        }
+        for ranked in ranking(points)
     ]
 
 
@@ -68,36 +74,39 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         return None
     drawn = go.Figure()
     for verdict, (colour, mark) in LOOKS.items():
-        own = [one for one in found if one.verdict == verdict]
+        own = [ranked for ranked in found if ranked.verdict == verdict]
         if own:
             drawn.add_trace(_marks(own, verdict, colour, mark))
     drawn.add_vline(x=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
     in_rows(style(drawn, HEIGHT), len(found))
     drawn.update_xaxes(title="× plain decoding (dashed: 1)", rangemode="tozero")
-    drawn.update_yaxes(categoryorder="array", categoryarray=[label(one.name) for one in reversed(found)])
+    drawn.update_yaxes(categoryorder="array", categoryarray=[label(ranked.name) for ranked in reversed(found)])
     return drawn.update_layout(showlegend=True, legend=AT_FOOT)
 
 
 def _marks(own: Sequence[Ranked], verdict: str, colour: str, mark: str) -> go.Scatter:
     return go.Scatter(
-        x=[one.ratio for one in own],
-        y=[label(one.name) for one in own],
+        x=[ranked.ratio for ranked in own],
+        y=[label(ranked.name) for ranked in own],
         mode="markers",
         name=verdict,
         marker={"symbol": mark, "size": 9, "color": colour},
         error_x={
             "type": "data", "symmetric": False, "thickness": 1.5, "width": 4, "color": colour,
-            "array": [one.high - one.ratio for one in own], "arrayminus": [one.ratio - one.low for one in own],
+            "array": [ranked.high - ranked.ratio for ranked in own],
+            "arrayminus": [ranked.ratio - ranked.low for ranked in own],
         },
-        hovertext=[hover(one.name, _told(one)) for one in own],
+        hovertext=[hover(ranked.name, _told(ranked)) for ranked in own],
         hoverinfo="text",
     )  # fmt: skip
 
 
-def _told(one: Ranked) -> list[str]:
+def _told(ranked: Ranked) -> list[str]:
     formula = "median over the prompts of tokens per second ÷ plain decoding's"
-    sure = f"95 % interval {one.low:.2f} to {one.high:.2f}" if one.prompts > 1 else "one prompt, so no interval"
-    return [f"speedup = {formula} = {one.ratio:.2f}", f"{one.prompts} prompts; {sure}"]
+    sure = (
+        f"95 % interval {ranked.low:.2f} to {ranked.high:.2f}" if ranked.prompts > 1 else "one prompt, so no interval"
+    )
+    return [f"speedup = {formula} = {ranked.ratio:.2f}", f"{ranked.prompts} prompts; {sure}"]
 
 
 CHART = LabChart(

@@ -135,17 +135,17 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     if not found:
         return None
     drawn = go.Figure()
-    for place, (name, colour) in enumerate(zip(STEPS, COLOURS, strict=True)):
-        steps = [one.steps[place] for one in found]
+    for index, (name, colour) in enumerate(zip(STEPS, COLOURS, strict=True)):
+        steps = [waterfall.steps[index] for waterfall in found]
         drawn.add_trace(
             go.Bar(
-                x=[label(one.name) for one in found],
+                x=[label(waterfall.name) for waterfall in found],
                 base=[step.before for step in steps],
                 y=[step.after - step.before for step in steps],
                 name=name,
                 hovertext=[
-                    hover(f"{one.name}: {name}", [_level(step.before, step.after), *step.explanation])
-                    for one, step in zip(found, steps, strict=True)
+                    hover(f"{waterfall.name}: {name}", [_level(step.before, step.after), *step.explanation])
+                    for waterfall, step in zip(found, steps, strict=True)
                 ],
                 hoverinfo="text",
                 marker={"color": colour},

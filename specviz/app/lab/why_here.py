@@ -85,18 +85,18 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
     """Every case, not only those drawn."""
     return [
         {
-            "case": one.case,
-            "prompt": one.prompt,
-            "family": one.family,
-            "temperature": one.temperature,
-            "repetition": one.repetition,
-            "repeats_itself": repeats(one.repetition),
-            "tokens": one.sums.tokens,
-            "target_passes": one.sums.rounds,
-            "tokens_per_pass": one.tokens_per_pass,
-            "speedup": one.ratio,
+            "case": mark.case,
+            "prompt": mark.prompt,
+            "family": mark.family,
+            "temperature": mark.temperature,
+            "repetition": mark.repetition,
+            "repeats_itself": repeats(mark.repetition),
+            "tokens": mark.sums.tokens,
+            "target_passes": mark.sums.rounds,
+            "tokens_per_pass": mark.tokens_per_pass,
+            "speedup": mark.ratio,
         }
-        for one in marks(points)
+        for mark in marks(points)
     ]
 
 
@@ -109,7 +109,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     found = [(case, own) for case in fastest(cases(points)) if (own := _marks(case))]
     if not found:
         return None
-    drawn = go.Figure([_trace(case.name, own, *look(place)) for place, (case, own) in enumerate(found[:MOST])])
+    drawn = go.Figure([_trace(case.name, own, *look(index)) for index, (case, own) in enumerate(found[:MOST])])
     drawn.add_vline(
         x=BOUND,
         line={"color": TEXT, "width": 1.5, "dash": "dash"},

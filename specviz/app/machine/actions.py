@@ -58,7 +58,7 @@ class MachineActions(Cancellable):
     def settings(self, label: str | None) -> list[str]:
         """Labels of the passes that a shipped curve has."""
         curve = _labelled({}).get(label or "")
-        return [] if curve is None else [setting_label(*one) for one in hardware.settings(curve)]
+        return [] if curve is None else [setting_label(*setting) for setting in hardware.settings(curve)]
 
     # --- showing -------------------------------------------------------------------------------------------------
 
@@ -117,16 +117,16 @@ class MachineActions(Cancellable):
         began = drawn = self._clock()
         seen = 0
         curve: HardwareCurve | None = None
-        for found in steps:
-            assert isinstance(found, tuple)
-            news: tuple[Profiled, ...] = found[seen:]
-            seen = len(found)
-            newest = next((one.curve for one in reversed(news) if one.curve is not None), None)
+        for step in steps:
+            assert isinstance(step, tuple)
+            news: tuple[Profiled, ...] = step[seen:]
+            seen = len(step)
+            newest = next((profiled.curve for profiled in reversed(news) if profiled.curve is not None), None)
             curve = newest or curve
             now = self._clock()
             fresh = newest is not None and now - drawn >= CHART_S
             drawn = now if fresh else drawn
-            yield _progress(found[-1] if found else None, now - began), curve, fresh
+            yield _progress(step[-1] if step else None, now - began), curve, fresh
 
     def _ending(self, own: Own, curve: HardwareCurve | None, problem: str | None) -> Updates:
         if curve is None:
@@ -153,7 +153,7 @@ def _label(curve: HardwareCurve) -> str:
 
 def _labelled(own: Own) -> dict[str, HardwareCurve]:
     """The visitor's curves, the newest first, then the shipped ones."""
-    shipped = {_label(one): one for one in hardware.curves().values()}
+    shipped = {_label(curve): curve for curve in hardware.curves().values()}
     return {**dict(reversed(list(own.items()))), **shipped}
 
 

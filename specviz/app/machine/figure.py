@@ -27,8 +27,8 @@ HEAD = (
 
 def machine_figure(view: MachineView) -> go.Figure:
     figure = go.Figure()
-    times = [one.median_ms for one in view.passes]
-    spread = [one.low_ms for one in view.passes] + [one.high_ms for one in view.passes]
+    times = [pass_.median_ms for pass_ in view.passes]
+    spread = [pass_.low_ms for pass_ in view.passes] + [pass_.high_ms for pass_ in view.passes]
     low, high = min([*spread, *view.line.ms]) / 1.25, max([*spread, *view.line.ms]) * 1.25
     figure.add_trace(_measured(view))
     figure.add_trace(
@@ -54,7 +54,7 @@ def machine_figure(view: MachineView) -> go.Figure:
     )  # fmt: skip
     marks = _decades(low, high)
     figure.update_yaxes(
-        title="t(n), ms", type="log", tickvals=marks, ticktext=[f"{one:g}" for one in marks],
+        title="t(n), ms", type="log", tickvals=marks, ticktext=[f"{mark:g}" for mark in marks],
         range=[log10(low), log10(high)],
     )  # fmt: skip
     return style(figure, HEIGHT)
@@ -68,19 +68,19 @@ def _decades(low: float, high: float) -> list[float]:
 
 def _measured(view: MachineView) -> go.Scatter:
     return go.Scatter(
-        x=[one.n for one in view.passes],
-        y=[one.median_ms for one in view.passes],
+        x=[pass_.n for pass_ in view.passes],
+        y=[pass_.median_ms for pass_ in view.passes],
         error_y={
             "type": "data",
             "symmetric": False,
-            "array": [one.high_ms - one.median_ms for one in view.passes],
-            "arrayminus": [one.median_ms - one.low_ms for one in view.passes],
+            "array": [pass_.high_ms - pass_.median_ms for pass_ in view.passes],
+            "arrayminus": [pass_.median_ms - pass_.low_ms for pass_ in view.passes],
             "thickness": 1.5,
             "width": 4,
         },
         mode="lines+markers",
         name="t(n), measured",
-        text=[one.explanation for one in view.passes],
+        text=[pass_.explanation for pass_ in view.passes],
         hovertemplate="n = %{x}: %{y:.3g} ms measured<br>%{text}<extra></extra>",
         line={"color": SERIES[0], "width": 2},
         marker={"symbol": "circle", "size": 8, "color": SERIES[0]},
@@ -98,13 +98,13 @@ def machine_table(view: MachineView) -> str:
     """Every width; the knee's row is marked."""
     head = "".join(f'<th scope="col" title="{escape(title, quote=True)}">{escape(name)}</th>' for name, title in HEAD)
     body = []
-    for one in view.passes:
+    for pass_ in view.passes:
         cells = (
-            f"{one.n} (knee)" if one.n == view.knee else str(one.n),
-            f"{one.median_ms:.3g} ({one.low_ms:.3g} to {one.high_ms:.3g})",
-            f"{one.ratio:.2f}",
-            f"{one.roofline_ms:.3g}",
-            str(one.repeats),
+            f"{pass_.n} (knee)" if pass_.n == view.knee else str(pass_.n),
+            f"{pass_.median_ms:.3g} ({pass_.low_ms:.3g} to {pass_.high_ms:.3g})",
+            f"{pass_.ratio:.2f}",
+            f"{pass_.roofline_ms:.3g}",
+            str(pass_.repeats),
         )
         body.append(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
     caption = f"<caption>{escape(view.name)}, {escape(view.setting)}. All but the roofline is measured.</caption>"

@@ -78,23 +78,23 @@ def show(size: float | None, source: str | None) -> tuple[object, object]:
 def heads_figure(view: HeadsView) -> go.Figure:
     """Coverage by all three texts, the chosen one strong; alpha of the chosen one; the chosen size upright."""
     figure = go.Figure()
-    for place, (name, curve) in enumerate(view.coverage.items()):
+    for index, (name, curve) in enumerate(view.coverage.items()):
         chosen = name == view.source
         figure.add_trace(
             go.Scatter(
                 x=[size for size, _ in curve], y=[share for _, share in curve], mode="lines",
                 name=f"covered by {TITLES[name]}, counted",
                 hovertemplate=f"{escape(TITLES[name])}, %{{x}} tokens: %{{y:.1%}} covered<extra></extra>",
-                line={"color": SERIES[place], "width": 3 if chosen else 1.2, "dash": DASHES[place]},
+                line={"color": SERIES[index], "width": 3 if chosen else 1.2, "dash": DASHES[index]},
             )
         )  # fmt: skip
-    for place, (temperature, curve) in enumerate(view.alpha.items()):
+    for index, (temperature, curve) in enumerate(view.alpha.items()):
         figure.add_trace(
             go.Scatter(
                 x=[size for size, _ in curve], y=[alpha for _, alpha in curve], mode="markers",
                 name=f"α at temperature {temperature:g}, measured",
                 hovertemplate=f"%{{x}} tokens: α = %{{y:.3f}} at temperature {temperature:g}<extra></extra>",
-                marker={"symbol": MARKS[place], "size": 9, "color": SERIES[3 + place]},
+                marker={"symbol": MARKS[index], "size": 9, "color": SERIES[3 + index]},
             )
         )  # fmt: skip
     figure.add_trace(
@@ -105,6 +105,6 @@ def heads_figure(view: HeadsView) -> go.Figure:
         )
     )  # fmt: skip
     ticks = [2**power for power in range(3, 20) if 2**power <= view.vocab_size]
-    figure.update_xaxes(title="head size, tokens", type="log", tickvals=ticks, ticktext=[str(one) for one in ticks])
+    figure.update_xaxes(title="head size, tokens", type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks])
     figure.update_yaxes(title="share covered; α", range=[0, 1.02])
     return style(figure, HEIGHT)

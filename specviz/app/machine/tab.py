@@ -79,8 +79,8 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
     return Kept("machine", kept, (message, *shown[2:]), fill, frozenset(kept)), heads
 
 
-def _build(page: Page, place: gr.Tab, actions: MachineActions) -> None:
-    page.kept.extend(machine_tab(actions, place))
+def _build(page: Page, tab: gr.Tab, actions: MachineActions) -> None:
+    page.kept.extend(machine_tab(actions, tab))
 
 
 TAB = Tab("machine", "Machine", "lab", 4, lambda page: MachineActions(page.source), _build)

@@ -84,7 +84,7 @@ def setting_label(context: int, batch: int) -> str:
 def free_sentence(name: str, measured: Sequence[PassTime], slack: float = SLACK) -> str:
     """How many nodes are free here, with the times that say so. `measured` ascends."""
     first, last = measured[0], hardware.knee(measured, slack)
-    beyond = next((one for one in measured if one.n > last.n), None)
+    beyond = next((pass_time for pass_time in measured if pass_time.n > last.n), None)
     free = f"Free means at most {slack:.0%} more time than a pass over {_rows(first.n)} ({_ms(first.median_s)})."
     if last.n == first.n:
         if beyond is None:
@@ -106,7 +106,11 @@ def free_sentence(name: str, measured: Sequence[PassTime], slack: float = SLACK)
 def _dearer(measured: Sequence[PassTime], knee: PassTime, slack: float) -> str:
     """The passes below the knee that cost more than free, in a sentence; empty where there are none."""
     first = measured[0]
-    dear = [one for one in measured if one.n < knee.n and one.median_s > (1 + slack) * first.median_s]
+    dear = [
+        pass_time
+        for pass_time in measured
+        if pass_time.n < knee.n and pass_time.median_s > (1 + slack) * first.median_s
+    ]
     named = ", ".join(f"{_rows(one.n)} take {_against(one, first)}" for one in dear)
     return f" Not at every width below: {named}." if dear else ""
 
@@ -129,20 +133,20 @@ def curve_csv(curve: HardwareCurve) -> str:
     return text.getvalue()
 
 
-def _pass(one: PassTime, first: PassTime, line: Roofline) -> MeasuredPass:
-    ratio = one.median_s / first.median_s
+def _pass(pass_time: PassTime, first: PassTime, line: Roofline) -> MeasuredPass:
+    ratio = pass_time.median_s / first.median_s
     explanation = (
-        f"median of {one.repeats}, quartiles {_ms(one.low_s)} to {_ms(one.high_s)}<br>"
-        f"t({one.n}) / t({first.n}) = {_ms(one.median_s)} / {_ms(first.median_s)} = {ratio:.2f}"
+        f"median of {pass_time.repeats}, quartiles {_ms(pass_time.low_s)} to {_ms(pass_time.high_s)}<br>"
+        f"t({pass_time.n}) / t({first.n}) = {_ms(pass_time.median_s)} / {_ms(first.median_s)} = {ratio:.2f}"
     )
     return MeasuredPass(
-        one.n,
-        one.median_s * 1e3,
-        one.low_s * 1e3,
-        one.high_s * 1e3,
+        pass_time.n,
+        pass_time.median_s * 1e3,
+        pass_time.low_s * 1e3,
+        pass_time.high_s * 1e3,
         ratio,
-        line.at(one.n) * 1e3,
-        one.repeats,
+        line.at(pass_time.n) * 1e3,
+        pass_time.repeats,
         explanation,
     )
 
@@ -150,7 +154,7 @@ def _pass(one: PassTime, first: PassTime, line: Roofline) -> MeasuredPass:
 def _line(line: Roofline, first: int, last: int) -> PassLine:
     """Evenly spaced on a logarithmic axis, the ridge among them so that the corner is sharp."""
     steps = [first * (last / first) ** (i / (LINE_POINTS - 1)) for i in range(LINE_POINTS)] if last > first else [first]
-    widths = sorted({float(one) for one in steps} | ({line.ridge} if first < line.ridge < last else set()))
+    widths = sorted({float(step) for step in steps} | ({line.ridge} if first < line.ridge < last else set()))
     return PassLine(tuple(widths), tuple(line.at(n) * 1e3 for n in widths), tuple(_roof(line, n) for n in widths))
 
 
@@ -185,8 +189,8 @@ def _facts(curve: HardwareCurve, line: Roofline) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def _against(one: PassTime, first: PassTime) -> str:
-    return f"{one.median_s / first.median_s:.2f}× as long ({_ms(one.median_s)})"
+def _against(pass_time: PassTime, first: PassTime) -> str:
+    return f"{pass_time.median_s / first.median_s:.2f}× as long ({_ms(pass_time.median_s)})"
 
 
 def _rows(n: int) -> str:

@@ -109,7 +109,7 @@ def methods_of(preset: Preset) -> dict[str, Any]:
                           "in assets/traces/recordings.toml.")  # fmt: skip
     standard = RunRequest(prompt="")
     chosen = {role: getattr(standard, role) for role in ("growth", "stopping", "verifier", "temperature")}
-    known = {one.name for one in fields(RunRequest)}
+    known = {field.name for field in fields(RunRequest)}
     chosen |= {name: value for name, value in entry.items() if name in known - LEFT_OUT}
     if chosen["verifier"] == standard.verifier:
         chosen["verifier"] = AUTO_VERIFIERS[chosen["temperature"] == 0]
@@ -131,12 +131,14 @@ def page_link(preset: Preset) -> str:
 
 def choices(facet: str) -> list[str]:
     """The values of a facet, in the order in which the rows bring them."""
-    return list(dict.fromkeys(value for one in systems() for value in one.values(facet)))
+    return list(dict.fromkeys(value for system in systems() for value in system.values(facet)))
 
 
 def matching(chosen: Mapping[str, Sequence[str] | str | None]) -> tuple[System, ...]:
     """The systems that have one of the chosen values of every facet; a facet without a choice asks nothing."""
     asked = {facet: {values} if isinstance(values, str) else set(values or ()) for facet, values in chosen.items()}
     return tuple(
-        one for one in systems() if all(not want or want & set(one.values(facet)) for facet, want in asked.items())
+        system
+        for system in systems()
+        if all(not want or want & set(system.values(facet)) for facet, want in asked.items())
     )

@@ -57,7 +57,7 @@ def map_tab(recorded: frozenset[str]) -> tuple[gr.Markdown, Kept]:
         return cards(matching(dict(zip(FACETS, chosen, strict=True))), recorded)
 
     gr.on([one.change for one in filters.values()], show, list(filters.values()), grid, **LATEST)
-    filled = Kept("map", filters, (grid,), lambda values: {grid: show(*(values.get(one, []) for one in FACETS))})
+    filled = Kept("map", filters, (grid,), lambda values: {grid: show(*(values.get(facet, []) for facet in FACETS))})
     return page, filled
 
 
@@ -83,28 +83,28 @@ def cards(found: Sequence[System], recorded: frozenset[str]) -> str:
     if not found:
         return NOTHING
     count = f"{len(found)} systems" if len(found) != 1 else "1 system"
-    by_status = Counter(one.status for one in found)
+    by_status = Counter(system.status for system in found)
     counted = ((by_status[status], status, said) for status, said in SAID.items())
     told = ", ".join(f"{number} {status if number == 1 else said}" for number, status, said in counted if number)
     head = f'<p class="sv-note" role="status">{count}: {told}.</p>'
-    return f'{head}<div class="sv-map">{"".join(_card(one, recorded) for one in found)}</div>'
+    return f'{head}<div class="sv-map">{"".join(_card(system, recorded) for system in found)}</div>'
 
 
-def _card(one: System, recorded: frozenset[str]) -> str:
+def _card(system: System, recorded: frozenset[str]) -> str:
     facets = "".join(
-        f"<div><dt>{escape(title)}</dt><dd>{escape(', '.join(one.values(facet)))}</dd></div>"
+        f"<div><dt>{escape(title)}</dt><dd>{escape(', '.join(system.values(facet)))}</dd></div>"
         for facet, title in FACETS.items()
     )
-    if one.comparison:
-        facets = f"<div><dt>shares</dt><dd>{escape(one.shares)}</dd></div>"
-        facets += f"<div><dt>differs</dt><dd>{escape(one.differs)}</dd></div>"
-    papers = " ".join(_paper(number) for number in one.arxiv)
-    presets = "".join(f"<li>{_preset(preset, recorded)}</li>" for preset in one.presets)
-    presets += "".join(f"<li><code>{escape(command)}</code></li>" for command in one.commands)
-    kind = one.status.replace(" ", "-")
+    if system.comparison:
+        facets = f"<div><dt>shares</dt><dd>{escape(system.shares)}</dd></div>"
+        facets += f"<div><dt>differs</dt><dd>{escape(system.differs)}</dd></div>"
+    papers = " ".join(_paper(number) for number in system.arxiv)
+    presets = "".join(f"<li>{_preset(preset, recorded)}</li>" for preset in system.presets)
+    presets += "".join(f"<li><code>{escape(command)}</code></li>" for command in system.commands)
+    kind = system.status.replace(" ", "-")
     return (
-        f'<article class="sv-map-card is-{kind}"><header><h4>{one.number}. {escape(one.name)}</h4>'
-        f'<span class="sv-map-status">{one.status}</span></header><dl>{facets}</dl>'
+        f'<article class="sv-map-card is-{kind}"><header><h4>{system.number}. {escape(system.name)}</h4>'
+        f'<span class="sv-map-status">{system.status}</span></header><dl>{facets}</dl>'
         f'<p class="sv-map-papers">{papers}</p><ul>{presets}</ul></article>'
     )
 
@@ -128,7 +128,7 @@ def _link(href: str, title: str, text: str) -> str:
     return f'<a href="{escape(href, quote=True)}" aria-label="{escape(title, quote=True)}">{escape(text)}</a>'
 
 
-def _build(page: Page, place: gr.Tab, actions: None) -> None:
+def _build(page: Page, tab: gr.Tab, actions: None) -> None:
     read, kept = map_tab(frozenset(recorded_names(page.gallery).values()))
     page.document = read, method_page
     page.kept.append(kept)

@@ -58,7 +58,7 @@ class Session(SessionState):
 
 def _settings(block: Any) -> dict[str, Any]:
     """What a control was made with, but for its value."""
-    return {name: one for name, one in block.constructor_args.items() if name not in ("value", "render")}
+    return {name: arg for name, arg in block.constructor_args.items() if name not in ("value", "render")}
 
 
 class _Dropped(dict[int, Any]):

@@ -160,4 +160,4 @@ class _Answer:
         await self._send(message)
 
     def paths(self) -> list[str]:
-        return [str(one) for one in json.loads(self._body)] if self._ok and self._body else []
+        return [str(load) for load in json.loads(self._body)] if self._ok and self._body else []

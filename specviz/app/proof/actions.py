@@ -46,7 +46,7 @@ def numbers(text: str, what: str) -> tuple[float, ...]:
 
 
 def shown(values: tuple[float, ...]) -> str:
-    return ", ".join(f"{one:g}" for one in values)
+    return ", ".join(f"{value:g}" for value in values)
 
 
 def toy(p: str, q: str, verifier: str, candidates: int, draw: str, broken: str) -> Toy:
@@ -67,11 +67,15 @@ class ProofActions:
 
     def verifiers(self) -> list[str]:
         """Those that work above temperature 0."""
-        return [one.name for one in self.catalog.verifiers if one.temperatures == "any"]
+        return [
+            method_description.name
+            for method_description in self.catalog.verifiers
+            if method_description.temperatures == "any"
+        ]
 
     def drafters(self) -> list[str]:
         """Lossless ones that draft."""
-        return [one.name for one in self.catalog.drafters if one.lossless and one.name != PLAIN]
+        return [drafter.name for drafter in self.catalog.drafters if drafter.lossless and drafter.name != PLAIN]
 
     def prompts(self) -> list[tuple[str, str]]:
         """(label, id) of the prompt set."""
@@ -158,17 +162,16 @@ class ProofActions:
         yield notices.message(faults.sentence, "error") if faults.sentence else gr.skip(), *idle()
 
 
-def badge(drafter: str, found: Equality) -> str:
+def badge(drafter: str, equality: Equality) -> str:
     """The badge of a comparison, on the way or done."""
-    if not found.finished:
-        done = len(found.plain) + len(found.drafted)
+    if not equality.finished:
+        done = len(equality.plain) + len(equality.drafted)
         return equality_badge(f"{done} tokens decoded…", "plain", "Plain decoding first, then the drafter.")
-    whole = max(len(found.plain), len(found.drafted))
-    text = f"{found.equal} of {whole} tokens equal"
-    passes = (
-        f"{drafter}: {len(found.drafted)} tokens in {found.passes} target passes; plain decoding: one pass a token."
-    )
-    if found.holds:
+    whole = max(len(equality.plain), len(equality.drafted))
+    text = f"{equality.equal} of {whole} tokens equal"
+    drafted = f"{len(equality.drafted)} tokens in {equality.passes} target passes"
+    passes = f"{drafter}: {drafted}; plain decoding: one pass a token."
+    if equality.holds:
         return equality_badge(f"✓ {text}", "good", f"{passes} Both greedy, in float32, just now.")
-    place = (found.first_difference or 0) + 1
+    place = (equality.first_difference or 0) + 1
     return equality_badge(f"✕ {text}", "bad", f"{passes} The first difference is at token {place}.")

@@ -61,23 +61,23 @@ def equality_badge(text: str, tone: str, note: str) -> str:
 
 def bars(pairs: Sequence[Pair], law: str, found: str, marked: bool) -> str:
     """Two bars per token; where `marked`, what the lower one has too much or too little is drawn in alarm colour."""
-    most = max([0.01, *(max(one.law, one.found) for one in pairs)])
-    body = "".join(_pair(one, (law, found), most, marked) for one in pairs)
+    most = max([0.01, *(max(pair.law, pair.found) for pair in pairs)])
+    body = "".join(_pair(pair, (law, found), most, marked) for pair in pairs)
     return f'<div class="sv-pairs">{body}</div>'
 
 
-def _pair(one: Pair, names: tuple[str, str], most: float, marked: bool) -> str:
-    title = escape(one.explanation, quote=True)
+def _pair(pair: Pair, names: tuple[str, str], most: float, marked: bool) -> str:
+    title = escape(pair.explanation, quote=True)
     bias = ""
-    if marked and abs(one.biased) > 1e-9:
-        sign = "more" if one.biased > 0 else "less"
-        left, width = 100 * min(one.law, one.found) / most, 100 * abs(one.biased) / most
+    if marked and abs(pair.biased) > 1e-9:
+        sign = "more" if pair.biased > 0 else "less"
+        left, width = 100 * min(pair.law, pair.found) / most, 100 * abs(pair.biased) / most
         bias = f'<i class="sv-bias sv-bias-{sign}" style="left:{left:.2f}%;width:{width:.2f}%"></i>'
-    difference = f' <b class="sv-bias-text">{one.biased:+.3f}</b>' if bias else ""
+    difference = f' <b class="sv-bias-text">{pair.biased:+.3f}</b>' if bias else ""
     return (
-        f'<div class="sv-pair" title="{title}"><code>{escape(one.label)}</code>'
-        f"{_bar('law', names[0], one.law / most, one.law_text, '')}"
-        f"{_bar('found', names[1], one.found / most, one.found_text, bias, difference)}</div>"
+        f'<div class="sv-pair" title="{title}"><code>{escape(pair.label)}</code>'
+        f"{_bar('law', names[0], pair.law / most, pair.law_text, '')}"
+        f"{_bar('found', names[1], pair.found / most, pair.found_text, bias, difference)}</div>"
     )
 
 

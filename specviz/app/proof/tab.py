@@ -134,8 +134,8 @@ def _first(prompts: Sequence[tuple[str, str]]) -> str | None:
     return prompts[0][1] if prompts else None
 
 
-def _build(page: Page, place: gr.Tab, actions: ProofActions) -> None:
-    page.kept.append(proof_tab(actions, place))
+def _build(page: Page, tab: gr.Tab, actions: ProofActions) -> None:
+    page.kept.append(proof_tab(actions, tab))
 
 
 TAB = Tab("proof", "Proof", "lab", 6, lambda page: ProofActions(page.source, page.limits), _build)

@@ -78,16 +78,16 @@ class SampledView:
     bars: tuple[Pair, ...]
 
 
-def exact_view(found: Lines) -> ExactView:
+def exact_view(lines: Lines) -> ExactView:
     """Everything the exact part shows."""
-    verdict, tone = _verdict(found)
+    verdict, tone = _verdict(lines)
     return ExactView(
         verdict,
         tone,
-        _why(found),
-        tuple(map(_row, found.lines)),
-        tuple(_total(found, token) for token in range(len(NAMES))),
-        tuple(_bar(found, token) for token in range(len(NAMES))),
+        _why(lines),
+        tuple(map(_row, lines.lines)),
+        tuple(_total(lines, token) for token in range(len(NAMES))),
+        tuple(_bar(lines, token) for token in range(len(NAMES))),
     )
 
 
@@ -105,17 +105,17 @@ def _verdict(found: Lines) -> tuple[str, str]:
     return f"{word}: {changes} against p; total variation {found.total_variation:.4f}.", "bad"
 
 
-def _why(found: Lines) -> str:
-    planted = KNOWN.get(found.toy.broken)
+def _why(lines: Lines) -> str:
+    planted = KNOWN.get(lines.toy.broken)
     if planted is None:
         return ""
-    return f"{planted.does[:1].upper()}{planted.does[1:]}. {planted.harmless if found.exact else planted.why}"
+    return f"{planted.does[:1].upper()}{planted.does[1:]}. {planted.harmless if lines.exact else planted.why}"
 
 
 def _row(line: ProofLine) -> Row:
     factors = [
         *(one.prob for one in line.drafted),
-        *(one.prob for one in line.trials),
+        *(trial.prob for trial in line.trials),
         line.token_prob,
     ]
     shown = " · ".join(_short(factor) for factor in factors if factor != 1.0)
@@ -147,62 +147,62 @@ def _short(value: float) -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".") or "0"
 
 
-def _total(found: Lines, token: int) -> Total:
-    output, p = found.output[token], found.target[token]
+def _total(lines: Lines, token: int) -> Total:
+    output, p = lines.output[token], lines.target[token]
     off = abs(output - p) >= 1e-12
     return Total(
         NAMES[token], f"{output:.6f}", f"{p:.6f}", f"{output - p:+.6f}" if off else f"{abs(output - p):.1g}", off
     )
 
 
-def _bar(found: Lines, token: int) -> Pair:
-    output, p = found.output[token], found.target[token]
-    parts = [line.prob for line in found.lines if line.token == token]
+def _bar(lines: Lines, token: int) -> Pair:
+    output, p = lines.output[token], lines.target[token]
+    parts = [line.prob for line in lines.lines if line.token == token]
     summed = " + ".join(f"{part:.4f}" for part in parts[:6]) + (" + …" if len(parts) > 6 else "")
     explanation = f"output({NAMES[token]}) = {summed or '0'} = {output:.6f}, over {len(parts)} lines; p = {p:.6f}"
     return Pair(NAMES[token], p, output, _short(p), _short(output), explanation)
 
 
-def sampled_view(found: Sampled) -> SampledView:
+def sampled_view(sampled: Sampled) -> SampledView:
     """Everything the sampling part shows, finished or on the way."""
-    verdict, tone = _judged(found)
+    verdict, tone = _judged(sampled)
     distance = (
-        f"Total variation {found.total_variation:.4f}. Noise floor: as many exact samples of the target would show "
-        f"{found.noise:.4f} on average; √(K / 2πN), the rule of thumb for K = {len(found.cells)} equal cells and "
-        f"N = {found.runs}, gives {found.noise_bound:.4f}."
+        f"Total variation {sampled.total_variation:.4f}. Noise floor: as many exact samples of the target would show "
+        f"{sampled.noise:.4f} on average; √(K / 2πN), the rule of thumb for K = {len(sampled.cells)} equal cells and "
+        f"N = {sampled.runs}, gives {sampled.noise_bound:.4f}."
     )
-    return SampledView(verdict, tone, distance, tuple(_counts(found)))
+    return SampledView(verdict, tone, distance, tuple(_counts(sampled)))
 
 
-def _judged(found: Sampled) -> tuple[str, str]:
-    if found.runs < found.wanted and found.p_value >= CLEAR:
-        return f"{found.runs} of {found.wanted} texts counted; the test comes at the end.", "plain"
-    test = f"G = {found.statistic:.2f} at {found.freedom} degrees of freedom, p = {found.p_value:.2g}"
-    rough = "" if found.smallest >= FEW else f" The rarest cell is expected {found.smallest:.1f} times: p is rough."
-    if math.isinf(found.statistic):
+def _judged(sampled: Sampled) -> tuple[str, str]:
+    if sampled.runs < sampled.wanted and sampled.p_value >= CLEAR:
+        return f"{sampled.runs} of {sampled.wanted} texts counted; the test comes at the end.", "plain"
+    test = f"G = {sampled.statistic:.2f} at {sampled.freedom} degrees of freedom, p = {sampled.p_value:.2g}"
+    rough = "" if sampled.smallest >= FEW else f" The rarest cell is expected {sampled.smallest:.1f} times: p is rough."
+    if math.isinf(sampled.statistic):
         return "A text came up that the target never writes: the law is another, beyond doubt.", "bad"
-    if not found.freedom:
+    if not sampled.freedom:
         return "All texts fall into one cell: nothing to test. Take more texts or another prompt.", "plain"
-    if found.p_value < CLEAR:
+    if sampled.p_value < CLEAR:
         return f"{test}: the target's law would hardly ever give such counts; the output follows another.{rough}", "bad"
-    if found.p_value < ODD:
+    if sampled.p_value < ODD:
         odd = "unusual for the target's law, but chance alone does this in one run of twenty. Try another seed"
         return f"{test}: {odd} or more texts.{rough}", "plain"
-    fine = f"{found.runs} texts cannot tell the output from the target's law. That is no proof; the exact part is"
+    fine = f"{sampled.runs} texts cannot tell the output from the target's law. That is no proof; the exact part is"
     return f"{test}: {fine}.{rough}", "good"
 
 
-def _counts(found: Sampled) -> Sequence[Pair]:
-    ordered = sorted(found.cells, key=lambda cell: -cell.prob)
+def _counts(sampled: Sampled) -> Sequence[Pair]:
+    ordered = sorted(sampled.cells, key=lambda cell: -cell.prob)
     return [
         Pair(
             cell.label,
             cell.prob,
-            cell.count / max(1, found.runs),
-            f"{cell.prob * found.runs:.1f}",
+            cell.count / max(1, sampled.runs),
+            f"{cell.prob * sampled.runs:.1f}",
             str(cell.count),
-            f"counted {cell.count} of {found.runs}; expected p · N = {cell.prob:.4f} · {found.runs} = "
-            f"{cell.prob * found.runs:.1f}",
+            f"counted {cell.count} of {sampled.runs}; expected p · N = {cell.prob:.4f} · {sampled.runs} = "
+            f"{cell.prob * sampled.runs:.1f}",
         )
         for cell in ordered
     ]

@@ -57,7 +57,7 @@ class RaceActions(Cancellable):
         except TraceError as error:
             leave_out(self._opening, error)
             return "", str(error), first
-        runners = tuple(replace(one, trace=as_recorded(one.trace)) for one in stored.runners)
+        runners = tuple(replace(runner, trace=as_recorded(runner.trace)) for runner in stored.runners)
         prompt = runners[0].trace.started.prompt_text
         known = any(card.text == prompt for card in self.catalog.prompts)
         return race_json(race_view(Race(runners))), IDLE, prompt if known else first
@@ -90,7 +90,7 @@ class RaceActions(Cancellable):
         """What a link's values ask for beyond themselves: the length that belongs to each drafter it chooses."""
 
         def fill(values: Mapping[str, Any]) -> dict[Any, Any]:
-            chosen = {place: values.get(place_key(place, "drafter")) for place in range(MOST_DRAFTERS)}
+            chosen = {index: values.get(place_key(index, "drafter")) for index in range(MOST_DRAFTERS)}
             return {
                 fields[place_key(place, LENGTH)]: self.choose(drafter, values.get(place_key(place, LENGTH)))
                 for place, drafter in chosen.items()

@@ -55,7 +55,7 @@ def race_spec(values: Mapping[str, Any], catalog: Catalog, limits: Limits) -> Ra
         "drafter_model": standard.drafter_model, "top_k": standard.top_k, "top_p": standard.top_p,
         **{name: values.get(name) for name in SETTINGS},
     }  # fmt: skip
-    chosen = [(place, str(values.get(place_key(place, "drafter")) or NOBODY)) for place in range(MOST_DRAFTERS)]
+    chosen = [(index, str(values.get(place_key(index, "drafter")) or NOBODY)) for index in range(MOST_DRAFTERS)]
     racers = [
         _racer(name, values.get(place_key(place, LENGTH)), catalog, limits) for place, name in chosen if name != NOBODY
     ]

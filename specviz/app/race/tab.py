@@ -68,8 +68,8 @@ def _form(actions: RaceActions, prompt: str) -> dict[str, Any]:
             wire_own_prompts(own_prompts("race-"), fields["prompt"], actions.limits)
             _settings(actions, fields)
         with gr.Column(scale=5, min_width=300):
-            for place, name in enumerate(first_choice(actions.catalog)):
-                _place(actions, fields, place, name)
+            for index, name in enumerate(first_choice(actions.catalog)):
+                _place(actions, fields, index, name)
     for family, chip in chips:
         chip.click(actions.chip(family), fields["prompt"], [fields["prompt"], note], **QUIET)
     return fields
@@ -110,7 +110,7 @@ def _settings(actions: RaceActions, fields: dict[str, Any]) -> None:
         fields["seed"] = gr.Number(defaults.seed, label="seed", precision=0, minimum=0, min_width=100)
 
 
-def _build(page: Page, place: gr.Tab, actions: RaceActions) -> None:
+def _build(page: Page, tab: gr.Tab, actions: RaceActions) -> None:
     page.kept.append(race_tab(actions, page.table))
 
 

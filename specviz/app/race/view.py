@@ -81,15 +81,17 @@ class RaceView:
 def race_view(race: Race) -> RaceView:
     """Everything that a screen shows of a race."""
     plain = race.runners[0]
-    runners = tuple(_runner(one, plain) for one in race.runners)
+    runners = tuple(_runner(runner, plain) for runner in race.runners)
     started = plain.trace.started
     return RaceView(
         source=started.source,
         provenance=provenance(started, len(plain.ratios)),
         prompt=_end_of(started.prompt_text),
         runners=runners,
-        longest_s=max(one.finish_s for one in runners),
-        equality=equality(runners[0].tokens, [(one.label, one.output, one.differs_at is None) for one in runners[1:]]),
+        longest_s=max(runner.finish_s for runner in runners),
+        equality=equality(
+            runners[0].tokens, [(runner.label, runner.output, runner.differs_at is None) for runner in runners[1:]]
+        ),
     )
 
 
@@ -112,7 +114,7 @@ def race_json(view: RaceView) -> str:
 
 def arrivals(trace: Trace) -> tuple[Arrival, ...]:
     """Every output token at the moment at which its round ended."""
-    ends = [one[-1] for one in edges(trace.rounds)]
+    ends = [edge[-1] for edge in edges(trace.rounds)]
     made = [(end, token) for end, this in zip(ends, trace.rounds, strict=True) for token in this.committed.tokens]
     before = [token_bytes(trace, token) for token in trace.started.prompt_ids]
     written = [token_bytes(trace, token.token) for _, token in made]
@@ -217,7 +219,7 @@ def lanes(rounds: Sequence[Round]) -> tuple[Beside, ...]:
 def lane(found: Sequence[Segment] | Sequence[Beside], longest_s: float, columns: int) -> list[str]:
     """A lane's time in equal columns, each with what took most of it; empty where nothing is done: once the runner has
     finished, and while one of the two waits for the other."""
-    marks = [longest_s * place / columns for place in range(columns + 1)]
+    marks = [longest_s * index / columns for index in range(columns + 1)]
     return [_most(found, start, end) for start, end in pairwise(marks)]
 
 

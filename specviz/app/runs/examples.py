@@ -163,7 +163,7 @@ def _cannot_add(trace: Trace) -> Place | None:
     places: dict[int, int] = {}
     at = len(prompt)
     for this in trace.rounds:
-        *before, last = [_text(trace, one.token) for one in this.committed.tokens]
+        *before, last = [_text(trace, token.token) for token in this.committed.tokens]
         at += sum(map(len, before))
         places[this.index] = at + len(last) - len(last.lstrip())
         at += len(last)

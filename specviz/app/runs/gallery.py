@@ -126,7 +126,7 @@ def gallery(folder: Path) -> Gallery:
     cards = [card for card in (known.get(file) or _read_card(folder, file) for file in files) if card is not None]
     names = [card.file for card in cards]
     first = index.first if index.first in names else next(iter(names), None)
-    return Gallery(folder, tuple(cards), first, tuple(one for one in index.examples if one.file in names))
+    return Gallery(folder, tuple(cards), first, tuple(example for example in index.examples if example.file in names))
 
 
 def write_index(folder: Path, first: str | None = None) -> Gallery:
@@ -152,7 +152,7 @@ def _comments(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("recording", [])
-    return {str(one["name"]): str(one.get("comment", "")) for one in entries}
+    return {str(entry["name"]): str(entry.get("comment", "")) for entry in entries}
 
 
 def _index(folder: Path) -> Gallery:
@@ -216,7 +216,7 @@ def recorded_names(gallery: Gallery) -> dict[str, str]:
     names = {}
     for card in gallery.cards:
         with gzip.open(gallery.folder / card.file) as file:
-            found = RUN_ID.search(file.read(HEAD_BYTES))
-        if found is not None:
-            names[found[1].decode()] = name_of(card.file)
+            match = RUN_ID.search(file.read(HEAD_BYTES))
+        if match is not None:
+            names[match[1].decode()] = name_of(card.file)
     return names

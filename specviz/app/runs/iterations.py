@@ -56,7 +56,7 @@ def iterations(trace: Trace) -> list[Iteration]:
     A guess is right where it is the token that the output has there in the end, and wrong where it is not or the text
     ended before.
     """
-    if not any(one.title == ITERATIONS for this in trace.rounds for one in this.drafted.learned):
+    if not any(exhibit.title == ITERATIONS for this in trace.rounds for exhibit in this.drafted.learned):
         return []
     return [_iteration(trace, this) for this in trace.rounds]
 
@@ -64,10 +64,10 @@ def iterations(trace: Trace) -> list[Iteration]:
 def _iteration(trace: Trace, this: Round) -> Iteration:
     output, base = trace.finished.output_ids, max(0, this.base_length - len(trace.started.prompt_ids))
     frozen, cells = len(this.judged.path), list[Cell]()
-    for place, node in enumerate(this.nodes[1:], start=base):
-        right = place < len(output) and output[place] == node.token
-        state: State = "frozen" if place < base + frozen else "right" if right else "wrong"
-        cells.append(Cell(place, state, _text(trace.vocab, node.token)))
+    for index, node in enumerate(this.nodes[1:], start=base):
+        right = index < len(output) and output[index] == node.token
+        state: State = "frozen" if index < base + frozen else "right" if right else "wrong"
+        cells.append(Cell(index, state, _text(trace.vocab, node.token)))
     after = base + frozen
     if frozen == len(this.nodes) - 1 and after < len(output):
         cells.append(Cell(after, "last", _text(trace.vocab, output[after])))
@@ -86,7 +86,7 @@ def heat_map(found: Sequence[Iteration]) -> str:
     """The iterations as SVG with its key; nothing where there are none."""
     if not found:
         return ""
-    cells = [cell for one in found for cell in one.cells]
+    cells = [cell for iteration in found for cell in iteration.cells]
     wide = 1 + max((cell.position for cell in cells), default=0)
     guessed = sum(cell.state != "last" for cell in cells)
     frozen = sum(cell.state == "frozen" for cell in cells)
@@ -116,10 +116,16 @@ def _across(wide: int) -> str:
     )
 
 
-def _row(one: Iteration) -> str:
-    y = TOP + CELL * (one.number - 1)
-    label = f'<text class="sv-bar-label" x="{LEFT - 5}" y="{y + 12}" text-anchor="end">{one.number}</text>'
-    final = _box("final", 0, y, one.final, f"iteration {one.number}: {one.final} positions were final before it")
+def _row(iteration: Iteration) -> str:
+    y = TOP + CELL * (iteration.number - 1)
+    label = f'<text class="sv-bar-label" x="{LEFT - 5}" y="{y + 12}" text-anchor="end">{iteration.number}</text>'
+    final = _box(
+        "final",
+        0,
+        y,
+        iteration.final,
+        f"iteration {iteration.number}: {iteration.final} positions were final before it",
+    )
     return (
         label
         + final
@@ -129,9 +135,9 @@ def _row(one: Iteration) -> str:
                 cell.position,
                 y,
                 1,
-                f"iteration {one.number}, position {cell.position + 1}: {cell.text!r}, {WORDS[cell.state]}",
+                f"iteration {iteration.number}, position {cell.position + 1}: {cell.text!r}, {WORDS[cell.state]}",
             )
-            for cell in one.cells
+            for cell in iteration.cells
         )
     )
 

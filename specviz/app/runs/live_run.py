@@ -85,7 +85,7 @@ class _Growing:
 
     def compares(self, request: RunRequest) -> bool:
         """Whether plain decoding can be timed beside it, and cheaply: by the passes of this run, a bound from above."""
-        last, rounds = self.steps[-1].event, [one.event for one in self.steps if isinstance(one.event, Round)]
+        last, rounds = self.steps[-1].event, [step.event for step in self.steps if isinstance(step.event, Round)]
         expected_s = self.tokens * sum(one.scored.seconds for one in rounds) / max(1, len(rounds))
         return isinstance(last, Finished) and has_plain(request, last) and expected_s <= CHEAP_S
 

@@ -92,7 +92,7 @@ def _panel(panel: BarPanel) -> str:
 def _chart(panel: BarPanel) -> str:
     width, height, floor = GAP + len(panel.bars) * (BAR + GAP), TOP + HEIGHT + BOTTOM, TOP + HEIGHT
     label = escape(f"{panel.title}: " + "; ".join(bar.explanation for bar in panel.bars), quote=True)
-    bars = "".join(_bar(place, bar) for place, bar in enumerate(panel.bars))
+    bars = "".join(_bar(index, bar) for index, bar in enumerate(panel.bars))
     return (
         f'<svg role="img" aria-label="{label}" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
         f'<line class="sv-bar-axis" x1="0" x2="{width}" y1="{floor}" y2="{floor}"/>{bars}</svg>'

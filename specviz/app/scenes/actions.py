@@ -41,7 +41,7 @@ class Composer:
         """What stands in them. Raises PromptError where it is no scene."""
         rows: list[Row] = []
         for controls in self.shapes:
-            shape, colour, size, column, line = (str(given[one]) for one in controls)
+            shape, colour, size, column, line = (str(given[control]) for control in controls)
             rows.append((shape, colour, size, column, line))
         return scene_from(rows)
 

@@ -35,7 +35,7 @@ def scenes_tab(actions: ScenesActions, stage: Stage) -> None:
         with gr.Column(scale=0, min_width=200):
             picture = ScenePicture(drawn(scene_from(OPENING)), elem_id="sv-scene-picture")
         with gr.Column(scale=3, min_width=300):
-            rows = [_shape(place + 1, row) for place, row in enumerate(OPENING)]
+            rows = [_shape(index + 1, row) for index, row in enumerate(OPENING)]
     with gr.Row(elem_classes="sv-actions"):
         drafter = gr.Dropdown(
             [*((words, name) for name, words in DRAFTERS.items()), ("no drafter: the target alone", ALONE)],
@@ -74,7 +74,7 @@ def _chart() -> None:
         build(STUDY, report)
 
 
-def _build(page: Page, place: gr.Tab, actions: ScenesActions) -> None:
+def _build(page: Page, tab: gr.Tab, actions: ScenesActions) -> None:
     scenes_tab(actions, Stage.of(page.front, page.parts(WATCH_TAB)))
 
 

@@ -64,7 +64,7 @@ def doubt(scene: Scene) -> str:
 
 def drawn(scene: Scene) -> str:
     """For the picture."""
-    return json.dumps([asdict(one) for one in scene.cards()])
+    return json.dumps([asdict(card) for card in scene.cards()])
 
 
 def request_for(scene: Scene, drafter: str, temperature: float) -> RunRequest:

@@ -68,7 +68,7 @@ LEGEND_LINE = 22
 def acceptance_figure(runs: Sequence[AcceptanceRun]) -> go.Figure:
     """x: depth d; y: share of the steps that accepted at least d candidates."""
     figure = go.Figure()
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         reached = run.total.reached
         if not reached:
             continue
@@ -76,8 +76,8 @@ def acceptance_figure(runs: Sequence[AcceptanceRun]) -> go.Figure:
         figure.add_trace(
             go.Scatter(
                 x=list(range(1, len(reached) + 1)), y=list(reached), mode="lines+markers", name=name,
-                line={"color": SERIES[place % len(SERIES)], "dash": "solid" if run.traced else "dot"},
-                marker={"symbol": MARKS[place % len(MARKS)], "size": 9},
+                line={"color": SERIES[index % len(SERIES)], "dash": "solid" if run.traced else "dot"},
+                marker={"symbol": MARKS[index % len(MARKS)], "size": 9},
                 hovertemplate=f"{name}<br>at least %{{x}} accepted: %{{y:.1%}} of the steps<extra></extra>",
             )
         )  # fmt: skip

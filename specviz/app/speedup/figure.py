@@ -34,17 +34,17 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
     """The chart of a sweep; axes and break-even line only while nothing is measured yet."""
     figure = go.Figure()
     theories, (drawn, others) = _theories(view.series), chosen(view.series)
-    for place, series in enumerate([*drawn, *others]):
-        colour, mark = look(place)
+    for index, series in enumerate([*drawn, *others]):
+        colour, mark = look(index)
         # A trace that is `legendonly` is drawn once its name is pressed; with its theory, whose group is the same.
-        visible = True if place < len(drawn) else "legendonly"
+        visible = True if index < len(drawn) else "legendonly"
         shown: dict[str, Any] = {"visible": visible, "legendgroup": series.label}
         figure.add_trace(_measured(series, colour, mark).update(shown))
         if series.label in theories:
             figure.add_trace(_theory(series.label, theories[series.label], colour).update(shown))
     lengths = _lengths(view)
     columns = (
-        [max(lengths) + 1.5 + place for place in range(len(view.levels))] if view.series else list(_from_one(view))
+        [max(lengths) + 1.5 + index for index in range(len(view.levels))] if view.series else list(_from_one(view))
     )
     if view.levels:
         figure.add_trace(_columns(view.levels, columns))
@@ -84,7 +84,7 @@ def _lengths(view: SpeedupView) -> list[int]:
 def _theories(series: Sequence[Series]) -> dict[str, Curve]:
     """The theories to draw, by the label of their series."""
     least = CURVED if len(series) > FEW else 1
-    longest = sorted((one for one in series if len(one.points) >= least), key=lambda one: -len(one.points))
+    longest = sorted((one for one in series if len(one.points) >= least), key=lambda line: -len(line.points))
     return dict([(one.label, one.theory) for one in longest if one.theory is not None][:FEW])
 
 

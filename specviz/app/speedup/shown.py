@@ -30,7 +30,7 @@ def origin(shown: ShownSweep) -> list[Badge]:
         _model("target", about.target),
     ]
     if about.workers:
-        machines = sorted({f"{one.host}: {one.machine.processor}" for one in about.workers})
+        machines = sorted({f"{worker.host}: {worker.machine.processor}" for worker in about.workers})
         count = f"{len(about.workers)} worker{'s' * (len(about.workers) != 1)}"
         badges.append(Badge(count, "plain", f"each prompt on one of them; machines: {'; '.join(machines)}"))
     models = {card.weights_sha256: card for card in about.drafters.values()}

@@ -195,8 +195,8 @@ def _policies(catalog: Catalog, fields: dict[str, Any]) -> None:
         )  # fmt: skip
 
 
-def _build(page: Page, place: gr.Tab, actions: SpeedupActions) -> SpeedupParts:
-    parts = speedup_tab(actions, place, page.table)
+def _build(page: Page, tab: gr.Tab, actions: SpeedupActions) -> SpeedupParts:
+    parts = speedup_tab(actions, tab, page.table)
     page.kept.append(parts.kept)
     return parts
 

@@ -68,7 +68,7 @@ def _table_row(row: SweepRow) -> str:
         f"{row.same_output} of {row.runs}",
     )
     slow = "" if plain or not is_slower(row) else ' class="sv-slower"'
-    marks = [' class="sv-speedup"' if place == SPEEDUP_COLUMN else "" for place in range(len(cells))]
+    marks = [' class="sv-speedup"' if index == SPEEDUP_COLUMN else "" for index in range(len(cells))]
     columns = [escape(name, quote=True) for name, _ in TABLE_HEAD]  # shown beside the number where rows become blocks
     body = "".join(
         f'<td data-column="{column}"{mark}>{escape(cell)}</td>'

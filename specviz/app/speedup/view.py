@@ -85,7 +85,13 @@ def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:
     """Everything the When-it-pays tab shows, from the points measured so far (none is fine); texts that repeat
     themselves are left out and counted."""
     held = varied(points)
-    apart = len({(one.prompt, one.repeat, one.temperature) for one in points if repeats_itself(one)})
+    apart = len(
+        {
+            (sweep_point.prompt, sweep_point.repeat, sweep_point.temperature)
+            for sweep_point in points
+            if repeats_itself(sweep_point)
+        }
+    )
     rows = summarise(held) if held else []
     drafted = [row for row in rows if row.drafter != BASELINE]
     several = len({row.temperature for row in rows}) > 1
@@ -109,17 +115,17 @@ def _left_out(texts: int) -> str:
 def drawn(points: Sequence[SweepPoint]) -> Sequence[SweepPoint]:
     """The points that charts show: all of them, but of many settings at several temperatures those at the lowest,
     because each setting would be drawn once more per temperature. The table and the files have all."""
-    cases = {(title(one), one.gamma, one.temperature) for one in points}
+    cases = {(title(sweep_point), sweep_point.gamma, sweep_point.temperature) for sweep_point in points}
     if len(cases) <= MANY:
         return points
-    lowest = min(one.temperature for one in points)
-    return [one for one in points if one.temperature == lowest]
+    lowest = min(sweep_point.temperature for sweep_point in points)
+    return [sweep_point for sweep_point in points if sweep_point.temperature == lowest]
 
 
 def drawn_note(points: Sequence[SweepPoint]) -> str:
     """A sentence where the charts do not show all temperatures; empty where they do."""
     shown = drawn(points)
-    left = len({one.temperature for one in points}) > len({one.temperature for one in shown})
+    left = len({sweep_point.temperature for sweep_point in points}) > len({one.temperature for one in shown})
     return f" The charts show temperature {shown[0].temperature:g}; the table has all." if left else ""
 
 

@@ -92,39 +92,39 @@ MOST_CHARS = 300
 """of one difference"""
 
 
-def card(found: Audit, stopped: bool = False) -> str:
+def card(audit: Audit, stopped: bool = False) -> str:
     """An audit on its way, stopped, or done."""
     rows = "".join(
         f'<tr><th scope="row">{escape(kind)}</th><td>{count.compared:,}</td><td>{count.wrong:,}</td></tr>'
-        for kind, count in found.counts.items()
+        for kind, count in audit.counts.items()
     )
     table = (
         '<table class="sv-table"><thead><tr><th scope="col">recorded values</th><th scope="col">compared</th>'
         f'<th scope="col">wrong</th></tr></thead><tbody>{rows}</tbody></table>'
     )
     return (
-        f'{_verdict(found, stopped)}<div class="sv-table-scroll">{table}</div>{_differences(found)}'
-        f"{_list('not recomputed', found.not_recomputed)}{_list('how', found.how)}"
+        f'{_verdict(audit, stopped)}<div class="sv-table-scroll">{table}</div>{_differences(audit)}'
+        f"{_list('not recomputed', audit.not_recomputed)}{_list('how', audit.how)}"
     )
 
 
-def _verdict(found: Audit, stopped: bool) -> str:
-    counts = f"{found.compared:,} recorded values compared with the checkpoints, {found.wrong:,} wrong"
-    if not found.complete and not stopped:
-        return notices.progress(found.done, found.rounds, None, "rounds recomputed") + notices.note(counts + " so far.")
-    if not found.complete:
-        said = f"Stopped after {found.done} of {found.rounds} rounds: {counts}."
-        return notices.message(said, "error" if found.wrong else "plain")
-    return notices.message(f"Audited: {counts}.", "error" if found.wrong else "good")
+def _verdict(audit: Audit, stopped: bool) -> str:
+    counts = f"{audit.compared:,} recorded values compared with the checkpoints, {audit.wrong:,} wrong"
+    if not audit.complete and not stopped:
+        return notices.progress(audit.done, audit.rounds, None, "rounds recomputed") + notices.note(counts + " so far.")
+    if not audit.complete:
+        said = f"Stopped after {audit.done} of {audit.rounds} rounds: {counts}."
+        return notices.message(said, "error" if audit.wrong else "plain")
+    return notices.message(f"Audited: {counts}.", "error" if audit.wrong else "good")
 
 
-def _differences(found: Audit) -> str:
-    shown = [escape(str(one)[:MOST_CHARS]) for one in found.differences[:SHOWN]]
+def _differences(audit: Audit) -> str:
+    shown = [escape(str(difference)[:MOST_CHARS]) for difference in audit.differences[:SHOWN]]
     items = "".join(f"<li>{one}</li>" for one in shown)
-    more = found.wrong - len(shown)
+    more = audit.wrong - len(shown)
     rest = f"<li>and {more:,} more</li>" if more > 0 else ""
     return f'<ul class="sv-note">{items}{rest}</ul>' if items else ""
 
 
 def _list(label: str, sentences: Sequence[str]) -> str:
-    return "".join(notices.note(f"{label}: {one}") for one in sentences)
+    return "".join(notices.note(f"{label}: {sentence}") for sentence in sentences)

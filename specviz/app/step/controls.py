@@ -119,9 +119,10 @@ def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> Non
 def datastore_choice(catalog: Catalog, limits: Limits) -> dict[str, Any]:
     """`choices` and `info` of the control: the datastores there are now, by the names of their files."""
     offered = [(OWN_DATASTORE, "")]
-    for one in catalog.datastores:
-        label = f"{one.name} · {one.tokens:,} tokens · {one.size_bytes / 1e6:.1f} MB · built {one.built}"
-        offered.append((label, Path(one.file).name))
+    for description in catalog.datastores:
+        size = f"{description.tokens:,} tokens · {description.size_bytes / 1e6:.1f} MB"
+        label = f"{description.name} · {size} · built {description.built}"
+        offered.append((label, Path(description.file).name))
     listed = "" if catalog.datastores else "none is built yet; "
     path = ", or the path of a local file" if limits.any_model else ""
     return {"choices": offered, "info": f"{listed}`specviz datastore build` makes one, of one tokenizer{path}"}

@@ -59,7 +59,7 @@ class LinkParts:
 
     def outputs(self) -> list[Any]:
         doc = [] if self.document is None else [self.document[0]]
-        others = [one for kept in self.kept for one in kept.outputs()]
+        others = [output for kept in self.kept for output in kept.outputs()]
         return [*self.tabs.outputs(), *self.stage, self.run, self.stop, *self.form.values(), *others, *doc]
 
 
@@ -164,7 +164,7 @@ class LinkActions:
 
     def _kept(self, values: object) -> Updates:
         """The controls of every tab that the link has values for."""
-        if not isinstance(values, dict) or not all(isinstance(one, dict) for one in values.values()):
+        if not isinstance(values, dict) or not all(isinstance(value, dict) for value in values.values()):
             raise TraceError("this link's values cannot be read; ask for it again.")
         updates: Updates = {}
         for kept in self.parts.kept:

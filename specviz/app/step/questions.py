@@ -106,7 +106,7 @@ class QuestionParts:
 def question_chips(catalog: Catalog) -> QuestionParts:
     """Build them inside the current Blocks: those whose drafters there are."""
     known = {method.name for method in catalog.drafters}
-    asked = [one for one in QUESTIONS if all(step["drafter"] in known for step in one.steps)]
+    asked = [question for question in QUESTIONS if all(step["drafter"] in known for step in question.steps)]
     with gr.Row(elem_classes="sv-actions sv-questions", elem_id="sv-questions"):
         gr.HTML('<span class="sv-note">What happens with …</span>', min_width=0, elem_classes="sv-ask")
         chips = [(one, gr.Button(one.label, size="sm", min_width=80, scale=0, elem_classes="sv-chip")) for one in asked]

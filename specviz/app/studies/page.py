@@ -66,7 +66,7 @@ def tables_html(view: View) -> str:
 def table_html(table: Table) -> str:
     whole = len(table.heads) if table.whole_from is None else table.whole_from
     rows = [
-        [f"<span>{escape(cell)}</span>" if place >= whole else escape(cell) for place, cell in enumerate(row)]
+        [f"<span>{escape(cell)}</span>" if index >= whole else escape(cell) for index, cell in enumerate(row)]
         for row in table.rows
     ]
     return blocks_table(table.heads, rows, table.caption)

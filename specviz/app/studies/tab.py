@@ -48,7 +48,7 @@ def studies_tab() -> list[Kept]:
     return [Kept("studies", {"study": question})]
 
 
-def _build(page: Page, place: gr.Tab, actions: None) -> None:
+def _build(page: Page, tab: gr.Tab, actions: None) -> None:
     page.kept.extend(studies_tab())
 
 

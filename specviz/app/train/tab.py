@@ -68,16 +68,16 @@ def train_tab(
         acceptance = gr.Plot(label="acceptance on held-out text", show_label=True, min_width=320)
         loss = gr.Plot(label="loss", show_label=True, min_width=320)
     written = gr.HTML("", elem_id="sv-train-texts")
-    place = gr.Slider(0, 1, value=0, step=1, label="training time: the network as it was then", interactive=False,
+    slider = gr.Slider(0, 1, value=0, step=1, label="training time: the network as it was then", interactive=False,
                       elem_id="sv-train-place")  # fmt: skip
     line = gr.HTML("", elem_id="sv-train-line")
     player = Player("", elem_id="sv-train-player")
 
-    picture = [message, acceptance, loss, written, place, player]
+    picture = [message, acceptance, loss, written, slider, player]
     own.upload(actions.own_prompts, own, [prompt, message], **READING)
     asked = [module, data, aim, minutes, prompt]
     tab.select(actions.open, held, [held, *picture, *asked], **QUIET)
-    place.change(actions.at, [held, place], [player, line], **LATEST)
+    slider.change(actions.at, [held, slider], [player, line], **LATEST)
     stop.click(actions.stop, None, None, **QUIET)
     outputs = [held, *picture, run, stop, use, save]
     armed = [message, run, stop]
@@ -87,9 +87,9 @@ def train_tab(
     load.upload(actions.load, load, [message, *drafter], **READING)
 
 
-def _build(page: Page, place: gr.Tab, actions: TrainActions) -> None:
+def _build(page: Page, tab: gr.Tab, actions: TrainActions) -> None:
     watch = page.parts(WATCH_TAB)
-    train_tab(actions, place, page.front, watch.stage(), watch.form)
+    train_tab(actions, tab, page.front, watch.stage(), watch.form)
 
 
 TAB = Tab("train", "Train", "lab", 3, lambda page: TrainActions(page.source, page.limits, OPENING), _build)

@@ -111,10 +111,10 @@ def acceptance_figure(training: Training) -> go.Figure:
         colour = SERIES[depth % len(SERIES)]
         figure.add_trace(
             go.Scatter(
-                x=[one.seconds for one in marks], y=[one.acceptance[depth] for one in marks], mode="lines+markers",
+                x=[mark.seconds for mark in marks], y=[mark.acceptance[depth] for mark in marks], mode="lines+markers",
                 name=f"depth {depth + 1}", line={"color": colour, "width": 2},
                 marker={"symbol": MARKS[depth % len(MARKS)], "size": 7},
-                text=[_explained(one, depth) for one in marks], hovertemplate="%{text}<extra></extra>",
+                text=[_explained(mark, depth) for mark in marks], hovertemplate="%{text}<extra></extra>",
             )
         )  # fmt: skip
         shipped = training.shipped_held_out
@@ -136,10 +136,12 @@ def loss_figure(training: Training) -> go.Figure:
     """The terms that training minimises, in nats, and their sum where there are several."""
     figure, marks = go.Figure(), training.losses
     names = list(marks[-1].terms) if marks else []
-    for place, name in enumerate(names):
-        _line(figure, [one.seconds for one in marks], [one.terms.get(name) for one in marks], name, SERIES[place % 6])
+    for index, name in enumerate(names):
+        _line(
+            figure, [mark.seconds for mark in marks], [mark.terms.get(name) for mark in marks], name, SERIES[index % 6]
+        )
     if len(names) > 1:
-        _line(figure, [one.seconds for one in marks], [one.total for one in marks], "sum", TEXT)
+        _line(figure, [mark.seconds for mark in marks], [mark.total for mark in marks], "sum", TEXT)
     figure.update_yaxes(title="loss", rangemode="tozero")
     return _timed(figure)
 

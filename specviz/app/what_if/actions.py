@@ -79,7 +79,7 @@ class WhatIfActions:
         first = next((card for card in drafted if card.file == self.gallery.first), drafted[0] if drafted else None)
         own = [] if first is None else [(f"recorded here: {first.label}", first.file)]
         return [("choose one to fill in", notices.NO_CHOICE), *own] + [
-            (f"Leviathan et al.: {row.label}", str(place)) for place, row in enumerate(LEVIATHAN_SPEEDUPS)
+            (f"Leviathan et al.: {row.label}", str(index)) for index, row in enumerate(LEVIATHAN_SPEEDUPS)
         ]
 
     def places(self, clock: str, place: str | None = None) -> Any:
@@ -183,13 +183,13 @@ class WhatIfActions:
         return tuple(stage_of(trace, said))
 
 
-def _against_formula(one: Setting, trace: Trace) -> str:
+def _against_formula(setting: Setting, trace: Trace) -> str:
     """Why one run of some rounds need not show the formula's number."""
-    low, high = what_if.spread_of_runs(one.alphas, one.shape, ROUNDS)
+    low, high = what_if.spread_of_runs(setting.alphas, setting.shape, ROUNDS)
     found = metrics.tokens_per_target_pass(trace.rounds)
     return (
         f"Its {len(trace.rounds)} rounds brought {found:.2f} tokens each, the formula says "
-        f"{what_if.tokens_per_round(one.alphas, one.shape):.2f}; by chance alone 95 % of such runs lie between "
+        f"{what_if.tokens_per_round(setting.alphas, setting.shape):.2f}; by chance alone 95 % of such runs lie between "
         f"{low:.2f} and {high:.2f}. Another seed gives another one."
     )
 

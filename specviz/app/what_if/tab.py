@@ -101,7 +101,7 @@ def _controls(actions: WhatIfActions) -> dict[str, Any]:
     return fields
 
 
-def _build(page: Page, place: gr.Tab, actions: WhatIfActions) -> None:
+def _build(page: Page, tab: gr.Tab, actions: WhatIfActions) -> None:
     page.kept.append(what_if_tab(actions, page.front, page.parts(WATCH_TAB).stage()))
 
 

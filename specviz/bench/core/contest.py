@@ -156,12 +156,16 @@ def unequal(
 def different(outcomes: Sequence[ContestRun], baseline: str, lossless: Iterable[str]) -> list[str]:
     """One sentence per contestant of `lossless` that wrote another text than plain decoding; runs without a plain one
     beside them say nothing."""
-    plain = {(one.prompt, one.repeat): one.measured.output_ids for one in outcomes if one.contestant == baseline}
+    plain = {
+        (contest_run.prompt, contest_run.repeat): contest_run.measured.output_ids
+        for contest_run in outcomes
+        if contest_run.contestant == baseline
+    }
     found: dict[str, list[str]] = {}
-    for one in outcomes:
-        expected = plain.get((one.prompt, one.repeat), one.measured.output_ids)
-        if one.measured.output_ids != expected:
-            found.setdefault(one.contestant, []).append(one.prompt)
+    for contest_run in outcomes:
+        expected = plain.get((contest_run.prompt, contest_run.repeat), contest_run.measured.output_ids)
+        if contest_run.measured.output_ids != expected:
+            found.setdefault(contest_run.contestant, []).append(contest_run.prompt)
     held = set(lossless)
     return [
         f"{name} wrote another text than plain decoding at temperature 0 on {', '.join(dict.fromkeys(prompts))}."

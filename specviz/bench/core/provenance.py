@@ -28,7 +28,7 @@ class Origin:
     def __str__(self) -> str:
         """A sentence for the end of a report. It names the processor, never the host."""
         machine = self.machine
-        models = ", ".join([_model("target", self.target), *(_model("drafter", one) for one in self.drafters)])
+        models = ", ".join([_model("target", self.target), *(_model("drafter", drafter) for drafter in self.drafters)])
         return (
             f"{machine.processor}, {machine.cores} cores, {machine.threads} thread{'s' * (machine.threads != 1)}, "
             f"{machine.device}, {self.target.dtype}; Python {machine.python}, torch {machine.torch}, transformers "
@@ -50,7 +50,7 @@ def origin_here(target: LoadedModel, *drafters: LoadedModel) -> Origin:
     from specviz.lm.step_time import machine
 
     here = machine(target.model.device, target.info.dtype)
-    return Origin(model_card(target.info), tuple(model_card(one.info) for one in drafters), here, now_utc())
+    return Origin(model_card(target.info), tuple(model_card(drafter.info) for drafter in drafters), here, now_utc())
 
 
 def machine_load() -> float | None:

@@ -46,11 +46,11 @@ class RowStatistics:
 
 def statistics(group: Sequence[ContestRun], plain: Plain | None = None, seed: int = 0) -> RowStatistics:
     """Of one contestant's outcomes. Raises BenchError where there are none."""
-    rounds = [this for one in group for this in one.measured.rounds]
+    rounds = [this for contest_run in group for this in contest_run.measured.rounds]
     shares = metrics.time_shares(rounds)
     by_prompt: dict[str, list[Measured]] = {}
-    for one in group:
-        by_prompt.setdefault(one.prompt, []).append(one.measured)
+    for contest_run in group:
+        by_prompt.setdefault(contest_run.prompt, []).append(contest_run.measured)
 
     def estimate(part: Callable[[Measured], tuple[float, float]]) -> Estimate | None:
         parts = [[part(run) for run in runs] for runs in by_prompt.values()]
@@ -68,9 +68,12 @@ def statistics(group: Sequence[ContestRun], plain: Plain | None = None, seed: in
         draft_share=None if shares is None else shares.draft,
         same_output=None
         if plain is None
-        else sum(one.measured.output_ids == plain[one.prompt, one.repeat][0].output_ids for one in group),
+        else sum(
+            contest_run.measured.output_ids == plain[contest_run.prompt, contest_run.repeat][0].output_ids
+            for contest_run in group
+        ),
         mbsu=None
-        if any(one.measured.mbsu is None for one in group)
+        if any(contest_run.measured.mbsu is None for contest_run in group)
         else estimate(lambda run: ((run.mbsu or 0.0) * run.target_passes, run.target_passes)),
     )
 
@@ -94,10 +97,10 @@ def beside_plain(outcomes: Sequence[ContestRun], baseline: str) -> tuple[list[Co
 
     Raises BenchError where none is left."""
     plain: dict[tuple[str, int], list[Measured]] = {}
-    for one in outcomes:
-        if one.contestant == baseline:
-            plain.setdefault((one.prompt, one.repeat), []).append(one.measured)
-    paired = [one for one in outcomes if (one.prompt, one.repeat) in plain]
+    for contest_run in outcomes:
+        if contest_run.contestant == baseline:
+            plain.setdefault((contest_run.prompt, contest_run.repeat), []).append(contest_run.measured)
+    paired = [contest_run for contest_run in outcomes if (contest_run.prompt, contest_run.repeat) in plain]
     if not paired:
         raise BenchError("not a single plain run was finished, so there is nothing to compare with; give it more time.")
     return paired, plain
@@ -106,11 +109,11 @@ def beside_plain(outcomes: Sequence[ContestRun], baseline: str) -> tuple[list[Co
 def ratios(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> dict[str, list[float]]:
     """Prompt id → of each repeat the speed over the median of plain decoding's on that prompt in that repeat."""
     found: dict[str, list[float]] = {}
-    for one in group:
-        base = median(map(speed, plain[one.prompt, one.repeat]))
-        ratio = speed_ratio(speed(one.measured), base)
+    for contest_run in group:
+        base = median(map(speed, plain[contest_run.prompt, contest_run.repeat]))
+        ratio = speed_ratio(speed(contest_run.measured), base)
         assert ratio is not None, "plain decoding that was timed has a speed."
-        found.setdefault(one.prompt, []).append(ratio)
+        found.setdefault(contest_run.prompt, []).append(ratio)
     return found
 
 

@@ -41,7 +41,11 @@ class Classes(NamedTuple):
 
 def texts(outcomes: Sequence[ContestRun], baseline: str) -> tuple[Text, ...]:
     """One per prompt and repeat of plain decoding, which may have run several times beside the others."""
-    found = {(one.prompt, one.repeat): one for one in outcomes if one.contestant == baseline}
+    found = {
+        (contest_run.prompt, contest_run.repeat): contest_run
+        for contest_run in outcomes
+        if contest_run.contestant == baseline
+    }
     return tuple(
         Text(one.prompt, one.family, one.repeat, len(one.measured.output_ids), repetition(one.measured.output_ids))
         for one in found.values()
@@ -50,11 +54,11 @@ def texts(outcomes: Sequence[ContestRun], baseline: str) -> tuple[Text, ...]:
 
 def by_class(paired: Sequence[ContestRun], plain: Plain) -> Classes:
     """Outcomes that have a plain run beside them, in their order."""
-    found = Classes([], [])
-    for one in paired:
-        looped = _repeats(one.measured) or _repeats(plain[one.prompt, one.repeat][0])
-        (found.repeating if looped else found.varied).append(one)
-    return found
+    classes = Classes([], [])
+    for contest_run in paired:
+        looped = _repeats(contest_run.measured) or _repeats(plain[contest_run.prompt, contest_run.repeat][0])
+        (classes.repeating if looped else classes.varied).append(contest_run)
+    return classes
 
 
 def _repeats(run: Measured) -> bool:
@@ -64,12 +68,12 @@ def _repeats(run: Measured) -> bool:
 def varied_prompts(found: Sequence[Text]) -> set[str]:
     """Prompts none of whose texts of plain decoding repeats itself: where many cases are ranked on the same prompts,
     they decide for all of them, because lossless cases write texts of the same law."""
-    return {one.prompt for one in found} - {one.prompt for one in found if repeats(one.repetition)}
+    return {text.prompt for text in found} - {text.prompt for text in found if repeats(text.repetition)}
 
 
 def counted(found: Sequence[Text]) -> str:
     """How many texts are in each class, as a sentence."""
-    above = sum(repeats(one.repetition) for one in found)
+    above = sum(repeats(text.repetition) for text in found)
     return (
         f"Of the {len(found)} texts of plain decoding {len(found) - above} repeat at most {MOST:.0%} of their 4-grams "
         f"and are in the tables; {above} repeat more and {'are' if above != 1 else 'is'} reported apart."
@@ -88,7 +92,7 @@ def texts_table(found: Sequence[tuple[float, Sequence[Text]]]) -> str:
 
 def _told(found: Sequence[Text]) -> str:
     """`48, 3 %`; texts that came out the same once, those above the bound in bold."""
-    each = dict.fromkeys((one.tokens, one.repetition) for one in found)
+    each = dict.fromkeys((text.tokens, text.repetition) for text in found)
     return "; ".join(
         f"{tokens}, **{share:.0%}**" if repeats(share) else f"{tokens}, {share:.0%}" for tokens, share in each
     ) or DASH  # fmt: skip

@@ -127,16 +127,16 @@ def entrants(
 
 def lossless(entrants: Sequence[Entrant]) -> list[str]:
     """Names of the contestants whose texts must be the target's."""
-    return [one.contestant.name for one in entrants if one.lossless]
+    return [entrant.contestant.name for entrant in entrants if entrant.lossless]
 
 
 def lineup(entrants: Sequence[Entrant]) -> list[Contestant]:
     """Everyone, with plain decoding, which comes first, once more before every fifth of the others: all ratios hang on
     it, and a single run may meet a slow moment of the machine."""
-    plain, *others = (one.contestant for one in entrants)
+    plain, *others = (entrant.contestant for entrant in entrants)
     if not others:
         return [plain]
-    groups = [others[place : place + GROUP] for place in range(0, len(others), GROUP)]
+    groups = [others[index : index + GROUP] for index in range(0, len(others), GROUP)]
     return [one for group in groups for one in (plain, *group)]
 
 

@@ -82,15 +82,15 @@ def part(temperature: float, entrants: Sequence[Entrant], outcomes: Sequence[Con
 
 
 def _of(family: str, outcomes: Sequence[ContestRun]) -> list[ContestRun]:
-    return [one for one in outcomes if family in ("", one.family)]
+    return [contest_run for contest_run in outcomes if family in ("", contest_run.family)]
 
 
 def _prompts_run(paired: Sequence[ContestRun]) -> Mapping[str, int]:
     """Contestant → how many prompts it has run, whatever came out."""
     prompts: dict[str, set[str]] = {}
-    for one in paired:
-        prompts.setdefault(one.contestant, set()).add(one.prompt)
-    return {name: len(found) for name, found in prompts.items()}
+    for contest_run in paired:
+        prompts.setdefault(contest_run.contestant, set()).add(contest_run.prompt)
+    return {name: len(prompt) for name, prompt in prompts.items()}
 
 
 def _rows(
@@ -99,7 +99,7 @@ def _rows(
     found = []
     for entrant in entrants:
         name = entrant.contestant.name
-        group = [one for one in outcomes if one.contestant == name]
+        group = [contest_run for contest_run in outcomes if contest_run.contestant == name]
         if group:
             found.append(replace(_row(entrant, group, plain), prompts_run=prompts_run[name]))
     return marked(found)
@@ -117,7 +117,7 @@ def _row(entrant: Entrant, group: Sequence[ContestRun], plain: Plain) -> Drafter
 
 
 def _over_prompts(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> Quartiles:
-    return quartiles([median(found) for found in ratios(group, plain, speed).values()])
+    return quartiles([median(ratio) for ratio in ratios(group, plain, speed).values()])
 
 
 def marked(rows: Sequence[DrafterRow]) -> tuple[DrafterRow, ...]:

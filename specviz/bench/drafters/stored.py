@@ -54,7 +54,7 @@ def merged(kept: DrafterReport, fresh: DrafterReport) -> DrafterReport:
     where the two were measured differently, or on other machines or models.
     """
     check_mergeable(kept, fresh)
-    anew = {row.drafter for one in fresh.parts for row in _rows_of(one)} | set(fresh.absent)
+    anew = {row.drafter for part in fresh.parts for row in _rows_of(part)} | set(fresh.absent)
     anew -= {BASELINE}
     absent = {name: why for name, why in kept.absent.items() if name not in anew} | fresh.absent
     later = {name: when for name, when in kept.later.items() if name not in anew}
@@ -86,7 +86,7 @@ def check_mergeable(kept: DrafterReport, fresh: DrafterReport) -> None:
 
 
 def _families(report: DrafterReport) -> list[list[str]]:
-    return [[section.family for section in one.sections] for one in report.parts]
+    return [[section.family for section in part.sections] for part in report.parts]
 
 
 def _rows_of(part: Part) -> list[DrafterRow]:

@@ -72,7 +72,7 @@ def _winners(report: DrafterReport) -> str:
 
 def _winning(part: Part) -> set[str]:
     """The drafters that are the fastest of some family; plain decoding is none."""
-    return {row.drafter for one in part.sections[1:] for row in one.rows if row.winner} - {BASELINE}
+    return {row.drafter for section in part.sections[1:] for row in section.rows if row.winner} - {BASELINE}
 
 
 def _winner(section: Section | None) -> str:
@@ -91,18 +91,18 @@ def _table(section: Section) -> str:
 def _cells(row: DrafterRow) -> list[str]:
     name = row.drafter if row.lossless else f"{row.drafter} (lossy)"
     speedup = spread(row.speedup)
-    found = row.statistics
+    row_statistics = row.statistics
     return [
         f"**{name}**" if row.winner else name,
         row.memory or DASH,
         f"**{speedup}**" if row.winner else speedup,
         spread(row.whole_call),
-        value_of(found.acceptance_rate),
-        value_of(found.mean_acceptance_length),
-        value_of(found.mbsu),
-        value_of(found.nodes_per_pass, "{:.1f}"),
-        or_dash(found.draft_share, "{:.0%}"),
-        f"{found.same_output}/{found.runs}",
+        value_of(row_statistics.acceptance_rate),
+        value_of(row_statistics.mean_acceptance_length),
+        value_of(row_statistics.mbsu),
+        value_of(row_statistics.nodes_per_pass, "{:.1f}"),
+        or_dash(row_statistics.draft_share, "{:.0%}"),
+        f"{row_statistics.same_output}/{row_statistics.runs}",
     ]
 
 

@@ -98,7 +98,9 @@ def _tasks(request: ProfileRequest, timed: Timed, clock: Clock) -> list[_Task]:
         for batch in sorted(set(request.batches))
         for n in sorted(set(request.rows))
     ]
-    return tasks + [_Task(_probe_timer(one, timed.device, clock), probe=one) for one in probes(timed.device, dtype)]
+    return tasks + [
+        _Task(_probe_timer(probe, timed.device, clock), probe=probe) for probe in probes(timed.device, dtype)
+    ]
 
 
 def _probe_timer(probe: Probe, device: torch.device, clock: Clock) -> Callable[[], float]:

@@ -162,8 +162,8 @@ class BarePasses:
         return self.graphs is not None
 
     def pass_timer(self, context: int, batch: int, n: int, clock: Clock) -> Callable[[], float]:
-        one = BarePass(self.model, batch, context, n)
-        run = one.run if self.graphs is None else self.graphs.capture(one.run)
+        bare_pass = BarePass(self.model, batch, context, n)
+        run = bare_pass.run if self.graphs is None else self.graphs.capture(bare_pass.run)
 
         def time_s() -> float:
             synchronize(self.device)

@@ -70,7 +70,7 @@ def samples(
 def efficiencies(found: Sequence[Sample]) -> Mapping[str, Efficiency]:
     """Contestant → its efficiency."""
     shares: dict[str, list[float]] = {}
-    for one in found:
-        shares.setdefault(one.contestant, []).append(one.passes_s / one.rounds_s)
+    for sample in found:
+        shares.setdefault(sample.contestant, []).append(sample.passes_s / sample.rounds_s)
     found_shares = {name: (quartiles(values), len(values)) for name, values in shares.items()}
     return {name: Efficiency(share, runs, share.median > BOUND) for name, (share, runs) in found_shares.items()}

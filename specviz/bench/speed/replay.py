@@ -40,7 +40,7 @@ class PassReplay:
             siblings = None if number == 0 or single.rows == 1 else [single.cached_rows - 1] * single.rows
             total += self._pass("drafter", self.drafter, single, siblings, last_only=number == 0)
         start = one.scored.target_pass.cached_rows
-        is_chain = all(node.parent == place - 1 for place, node in enumerate(one.nodes))
+        is_chain = all(node.parent == index - 1 for index, node in enumerate(one.nodes))
         parents = None if is_chain else [start + node.parent for node in one.nodes]
         return total + self._pass("target", self.target, one.scored.target_pass, parents)
 

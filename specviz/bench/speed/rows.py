@@ -72,27 +72,29 @@ def _rows(
     outcomes: Sequence[ContestRun], plain: Plain, baseline: str, efficiency: Mapping[str, Efficiency]
 ) -> list[BenchRow]:
     groups: dict[str, list[ContestRun]] = {baseline: []}
-    for one in outcomes:
-        groups.setdefault(one.contestant, []).append(one)
+    for contest_run in outcomes:
+        groups.setdefault(contest_run.contestant, []).append(contest_run)
     return [_row(group, plain, efficiency.get(name)) for name, group in groups.items() if group]
 
 
 def overhead(outcomes: Sequence[ContestRun], recorded: str) -> Quartiles | None:
     """Tracing overhead of the contestant that keeps its trace: seconds spent writing it over all its other seconds,
     both from the same run, so that a busy machine cannot hide or invent it. None where it never ran."""
-    runs = [one.measured for one in outcomes if one.contestant == recorded]
-    return quartiles([one.record_s / (one.wall_s - one.record_s) for one in runs]) if runs else None
+    runs = [contest_run.measured for contest_run in outcomes if contest_run.contestant == recorded]
+    return quartiles([run.record_s / (run.wall_s - run.record_s) for run in runs]) if runs else None
 
 
 def _row(group: Sequence[ContestRun], plain: Plain, efficiency: Efficiency | None) -> BenchRow:
-    families = dict.fromkeys(one.family for one in group)
+    families = dict.fromkeys(contest_run.family for contest_run in group)
     return BenchRow(
         name=group[0].contestant,
-        tokens_per_s=median(one.measured.tokens_per_s for one in group),
+        tokens_per_s=median(contest_run.measured.tokens_per_s for contest_run in group),
         ratio=_over_pairs(group, plain, whole_speed),
         decode_ratio=_over_pairs(group, plain, decode_speed),
         by_family={
-            family: _over_pairs([one for one in group if one.family == family], plain, decode_speed).median
+            family: _over_pairs(
+                [contest_run for contest_run in group if contest_run.family == family], plain, decode_speed
+            ).median
             for family in families
         },
         efficiency=efficiency,

@@ -81,8 +81,12 @@ def _fastest(part: Part) -> list[str]:
 def _short_cells(row: BenchRow | None) -> list[str]:
     if row is None:
         return [DASH] * 3
-    found = row.statistics
-    return [spread(row.decode_ratio), value_of(found.tokens_per_pass), f"{found.same_output}/{found.runs}"]
+    row_statistics = row.statistics
+    return [
+        spread(row.decode_ratio),
+        value_of(row_statistics.tokens_per_pass),
+        f"{row_statistics.same_output}/{row_statistics.runs}",
+    ]
 
 
 def _title(part: Part) -> str:
@@ -103,18 +107,18 @@ def _main_table(rows: Sequence[BenchRow]) -> str:
 
 
 def _cells(row: BenchRow) -> list[str]:
-    found = row.statistics
+    row_statistics = row.statistics
     return [
         row.name,
         f"{row.tokens_per_s:.1f}",
         spread(row.decode_ratio),
         spread(row.ratio),
-        value_of(found.tokens_per_pass),
-        value_of(found.acceptance_rate),
-        value_of(found.mean_acceptance_length),
-        value_of(found.mbsu),
-        " ".join(f"{share:.2f}" for share in found.acceptance_by_depth) or DASH,
-        f"{found.same_output}/{found.runs}",
+        value_of(row_statistics.tokens_per_pass),
+        value_of(row_statistics.acceptance_rate),
+        value_of(row_statistics.mean_acceptance_length),
+        value_of(row_statistics.mbsu),
+        " ".join(f"{share:.2f}" for share in row_statistics.acceptance_by_depth) or DASH,
+        f"{row_statistics.same_output}/{row_statistics.runs}",
         DASH if row.efficiency is None else str(row.efficiency),
     ]
 

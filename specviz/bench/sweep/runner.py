@@ -145,14 +145,14 @@ def _point(
 
 
 def _cost(rounds: Sequence[Round]) -> RunCost:
-    passes = [one for this in rounds for one in this.drafted.passes]
+    passes = [pass_ for this in rounds for pass_ in this.drafted.passes]
     return RunCost(
         draft_s=sum(this.drafted.seconds for this in rounds),
         target_s=sum(this.scored.seconds for this in rounds),
         judge_s=sum(this.judged.seconds for this in rounds),
         commit_s=sum(this.committed.seconds for this in rounds),
         draft_passes=len(passes),
-        draft_pass_s=sum(one.seconds for one in passes),
+        draft_pass_s=sum(pass_.seconds for pass_ in passes),
         target_rows=sum(this.scored.target_pass.rows for this in rounds),
         target_pass_s=sum(this.scored.target_pass.seconds for this in rounds),
     )

@@ -102,7 +102,7 @@ class SpreadSweep:
         have = keys(done)
         with self._changed:
             self._have = have
-            self._open = [one for one in groups(self._first.prompts, self._first.spec) if one.missing(have)]
+            self._open = [group for group in groups(self._first.prompts, self._first.spec) if group.missing(have)]
             self._changed.notify_all()
         while not cancelled():
             try:

@@ -18,7 +18,7 @@ from specviz.protocol.sweeps.spec import SweepCase, SweepDrafter, SweepSpec, cas
 
 def every_drafter(spec: SweepSpec) -> tuple[SweepDrafter, ...]:
     """Plain decoding first, then the drafters that the sweep asks for."""
-    return (SweepDrafter(BASELINE, {}, None), *(one for one in spec.drafters if one.name != BASELINE))
+    return (SweepDrafter(BASELINE, {}, None), *(drafter for drafter in spec.drafters if drafter.name != BASELINE))
 
 
 def warm_up(source: TraceSource, spec: SweepSpec, cancelled: Callable[[], bool] = lambda: False) -> Iterator[WarmUp]:

@@ -63,7 +63,9 @@ def cases(source: TraceSource, plan: TreePlan) -> list[TreeCase]:
     for temperature in plan.temperatures:
         judges = _judges(catalog.verifiers, temperature)
         for experiment, shapes_of in _experiments(plan):
-            for tree_policy in (one for one in catalog.tree_policies if one.lossless):
+            for tree_policy in (
+                method_description for method_description in catalog.tree_policies if method_description.lossless
+            ):
                 for shape, options in shapes_of(tree_policy):
                     found += _judged(source, plan, judges, (experiment, temperature, tree_policy.name, shape, options))
     if not found:
@@ -84,7 +86,11 @@ def _judges(verifiers: Sequence[MethodDescription], temperature: float) -> list[
     """The lossless ones. At temperature 0 all of them accept the same, so one stands for them."""
     if temperature == 0.0:
         return ["greedy"]
-    return [one.name for one in verifiers if one.lossless and one.temperatures == "any"]
+    return [
+        method_description.name
+        for method_description in verifiers
+        if method_description.lossless and method_description.temperatures == "any"
+    ]
 
 
 def _judged(
@@ -111,7 +117,7 @@ def _judged(
 
 def shapes_of_length(tree_policy: MethodDescription, length: int) -> list[tuple[str, Options]]:
     """One shape of exactly `length` levels, by the options the policy has; none where it has no say in its depth."""
-    options = {one.name: one for one in tree_policy.options}
+    options = {option.name: option for option in tree_policy.options}
     size: Options = {"budget": 4 * length} if _budgeted(options) else {}
     if "length" in options:
         return [(f"{length}", {"length": length})]
@@ -129,7 +135,7 @@ def shapes_of_length(tree_policy: MethodDescription, length: int) -> list[tuple[
 def shapes_of_budget(tree_policy: MethodDescription, budget: int, plan: TreePlan) -> list[tuple[str, Options]]:
     """Shapes with exactly `budget` candidates, by the options the policy has; without any, its budget alone; none where
     the shape is a list that somebody wrote."""
-    options = {one.name: one for one in tree_policy.options}
+    options = {option.name: option for option in tree_policy.options}
     if "length" in options:
         longest = options["length"].maximum
         return [(f"{budget}", {"length": budget})] if longest is None or budget <= longest else []

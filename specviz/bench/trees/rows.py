@@ -36,7 +36,7 @@ class Ranked:
 
 def ranked(rows: Sequence[Parts], seed: int) -> list[Ranked]:
     """One per row, which are over the same prompts in the same order; prompts with a denominator of 0 are left out."""
-    shared = [place for place in range(len(rows[0])) if all(row[place][1] > 0.0 for row in rows)] if rows else []
+    shared = [index for index in range(len(rows[0])) if all(row[index][1] > 0.0 for row in rows)] if rows else []
     values = [ratio_of_sums(row, seed) if row else None for row in rows]
     if len(shared) < FEWEST_PROMPTS:
         return [Ranked(value, None, None) for value in values]
@@ -81,20 +81,24 @@ def classes(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun]) -> Classe
     temperature = {case.name: case.temperature for case in cases}
     temperature |= {plain_name(heat): heat for heat in temperature.values()}
     plain = {plain_name(heat) for heat in temperature.values()}
-    known = {(temperature[one.contestant], one.prompt) for one in outcomes if one.contestant in plain}
+    known = {
+        (temperature[contest_run.contestant], contest_run.prompt)
+        for contest_run in outcomes
+        if contest_run.contestant in plain
+    }
     places, found = varied(cases, outcomes), Classes([], [])
-    for one in outcomes:
-        where = temperature[one.contestant], one.prompt
+    for contest_run in outcomes:
+        where = temperature[contest_run.contestant], contest_run.prompt
         if where in known:
-            (found.varied if where in places else found.repeating).append(one)
+            (found.varied if where in places else found.repeating).append(contest_run)
     return found
 
 
 def rows(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun], seed: int = 0, timed: bool = True) -> list[TreeRow]:
     """One row per case that has run, in the order of the cases; `timed`: with speeds, where plain decoding ran."""
     grouped: dict[str, list[ContestRun]] = {}
-    for one in outcomes:
-        grouped.setdefault(one.contestant, []).append(one)
+    for contest_run in outcomes:
+        grouped.setdefault(contest_run.contestant, []).append(contest_run)
     run = [case for case in cases if case.name in grouped]
     standings = _standings(run, grouped, seed)
     found = []
@@ -118,7 +122,7 @@ def rows(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun], seed: int = 
 
 
 def _plain(outcomes: Sequence[ContestRun]) -> Plain:
-    return {(one.prompt, one.repeat): [one.measured] for one in outcomes}
+    return {(contest_run.prompt, contest_run.repeat): [contest_run.measured] for contest_run in outcomes}
 
 
 def _standings(cases: Sequence[TreeCase], grouped: Mapping[str, Sequence[ContestRun]], seed: int) -> dict[str, Ranked]:

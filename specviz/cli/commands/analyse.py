@@ -122,7 +122,7 @@ def _as_data(
     args: argparse.Namespace, runs: Sequence[RunFacts], both: Sequence[Named], refused: Sequence[str]
 ) -> dict[str, object]:
     """What `--json` prints. Stable: keys are added, never renamed."""
-    found: dict[str, object] = {"drafters": [asdict(one) for one in analyses(runs)], "skipped": list(refused)}
+    found: dict[str, object] = {"drafters": [asdict(analysis) for analysis in analyses(runs)], "skipped": list(refused)}
     if args.pattern:
         found["rounds"] = [asdict(this) for run in runs for this in matching(run.rounds, args.pattern, args.bits)]
     if len(both) == 2:
@@ -144,8 +144,8 @@ def _print(args: argparse.Namespace, runs: Sequence[RunFacts], both: Sequence[Na
                 told = f"{run.name} round {this.index}: {this.accepted} of {this.drafted} accepted, {this.origin}"
                 terminal.line(f"  {printable(told, keep='')}")
         return
-    for number, one in enumerate(analyses(runs)):
+    for number, analysis in enumerate(analyses(runs)):
         if number:
             terminal.line()
-        for line in report(one):
+        for line in report(analysis):
             terminal.line(line)

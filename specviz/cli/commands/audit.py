@@ -56,7 +56,7 @@ def _found(reports: Sequence[dict[str, Any]], files: Sequence[Path]) -> str:
     """The sentence of the page, with the weights by which `specviz remake` knows whether it still holds."""
     from specviz.cli.remake.made_with import bundled, in_words, named
 
-    compared, wrong = (sum(one[count] for one in reports) for count in ("compared", "wrong"))
+    compared, wrong = (sum(report[count] for report in reports) for count in ("compared", "wrong"))
     asked = set[str]().union(*map(named, files))
     weights = {name: digits for name, digits in bundled(ROOT / "models").items() if digits in asked}
     runs = "one recorded run" if len(reports) == 1 else f"all {len(reports)} recorded runs"
@@ -79,16 +79,16 @@ def places(given: list[str]) -> dict[str, str]:
 
 def _report(path: Path, where: dict[str, str]) -> dict[str, Any]:
     try:
-        found = recompute(path, where)
+        audit = recompute(path, where)
     except SpecVizError as error:
         nothing = {"rounds": 0, "recomputed": 0, "compared": 0, "wrong": 0, "counts": {}, "differences": []}
         return {"file": str(path), "ok": False, "refused": str(error), **nothing, "not_recomputed": [], "how": []}
     return {
-        "file": str(path), "ok": found.complete and not found.wrong, "refused": None, "rounds": found.rounds,
-        "recomputed": found.done, "compared": found.compared, "wrong": found.wrong,
-        "counts": {kind: asdict(count) for kind, count in found.counts.items()},
-        "differences": [asdict(one) | {"sentence": str(one)} for one in found.differences],
-        "not_recomputed": list(found.not_recomputed), "how": list(found.how),
+        "file": str(path), "ok": audit.complete and not audit.wrong, "refused": None, "rounds": audit.rounds,
+        "recomputed": audit.done, "compared": audit.compared, "wrong": audit.wrong,
+        "counts": {kind: asdict(count) for kind, count in audit.counts.items()},
+        "differences": [asdict(difference) | {"sentence": str(difference)} for difference in audit.differences],
+        "not_recomputed": list(audit.not_recomputed), "how": list(audit.how),
     }  # fmt: skip
 
 

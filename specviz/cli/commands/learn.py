@@ -98,7 +98,7 @@ def practice_prompts(count: int) -> list[str]:
 
     split = json.loads(asset_path("models", "target", "split.json").read_text(encoding="utf-8"))
     prompts = json.loads(asset_path("prompts", "prompts.json").read_text(encoding="utf-8"))["prompts"]
-    used = {one["source"] for one in prompts}
+    used = {prompt["source"] for prompt in prompts}
     texts = [document.text for document in collect(split["seed"]).held_out if document.path not in used]
     cuts = [
         text[max(0, end - PROMPT_CHARS) : end]

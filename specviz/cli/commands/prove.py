@@ -77,11 +77,11 @@ def _everything(args: argparse.Namespace) -> int:
     rows = list(progress(map(table.measure, cases), "methods", len(cases)))
     findings = list(progress(planted.findings(), "planted bugs", len(planted.BUGS)))
     result = Result(
-        holds=all(row.kept for row in rows) and all(one.caught for one in findings),
+        holds=all(row.kept for row in rows) and all(finding.caught for finding in findings),
         sections={"exact": document.rows_table(rows), "bugs": document.findings_table(findings)},
         data={
             "rows": [{**asdict(row), "kept": row.kept} for row in rows],
-            "bugs": [{**asdict(one), "caught": one.caught} for one in findings],
+            "bugs": [{**asdict(finding), "caught": finding.caught} for finding in findings],
         },
     )
     if args.thorough:

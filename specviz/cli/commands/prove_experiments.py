@@ -86,7 +86,7 @@ def _weights(text: str) -> tuple[float, ...]:
 
 
 def _numbers(values: tuple[float, ...]) -> str:
-    return ",".join(f"{one:g}" for one in values)
+    return ",".join(f"{value:g}" for value in values)
 
 
 def _lines(args: argparse.Namespace) -> int:
@@ -105,22 +105,22 @@ def line_text(line: ProofLine) -> str:
     """One way, as a line of text: what is drafted, how it is judged, what is committed, the product."""
     drafted = " ".join(f"{NAMES[one.token]}({one.prob:.4f})" for one in line.drafted)
     trials = ", ".join(
-        f"{NAMES[one.token]} {'accepted' if one.accepted else 'rejected'} u in [{one.low:.4f}, {one.high:.4f}) "
-        f"({one.prob:.4f})"
-        for one in line.trials
+        f"{NAMES[trial.token]} {'accepted' if trial.accepted else 'rejected'} u in [{trial.low:.4f}, {trial.high:.4f}) "
+        f"({trial.prob:.4f})"
+        for trial in line.trials
     )
     end = f"{line.source} {NAMES[line.token]} ({line.token_prob:.4f})"
     return f"drafted {drafted} | {trials or 'no trial'} | {end} | {line.prob:.6f}"
 
 
-def sums_text(found: Lines) -> str:
+def sums_text(lines: Lines) -> str:
     """The sums per token against p, and what they say."""
-    rows = zip(NAMES, found.output, found.target, strict=True)
+    rows = zip(NAMES, lines.output, lines.target, strict=True)
     sums = "\n".join(
         f"sum {name}: {output:.6f}   p: {p:.6f}   difference {output - p:+.6f}" for name, output, p in rows
     )
-    verdict = "the target's law" if found.exact else f"biased: total variation {found.total_variation:.6f}"
-    return f"{sums}\nlargest difference {found.error:.1e}: {verdict}"
+    verdict = "the target's law" if lines.exact else f"biased: total variation {lines.total_variation:.6f}"
+    return f"{sums}\nlargest difference {lines.error:.1e}: {verdict}"
 
 
 def _sample(args: argparse.Namespace) -> int:

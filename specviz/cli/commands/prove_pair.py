@@ -72,11 +72,11 @@ def survivors(args: argparse.Namespace) -> int:
     return 0
 
 
-def survivors_table(args: argparse.Namespace, found: Gain, prompts: int, origin: str) -> str:
+def survivors_table(args: argparse.Namespace, gain: Gain, prompts: int, origin: str) -> str:
     """The numbers as a table of the page, and where they come from."""
     head = ("K", "T", "survivors go on", "own children only", "counted, with survivors", "rounds")
-    numbers = (with_interval(one, 3) for one in (found.survivors, found.own, found.counted))
-    row = (str(args.drafts), f"{args.temperature:g}", *numbers, str(found.rounds))
+    numbers = (with_interval(one, 3) for one in (gain.survivors, gain.own, gain.counted))
+    row = (str(args.drafts), f"{args.temperature:g}", *numbers, str(gain.rounds))
     command = f"specviz prove survivors --drafts {args.drafts} --temperature {args.temperature:g} --seeds {args.seeds}"
     told = f"`{command}`: {prompts} prompts, {args.tokens} tokens each. {origin}"
     return f"{markdown_table(head, [row], words=0)}\n\n{told}"

@@ -36,7 +36,7 @@ PLAIN = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    default = {one.name: one.default for one in fields(RunRequest)}
+    default = {field.name: field.default for field in fields(RunRequest)}
     add_prompt_flags(parser)
     parser.add_argument(
         "--drafters", metavar="A,B,…", default="ngram,model,suffix",
@@ -130,18 +130,18 @@ def as_data(view: RaceView) -> dict[str, Any]:
 
 def show(terminal: Terminal, view: RaceView) -> None:
     """The table, the timeline, and whether the outputs agree."""
-    width = max(len(one.label) for one in view.runners)
+    width = max(len(runner.label) for runner in view.runners)
     terminal.line(terminal.paint(printable(f"{view.source} {view.provenance}", keep=""), "dim"))
     terminal.line(f"{'':{width}}  × plain  tokens/pass  passes   engine s  repeats  output")
-    for one in view.runners:
-        terminal.line(_row(one, width))
+    for runner in view.runners:
+        terminal.line(_row(runner, width))
     terminal.line()
-    for one in view.runners:
-        label = one.label
-        if one.lanes:  # a line for the drafter, and below it one for the target, so that one sees what overlaps
-            terminal.line(f"{label:{width}}  {_signs(one.lanes, view.longest_s)}")
+    for runner in view.runners:
+        label = runner.label
+        if runner.lanes:  # a line for the drafter, and below it one for the target, so that one sees what overlaps
+            terminal.line(f"{label:{width}}  {_signs(runner.lanes, view.longest_s)}")
             label = ""
-        terminal.line(f"{label:{width}}  {_signs(one.segments, view.longest_s)}⚑ {one.finish_s:.3f} s")
+        terminal.line(f"{label:{width}}  {_signs(runner.segments, view.longest_s)}⚑ {runner.finish_s:.3f} s")
     terminal.line(terminal.paint(f"{'':{width}}  ░ draft  █ target pass  ▒ verdicts and commit; engine time", "dim"))
     terminal.line()
     terminal.line(printable(view.equality, keep=""))
@@ -151,15 +151,26 @@ def _signs(found: Sequence[Segment] | Sequence[Beside], longest_s: float) -> str
     return "".join(SIGNS[phase] for phase in lane(found, longest_s, COLUMNS)).rstrip()
 
 
-def _row(one: RunnerView, width: int) -> str:
-    ratio = "1.00" if not one.formula and not one.output else "–" if one.ratio is None else f"{one.ratio:.2f}"
-    per_pass = "–" if one.tokens_per_pass is None else f"{one.tokens_per_pass:.2f}"
-    spread = f" ({one.spread[0]:.2f} to {one.spread[1]:.2f})" if one.spread else ""
-    told = (
-        "the baseline" if not one.output else "same" if one.differs_at is None else f"from token {one.differs_at + 1}"
+def _row(runner_view: RunnerView, width: int) -> str:
+    ratio = (
+        "1.00"
+        if not runner_view.formula and not runner_view.output
+        else "–"
+        if runner_view.ratio is None
+        else f"{runner_view.ratio:.2f}"
     )
-    lossy = "" if one.lossless else ", lossy"
+    per_pass = "–" if runner_view.tokens_per_pass is None else f"{runner_view.tokens_per_pass:.2f}"
+    spread = f" ({runner_view.spread[0]:.2f} to {runner_view.spread[1]:.2f})" if runner_view.spread else ""
+    told = (
+        "the baseline"
+        if not runner_view.output
+        else "same"
+        if runner_view.differs_at is None
+        else f"from token {runner_view.differs_at + 1}"
+    )
+    lossy = "" if runner_view.lossless else ", lossy"
     return (
-        f"{one.label:{width}}  {ratio:>7}  {per_pass:>11}  {one.passes:>6}  {one.finish_s:>9.3f}  "
-        f"{one.repetition:>7.0%}  {told}{lossy}{spread}"
+        f"{runner_view.label:{width}}  {ratio:>7}  {per_pass:>11}  "
+        f"{runner_view.passes:>6}  {runner_view.finish_s:>9.3f}  "
+        f"{runner_view.repetition:>7.0%}  {told}{lossy}{spread}"
     )

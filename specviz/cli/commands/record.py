@@ -82,18 +82,18 @@ def run(args: argparse.Namespace) -> int:
     if args.training:
         return _record_training(source, args.training, args.minutes)
     if args.find_opening:
-        found = find_opening(source)
-        write_opening(args.folder / RECORDINGS, found)
-        out().line(printable(found.sentence, keep=""))
+        opening = find_opening(source)
+        write_opening(args.folder / RECORDINGS, opening)
+        out().line(printable(opening.sentence, keep=""))
         args.only = [OPENING]
     overrides = {name: getattr(args, name) for name in ("target", "drafter_model") if getattr(args, name) is not None}
     first, recordings = read_list(args.folder / RECORDINGS, source.catalog(), overrides)
-    unknown = sorted(set(args.only or []) - {one.name for one in recordings})
+    unknown = sorted(set(args.only or []) - {recording.name for recording in recordings})
     if unknown:
         raise OptionError(
-            f"--only is '{unknown[0]}', but {RECORDINGS} has: {', '.join(one.name for one in recordings)}."
+            f"--only is '{unknown[0]}', but {RECORDINGS} has: {', '.join(recording.name for recording in recordings)}."
         )
-    wanted = [one for one in recordings if not args.only or one.name in args.only]
+    wanted = [recording for recording in recordings if not args.only or recording.name in args.only]
     if args.fill_in:
         return _fill_in(source, args.folder, wanted)
     traces: Iterator[Trace]
@@ -143,7 +143,7 @@ def _record_training(source: TraceSource, module: str, minutes: float) -> int:
     if training is None or not training.folder:
         raise TraceError(f"the training of '{module}' left nothing; run it again.")
     shipped = replace(training.shipped, trace=as_recorded(training.shipped.trace)) if training.shipped else None
-    stages = tuple(replace(one, trace=as_recorded(one.trace)) for one in training.stages)
+    stages = tuple(replace(stage, trace=as_recorded(stage.trace)) for stage in training.stages)
     trainings.write(replace(training, stages=stages, shipped=shipped), TRAINING)
     source.forget(training.folder)
     return 0
@@ -189,23 +189,23 @@ _SOURCES: list[TraceSource] = []
 """of a worker's process, which is given one recording after another"""
 
 
-def _recorded_elsewhere(one: Recording) -> bytes:
+def _recorded_elsewhere(recording: Recording) -> bytes:
     """The recording as a `.json.gz` holds it; in a worker."""
     from specviz.trace import codec
 
     if not _SOURCES:
         _SOURCES.append(live_source())
-    return codec.packed(_record(_SOURCES[0], one))
+    return codec.packed(_record(_SOURCES[0], recording))
 
 
-def _record(source: TraceSource, one: Recording) -> Trace:
+def _record(source: TraceSource, recording: Recording) -> Trace:
     from specviz.protocol.plain import run_beside_plain
     from specviz.trace.check import check
 
-    trace = run_beside_plain(source, one.request)
+    trace = run_beside_plain(source, recording.request)
     if trace.finished.reason == "failed":
-        raise OptionError(f"recording '{one.name}' failed: {trace.finished.message}")
+        raise OptionError(f"recording '{recording.name}' failed: {trace.finished.message}")
     broken = [problem for problem in check(trace) if problem.severity == "error"]
     if broken:
-        raise TraceError(f"recording '{one.name}' contradicts itself ({broken[0]}); please report it.")
+        raise TraceError(f"recording '{recording.name}' contradicts itself ({broken[0]}); please report it.")
     return trace

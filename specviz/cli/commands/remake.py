@@ -55,26 +55,26 @@ def run(args: argparse.Namespace) -> int:
 
 def chosen(known: Sequence[Step], only: Sequence[str], first: str | None) -> list[Step]:
     """The steps that are asked for, in their order. Raises OptionError for a name that none has."""
-    names = [one.name for one in known]
-    now = {old: one.name for one in known for old in one.formerly}
+    names = [step.name for step in known]
+    now = {old: step.name for step in known for old in step.formerly}
     only, first = [now.get(name, name) for name in only], now.get(first, first) if first else None
     unknown = [name for name in (*only, *([first] if first else [])) if name not in names]
     if unknown:
         raise OptionError(f"there is no step '{unknown[0]}'; known: {', '.join(names)}.")
     later = known[names.index(first) :] if first else known
-    return [one for one in later if not only or one.name in only]
+    return [step for step in later if not only or step.name in only]
 
 
 def show(wanted: Sequence[Step], root: Path, weights: Mapping[str, str]) -> None:
     """Each step: current, outdated and why, or impossible here and why."""
     left = 0.0
-    for one in wanted:
-        why, cannot = reasons(one, root, weights), one.impossible()
+    for step in wanted:
+        why, cannot = reasons(step, root, weights), step.impossible()
         state = "current" if not why else f"not here: {cannot}" if cannot else "outdated"
-        left += one.minutes if why and not cannot else 0.0
-        out().line(f"{one.name:<18} {state}, about {one.minutes:g} min: {one.makes}")
-        out().line(f"{'':<18} $ {one}")
-        out().line(f"{'':<18} → {', '.join(map(str, one.outputs))}")
+        left += step.minutes if why and not cannot else 0.0
+        out().line(f"{step.name:<18} {state}, about {step.minutes:g} min: {step.makes}")
+        out().line(f"{'':<18} $ {step}")
+        out().line(f"{'':<18} → {', '.join(map(str, step.outputs))}")
         for sentence in why:
             out().line(f"{'':<18} {sentence}")
     out().line(f"outdated steps take about {left:g} minutes on two idle cores. {BY_HAND}")
@@ -85,9 +85,9 @@ def remake(wanted: Sequence[Step], root: Path, weights: Mapping[str, str], force
     begins."""
     going_on = True
 
-    def made(one: Step) -> None:
+    def made(step: Step) -> None:
         nonlocal going_on
-        if going_on and not _is_made(one, root, weights, force):
+        if going_on and not _is_made(step, root, weights, force):
             going_on = False
 
     for several in neighbours(wanted):
@@ -105,22 +105,22 @@ def neighbours(wanted: Sequence[Step]) -> Iterator[list[Step]]:
         yield from [several] if shares else ([one] for one in several)
 
 
-def _is_made(one: Step, root: Path, weights: Mapping[str, str], force: bool) -> bool:
+def _is_made(step: Step, root: Path, weights: Mapping[str, str], force: bool) -> bool:
     """Runs a step where there is a reason; whether nothing of it is outdated then."""
-    why, cannot = reasons(one, root, weights), one.impossible()
+    why, cannot = reasons(step, root, weights), step.impossible()
     if cannot:
-        err().line(f"{one.name}: left out, because {cannot}.")
+        err().line(f"{step.name}: left out, because {cannot}.")
         return True
     if not why and not force:
-        err().line(f"{one.name}: current.")
+        err().line(f"{step.name}: current.")
         return True
-    err().line(f"{one.name}: {one} (about {one.minutes:g} min)…")
+    err().line(f"{step.name}: {step} (about {step.minutes:g} min)…")
     began = time.monotonic()
-    code = subprocess.run([sys.executable, "-m", *one.command], cwd=root, check=False).returncode
-    still = reasons(one, root, weights) if code == 0 else []
+    code = subprocess.run([sys.executable, "-m", *step.command], cwd=root, check=False).returncode
+    still = reasons(step, root, weights) if code == 0 else []
     if code or still:
         said = f"ended with exit code {code}" if code else f"ran, but {'; '.join(still)}"
-        err().line(f"specviz: step '{one.name}' {said}. Mend it, then `specviz remake --from {one.name}` goes on.")
+        err().line(f"specviz: step '{step.name}' {said}. Mend it, then `specviz remake --from {step.name}` goes on.")
         return False
-    err().line(f"{one.name}: done after {(time.monotonic() - began) / 60:.1f} min.")
+    err().line(f"{step.name}: done after {(time.monotonic() - began) / 60:.1f} min.")
     return True

@@ -33,7 +33,7 @@ def bundled(models: Path) -> dict[str, str]:
     from specviz.lm.checkpoint import sha256_of, weight_files
 
     folders = sorted({path.parent for path in models.glob(WEIGHTS)})
-    return {one.name: sha256_of(weight_files(one, one.name))[:DIGITS] for one in folders}
+    return {folder.name: sha256_of(weight_files(folder, folder.name))[:DIGITS] for folder in folders}
 
 
 def in_words(weights: Mapping[str, str]) -> str:
@@ -65,12 +65,12 @@ def part_of(page: str, section: str) -> str:
     if not section:
         return page
     name = re.escape(section)
-    found = re.search(rf"<!-- {name}(?::[^>]*)? -->\n(.*?)<!-- /{name} -->", page, re.DOTALL)
-    return found[1] if found else ""
+    match = re.search(rf"<!-- {name}(?::[^>]*)? -->\n(.*?)<!-- /{name} -->", page, re.DOTALL)
+    return match[1] if match else ""
 
 
 def _digits(hashes: Sequence[str] | Iterator[str]) -> Iterator[str]:
-    return (one[:DIGITS] for one in hashes if one)
+    return (file_hash[:DIGITS] for file_hash in hashes if file_hash)
 
 
 def _hashes(data: Any) -> Iterator[str]:

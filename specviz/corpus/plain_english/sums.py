@@ -44,23 +44,23 @@ STEPWISE = (
 
 def digits(value: int, count: int) -> list[int]:
     """The last `count` digits, ones first."""
-    return [value // 10**place % 10 for place in range(count)]
+    return [value // 10**index % 10 for index in range(count)]
 
 
 def steps(a: int, b: int, sign: str) -> str:
     """Column by column, ones first; every carry and borrow is written out."""
     count, carry, lines = len(str(max(a, b))), 0, []
-    for place, (x, y) in enumerate(zip(digits(a, count), digits(b, count), strict=True)):
+    for index, (x, y) in enumerate(zip(digits(a, count), digits(b, count), strict=True)):
         moved = f" {sign} {carry}" if carry else ""
         if sign == "+":
             total = x + y + carry
-            line = f"{PLACES[place]}: {x} + {y}{moved} = {total}"
-            line += f", write {total % 10}, carry 1." if total > 9 and place < count - 1 else "."
+            line = f"{PLACES[index]}: {x} + {y}{moved} = {total}"
+            line += f", write {total % 10}, carry 1." if total > 9 and index < count - 1 else "."
             carry = total // 10
         else:
             borrowed = x - y - carry < 0
             top = x + 10 if borrowed else x
-            line = f"{PLACES[place]}: {f'borrow, {top}' if borrowed else x} - {y}{moved} = {top - y - carry}."
+            line = f"{PLACES[index]}: {f'borrow, {top}' if borrowed else x} - {y}{moved} = {top - y - carry}."
             carry = int(borrowed)
         lines.append(line)
     return " ".join(lines) + " "

@@ -38,11 +38,11 @@ def _wrong_statements(answer: str) -> Iterator[str]:
     """A subject of a kind of fact with another subject's answer; anything else is no statement of that kind."""
     for kind in KINDS:
         answers = {value.lower() for value in kind.pairs.values()}
-        for found in _matches((kind.statement, *kind.others), answer):
-            subject = _subject(kind, found["x"])
-            said = found["y"].lower()
+        for match in _matches((kind.statement, *kind.others), answer):
+            subject = _subject(kind, match["x"])
+            said = match["y"].lower()
             if subject is not None and said in answers and said != kind.pairs[subject].lower():
-                yield f"{kind.name} of {subject} is {kind.pairs[subject]}, not {found['y']}."
+                yield f"{kind.name} of {subject} is {kind.pairs[subject]}, not {match['y']}."
 
 
 def _missed(prompt: str, answer: str) -> Iterator[str]:
@@ -52,8 +52,8 @@ def _missed(prompt: str, answer: str) -> Iterator[str]:
         if not re.search(rf"(?<!\d){right}(?!\d)", answer):
             yield f"{a} {sign} {b} is {right}, which the answer does not say."
     for kind in KINDS:
-        for found in _matches((*kind.questions, *kind.indirect), prompt):
-            subject = _subject(kind, found["x"])
+        for match in _matches((*kind.questions, *kind.indirect), prompt):
+            subject = _subject(kind, match["x"])
             right_word = "" if subject is None else kind.pairs[subject]
             if not re.search(rf"\b{re.escape(right_word)}\b", answer, re.IGNORECASE):
                 yield f"{kind.name} of {subject} is {right_word}, which the answer does not say."
@@ -73,4 +73,4 @@ def _pattern(wording: str) -> re.Pattern[str]:
 
 
 def _subject(kind: Kind, said: str) -> str | None:
-    return next((one for one in kind.pairs if one.lower() == said.lower()), None)
+    return next((pair for pair in kind.pairs if pair.lower() == said.lower()), None)

@@ -129,7 +129,7 @@ class BesideDrafter(Drafter[OptionsT_co], UsesModel, Begins, Observes, DraftsBes
             return []
         self._side.clock.stop()
         lane = IN_TURN if self.in_turn()[1] else BESIDE
-        return [LaneSpan(lane, WORKS[one.what], one.start_s, one.end_s, one.tokens) for one in self._side.spans()]
+        return [LaneSpan(lane, WORKS[span.what], span.start_s, span.end_s, span.tokens) for span in self._side.spans()]
 
     def release(self) -> None:
         side, self._side = self._side, None
@@ -164,5 +164,5 @@ class BesideDrafter(Drafter[OptionsT_co], UsesModel, Begins, Observes, DraftsBes
             node = proposal.tree.add(node, token, "point_mass", None, self.name)
         known = len(tail) + (side.board.draft_length() > length + len(tail) > length)
         if known:
-            rows = np.stack([side.row(length + place) for place in range(known)])
+            rows = np.stack([side.row(length + index) for index in range(known)])
             proposal.draft_logits.append((range(known), torch.from_numpy(rows).to(self._model.device)))

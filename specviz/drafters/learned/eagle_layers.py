@@ -174,7 +174,7 @@ class LeanBlock(LlamaRows):
     def tune(self, *others: Projection) -> None:
         """Choose the fastest routines for its projections and those that run beside it."""
         layer = self.layer
-        calibrate([[one] for one in (layer.qkv, layer.output, layer.gate_up, layer.down, *others)])
+        calibrate([[other] for other in (layer.qkv, layer.output, layer.gate_up, layer.down, *others)])
 
 
 def _llama_shape(shape: BlockShape, context_length: int) -> LlamaShape:

@@ -179,8 +179,8 @@ class ParallelHeads(DrafterModule[HeadsShapeT]):
 
     def logits(self, states: Tensor) -> Tensor:
         """What each head says [..., heads, V] from the target's last states [..., H]."""
-        found = torch.stack([head(states) for head in self.heads], -2)
-        return found if self.options.own_head else functional.linear(found, self.head)
+        cross_layers = torch.stack([head(states) for head in self.heads], -2)
+        return cross_layers if self.options.own_head else functional.linear(cross_layers, self.head)
 
     def weights_read(self) -> int:
         return bytes_of(self.heads, None if self.options.own_head else self.head)
@@ -223,7 +223,7 @@ class Lattice:
         chosen = list[TokenPath]()
         while waiting and len(chosen) < most:
             cost, ranks = heapq.heappop(waiting)
-            chosen.append(tuple(int(self.tokens[place, rank]) for place, rank in enumerate(ranks)))
+            chosen.append(tuple(int(self.tokens[index, rank]) for index, rank in enumerate(ranks)))
             if len(ranks) < self.places:
                 after = self.steps[len(ranks) - 1, ranks[-1]]
                 for rank, one in enumerate(after):
@@ -242,7 +242,7 @@ class Lattice:
         for came_from in reversed(back):
             ranks.append(int(came_from[ranks[-1]]))
         ranks.reverse()
-        return [int(self.tokens[place, one]) for place, one in enumerate(ranks)], float(score.max())
+        return [int(self.tokens[index, one]) for index, one in enumerate(ranks)], float(score.max())
 
     def max_marginals(self) -> np.ndarray:
         """[γ, k]: the logarithm of the most probable whole path's probability through each token, by which the cascade

@@ -199,7 +199,7 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
 
     def parameter_count(self) -> int:
         """Numbers that training changes and the file holds."""
-        return sum(one.numel() for one in self.parameters())
+        return sum(parameter.numel() for parameter in self.parameters())
 
 
 MODULES: Registry[type[DrafterModule[Options]]] = Registry("drafter module", package="specviz.drafters")
@@ -230,7 +230,7 @@ def outline(kind: type[DrafterModule[Options]], target: TargetParts, options: Op
         raise ModelError(
             f"no module '{kind.name}' can have the sizes {str(options)[:200]}; take smaller ones."
         ) from error
-    numbers, most = sum(one.numel() for one in tensors.values()), max(MOST_NUMBERS, target.info.parameters)
+    numbers, most = sum(tensor.numel() for tensor in tensors.values()), max(MOST_NUMBERS, target.info.parameters)
     if numbers > most:
         raise ModelError(
             f"a module '{kind.name}' of these sizes has {numbers:,} numbers, but at most {most:,} are taken beside "

@@ -102,16 +102,16 @@ def read_published_eagle(
             tensors |= load_file(path)
     except SafetensorError as error:
         raise ModelError(f"the weights in {folder.name} cannot be read ({error}); download them again.") from error
-    found = PublishedEagle(folder, config, tensors)
-    _check_config(found, target)
-    module = fresh(kind, TargetParts.of(target), _eagle_shape(found, target))
-    _fill(module, found, target)
+    published_eagle = PublishedEagle(folder, config, tensors)
+    _check_config(published_eagle, target)
+    module = fresh(kind, TargetParts.of(target), _eagle_shape(published_eagle, target))
+    _fill(module, published_eagle, target)
     module.check()
     return module
 
 
-def _check_config(found: PublishedEagle, target: GivesFeatures) -> None:
-    config, layer, info = found.config, found.layer, target.info
+def _check_config(published_eagle: PublishedEagle, target: GivesFeatures) -> None:
+    config, layer, info = published_eagle.config, published_eagle.layer, target.info
     kind = config.get("speculators_model_type", "eagle3")
     rope = layer.get("rope_parameters") or layer.get("rope_scaling") or {}
     problems = {
@@ -127,11 +127,11 @@ def _check_config(found: PublishedEagle, target: GivesFeatures) -> None:
     }
     for reason, holds in problems.items():
         if holds:
-            raise found.refused(reason)
+            raise published_eagle.refused(reason)
 
 
-def _eagle_shape(found: PublishedEagle, target: GivesFeatures) -> EagleShape:
-    layer, tensors = found.layer, found.tensors
+def _eagle_shape(published_eagle: PublishedEagle, target: GivesFeatures) -> EagleShape:
+    layer, tensors = published_eagle.layer, published_eagle.tensors
     rope = layer.get("rope_parameters") or layer.get("rope_scaling") or {}
     try:
         heads = int(layer["num_attention_heads"])
@@ -144,42 +144,46 @@ def _eagle_shape(found: PublishedEagle, target: GivesFeatures) -> EagleShape:
             "theta": float(rope.get("rope_theta", layer.get("rope_theta") or 10000.0)),
         }
     except (KeyError, TypeError, ValueError) as error:
-        raise found.refused(f"its config.json lacks or misstates {error}") from error
-    if found.wiring == EAGLE1:
+        raise published_eagle.refused(f"its config.json lacks or misstates {error}") from error
+    if published_eagle.wiring == EAGLE1:
         return EagleShape(bias="fc.bias" in tensors, scale_embedding=False, **sizes)
     layers = target.info.layers
-    named = found.config.get(DEPTHS) or (found.config.get("eagle_config") or {}).get(DEPTHS)
+    named = published_eagle.config.get(DEPTHS) or (published_eagle.config.get("eagle_config") or {}).get(DEPTHS)
     depths = tuple(int(one) for one in named or (2, layers // 2, layers - 3))
     if min(depths) < 0:
-        raise found.refused(f"it reads the target after {min(depths)} layers, which is too early for {layers} layers")
+        raise published_eagle.refused(
+            f"it reads the target after {min(depths)} layers, which is too early for {layers} layers"
+        )
     kept = len(tensors["lm_head.weight"]) if "lm_head.weight" in tensors else 0
     return EagleShape(wiring=EAGLE3, depths=depths, draft_tokens=kept, scale_embedding=False, **sizes)
 
 
-def _fill(module: DrafterModule[Options], found: PublishedEagle, target: GivesFeatures) -> None:
+def _fill(module: DrafterModule[Options], published_eagle: PublishedEagle, target: GivesFeatures) -> None:
     """Put every tensor where it belongs; none may be left over, and none missing."""
     wanted, given = module.state_dict(), dict[str, Tensor]()
-    for name, tensor in found.tensors.items():
-        own = _own_name(found.wiring, name)
+    for name, tensor in published_eagle.tensors.items():
+        own = _own_name(published_eagle.wiring, name)
         if name == EMBEDDING:
-            _check_embedding(found, tensor, target)
+            _check_embedding(published_eagle, tensor, target)
         elif own is None or own not in wanted:
-            raise found.refused(f"it holds '{name}', which is not known here")
+            raise published_eagle.refused(f"it holds '{name}', which is not known here")
         else:
             given[own] = _cut(tensor, wanted[own]) if own == "map.t2d" else tensor
-    whole = found.wiring == EAGLE3 and "map.d2t" in wanted
+    whole = published_eagle.wiring == EAGLE3 and "map.d2t" in wanted
     if whole and "map.d2t" not in given:
         if len(wanted["map.d2t"]) < target.info.vocab_size:
-            raise found.refused("it answers for fewer tokens than there are and does not say for which (d2t)")
+            raise published_eagle.refused("it answers for fewer tokens than there are and does not say for which (d2t)")
         given |= {name: wanted[name] for name in ("map.d2t", "map.t2d")}
     if whole:
         offsets = given["map.d2t"]
         given["map.digest"] = digest_of(torch.arange(len(offsets)) + offsets)
     for name, tensor in wanted.items():
         if name not in given:
-            raise found.refused(f"it lacks what '{name}' is filled with")
+            raise published_eagle.refused(f"it lacks what '{name}' is filled with")
         if given[name].shape != tensor.shape:
-            raise found.refused(f"'{name}' should be {tuple(tensor.shape)}, but is {tuple(given[name].shape)}")
+            raise published_eagle.refused(
+                f"'{name}' should be {tuple(tensor.shape)}, but is {tuple(given[name].shape)}"
+            )
     module.load_state_dict(given)
 
 
@@ -192,11 +196,13 @@ def _own_name(wiring: str, name: str) -> str | None:
     return AROUND_EAGLE[wiring].get(name)
 
 
-def _check_embedding(found: PublishedEagle, tensor: Tensor, target: GivesFeatures) -> None:
+def _check_embedding(published_eagle: PublishedEagle, tensor: Tensor, target: GivesFeatures) -> None:
     own = target.embedding().detach()
     fits = tensor.shape[0] >= len(own) and tensor.shape[1] == own.shape[1]
     if not fits or float((tensor[: len(own)].to(own) - own).abs().max()) > EMBEDDING_ERROR * float(own.abs().max()):
-        raise found.refused(f"its embedding is not that of {target.info.name}: it was made for another target")
+        raise published_eagle.refused(
+            f"its embedding is not that of {target.info.name}: it was made for another target"
+        )
 
 
 def _cut(kept: Tensor, like: Tensor) -> Tensor:
@@ -295,8 +301,8 @@ def _heads_tensors(file: Path) -> Mapping[str, Tensor]:
 
 def _heads_shape(tensors: Mapping[str, Tensor], file: Path) -> dict[str, int | bool]:
     """Options of the module, from the names."""
-    blocks = {(int(one[1]), int(one[2])) for name in tensors if (one := HEAD_BLOCK.fullmatch(name))}
-    read_outs = {(int(one[1]), int(one[2])) for name in tensors if (one := HEAD_READ_OUT.fullmatch(name))}
+    blocks = {(int(match[1]), int(match[2])) for name in tensors if (match := HEAD_BLOCK.fullmatch(name))}
+    read_outs = {(int(match[1]), int(match[2])) for name in tensors if (match := HEAD_READ_OUT.fullmatch(name))}
     heads, layers = 1 + max((head for head, _ in blocks), default=-1), 1 + max((at for _, at in blocks), default=-1)
     wanted = {f"{k}.{i}.linear.{part}" for k in range(heads) for i in range(layers) for part in ("weight", "bias")}
     if read_outs:

@@ -107,7 +107,7 @@ class _TooLongError(Exception):
 
 
 def _numbers(tensors: Mapping[str, Tensor]) -> int:
-    return sum(one.numel() for one in tensors.values())
+    return sum(tensor.numel() for tensor in tensors.values())
 
 
 def _unpacked(raw: bytes, most: int) -> bytes:
@@ -138,18 +138,18 @@ def _misfit(written: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> str:
     return ""
 
 
-def _unlike(one: Tensor, expected: Tensor, scale: Tensor | None) -> str:
-    if one.shape != expected.shape:
-        return f"has the shape {list(one.shape)}, not {list(expected.shape)}"
+def _unlike(tensor: Tensor, expected: Tensor, scale: Tensor | None) -> str:
+    if tensor.shape != expected.shape:
+        return f"has the shape {list(tensor.shape)}, not {list(expected.shape)}"
     if not expected.is_floating_point():
-        return "" if one.dtype == expected.dtype else f"holds {one.dtype}, not {expected.dtype}"
+        return "" if tensor.dtype == expected.dtype else f"holds {tensor.dtype}, not {expected.dtype}"
     if scale is not None:
-        if list(scale.shape) != [*one.shape[:-1], 1] or scale.dtype not in _FLOATS:
+        if list(scale.shape) != [*tensor.shape[:-1], 1] or scale.dtype not in _FLOATS:
             return f"has scales of the shape {list(scale.shape)}, not one for each row"
         return "" if bool(scale.isfinite().all()) else "has scales that are no finite numbers"
-    if one.dtype not in _FLOATS:
-        return f"holds {one.dtype} without scales"
-    return "" if bool(one.isfinite().all()) else "holds numbers that are not finite"
+    if tensor.dtype not in _FLOATS:
+        return f"holds {tensor.dtype} without scales"
+    return "" if bool(tensor.isfinite().all()) else "holds numbers that are not finite"
 
 
 WEIGHTS_HELP = (

@@ -74,7 +74,11 @@ def refuse_what_cannot_be(trace: Trace) -> None:
 def _own(started: Started, places: Mapping[str, str]) -> list[Checkpoint]:
     """The drafter's models, held against their hashes, also where the drafter changed them before it drew."""
     card = started.drafter
-    return [_checkpoint(one, places) for one in (card.model, *card.further_models) if one is not None]
+    return [
+        _checkpoint(further_model, places)
+        for further_model in (card.model, *card.further_models)
+        if further_model is not None
+    ]
 
 
 def _drafters(started: Started, target: Checkpoint, own: Sequence[Checkpoint]) -> dict[str, Says]:

@@ -26,25 +26,27 @@ def header(trace: Trace, codec: TextCodec, target: Checkpoint, drafters: Sequenc
     ends = sorted(set(codec.eos_ids))
     tally.compare(HEADER, "started.eos_ids", sorted(started.eos_ids) == ends, started.eos_ids, ends)
     _sizes("started.target", target, tally)
-    for index, one in enumerate(drafters):
+    for index, checkpoint in enumerate(drafters):
         place = "started.drafter.model" if index == 0 else f"started.drafter.further_models[{index - 1}]"
-        _sizes(place, one, tally, trimmed=started.drafter.name == TRIMS)
+        _sizes(place, checkpoint, tally, trimmed=started.drafter.name == TRIMS)
     if started.scene is not None:
         ids = [token for token in range(codec.size) if codec.token_text(token).strip() in GROUNDED]
         tally.compare(HEADER, "started.scene.grounded", started.scene.grounded == ids, started.scene.grounded, ids)
     _named(trace, tally)
 
 
-def _sizes(place: str, one: Checkpoint, tally: Tally, trimmed: bool = False) -> None:
-    counted = one.weights()
+def _sizes(place: str, checkpoint: Checkpoint, tally: Tally, trimmed: bool = False) -> None:
+    counted = checkpoint.weights()
     if counted is None:
-        tally.skip(f"how many weights {one.card.name} has: parts of it are no part of the plain model")
+        tally.skip(f"how many weights {checkpoint.card.name} has: parts of it are no part of the plain model")
         return
     parameters, read = counted
-    tally.compare(HEADER, f"{place}.parameters", one.card.parameters == parameters, one.card.parameters, parameters)
-    if one.card.read_per_pass and not trimmed:
-        same = one.card.read_per_pass == read
-        tally.compare(HEADER, f"{place}.read_per_pass", same, one.card.read_per_pass, read)
+    tally.compare(
+        HEADER, f"{place}.parameters", checkpoint.card.parameters == parameters, checkpoint.card.parameters, parameters
+    )
+    if checkpoint.card.read_per_pass and not trimmed:
+        same = checkpoint.card.read_per_pass == read
+        tally.compare(HEADER, f"{place}.read_per_pass", same, checkpoint.card.read_per_pass, read)
 
 
 def _named(trace: Trace, tally: Tally) -> None:

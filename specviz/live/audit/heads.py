@@ -65,8 +65,8 @@ def _off(law: Law) -> float:
 
 def _bits(probs: Row) -> Row:
     """-log2 of each probability; 0 where there is none."""
-    found: Row = np.zeros_like(probs)
-    return -np.log2(probs, out=found, where=probs > 0)
+    row: Row = np.zeros_like(probs)
+    return -np.log2(probs, out=row, where=probs > 0)
 
 
 def _entropy(law: Law) -> Number:

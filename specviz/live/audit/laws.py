@@ -39,8 +39,8 @@ class Number(NamedTuple):
 
 def spread(function: Callable[..., float], *numbers: Number) -> Number:
     """A function of numbers, monotone in each: its value, and how far its values at their ends lie from it."""
-    value = function(*(one.value for one in numbers))
-    ends = [(max(0.0, one.value - one.near), one.value + one.near) for one in numbers]
+    value = function(*(number.value for number in numbers))
+    ends = [(max(0.0, number.value - number.near), number.value + number.near) for number in numbers]
     return Number(value, max(abs(function(*corner) - value) for corner in product(*ends)))
 
 
@@ -114,11 +114,11 @@ def _warped(logits: Tensor, sampling: SamplingCard, top_p: float) -> Row:
         scores = TopKLogitsWarper(sampling.top_k)(ids, scores)
     if top_p < 1:
         scores = TopPLogitsWarper(top_p)(ids, scores)
-    found: Row = scores[0].softmax(-1).numpy()
-    return found
+    row: Row = scores[0].softmax(-1).numpy()
+    return row
 
 
-def _closest(found: Sequence[Row], shown: TopK | None) -> Row:
-    if len(found) == 1 or shown is None or not shown.tokens:
-        return found[0]
-    return min(found, key=lambda row: float(np.abs(row[shown.tokens] - shown.probs).sum()))
+def _closest(rows: Sequence[Row], shown: TopK | None) -> Row:
+    if len(rows) == 1 or shown is None or not shown.tokens:
+        return rows[0]
+    return min(rows, key=lambda row: float(np.abs(row[shown.tokens] - shown.probs).sum()))

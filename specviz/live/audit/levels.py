@@ -95,7 +95,9 @@ def proposal(q: Law | None, child: Node, rejected: Sequence[Node], size: int) ->
     if child.kind == "point_mass":
         return point(child.token, size)
     gone = [
-        one.token for one in rejected if (one.kind, one.source) == (child.kind, child.source) and child.kind != "iid"
+        node.token
+        for node in rejected
+        if (node.kind, node.source) == (child.kind, child.source) and child.kind != "iid"
     ]
     if q is None or not gone:
         return q

@@ -32,9 +32,9 @@ def from_hub(name: str, patterns: Sequence[str]) -> Path:
     """
     from huggingface_hub import snapshot_download
 
-    found = HUB_ID.fullmatch(name)
-    assert found is not None, f"'{name}' is no hub id."
-    repository, revision = found.groups()
+    match = HUB_ID.fullmatch(name)
+    assert match is not None, f"'{name}' is no hub id."
+    repository, revision = match.groups()
     offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
     try:
         folder = snapshot_download(

@@ -106,7 +106,9 @@ class HubLayers:
                 wanted = [self._whole[i]]
             elif wanted and not self.halves:
                 return None
-            total += sum(one.numel() * one.element_size() for module in wanted for one in module.parameters())
+            total += sum(
+                parameter.numel() * parameter.element_size() for module in wanted for parameter in module.parameters()
+            )
         return total
 
     @classmethod

@@ -108,47 +108,56 @@ class LlamaBatch:
     @torch.inference_mode()
     def forward(self, shares: Sequence[Share]) -> list[Tensor]:
         """See `Batch.forward`."""
-        together = [place for place, one in enumerate(shares) if len(one.tokens) <= ALONE]
+        together = [index for index, share in enumerate(shares) if len(share.tokens) <= ALONE]
         if len(together) < 2:
             together = []
         found: dict[int, Tensor] = {}
-        for place, one in enumerate(shares):
-            if place not in together:
-                found[place] = self._model.forward(one.tokens, one.cache, one.parents, one.last_only)
+        for index, share in enumerate(shares):
+            if index not in together:
+                found[index] = self._model.forward(share.tokens, share.cache, share.parents, share.last_only)
         if together:
             found |= zip(together, self._pass([shares[place] for place in together]), strict=True)
-        return [found[place] for place in range(len(shares))]
+        return [found[index] for index in range(len(shares))]
 
     def _pass(self, shares: Sequence[Share]) -> list[Tensor]:
-        model, caches = self._model, [self._own(one.cache) for one in shares]
+        model, caches = self._model, [self._own(share.cache) for share in shares]
         assert len({cache.lane for cache in caches}) == len(shares), "two shares of a pass are of one sequence."
         context = model.info.context_length
-        placements = [cache.place(one.tokens, one.parents, context) for one, cache in zip(shares, caches, strict=True)]
+        placements = [
+            cache.place(share.tokens, share.parents, context) for share, cache in zip(shares, caches, strict=True)
+        ]
         self.make_room(max(one.stop for one in placements))
         step = self._step([cache.lane for cache in caches], placements)
         tokens = [token for one in placements for token in one.tokens]
         x = functional.embedding(torch.tensor(tokens, device=model.device), model.embedding())
         x = model.layers(x, 0, model.shape.layers, step)
         wanted, counts, end = list[int](), list[int](), 0
-        for one, cache, placement in zip(shares, caches, placements, strict=True):
+        for share, cache, placement in zip(shares, caches, placements, strict=True):
             cache.add(placement)
             end += (rows := len(placement.tokens))
-            counts.append(1 if one.last_only else rows)
+            counts.append(1 if share.last_only else rows)
             wanted += range(end - counts[-1], end)
         return list(model.read_out(x if len(wanted) == end else x[wanted]).split(counts))
 
     def _step(self, lanes: Sequence[int], placements: Sequence[Placement]) -> BatchStep:
-        most, longest = max(len(one.tokens) for one in placements), max(one.stop for one in placements)
+        most, longest = (
+            max(len(placement.tokens) for placement in placements),
+            max(placement.stop for placement in placements),
+        )
         visible = np.zeros((len(self._caches), 1, most, longest), dtype=np.bool_)
         at, columns, padded = list[int](), list[int](), list[int]()
-        for lane, one in zip(lanes, placements, strict=True):
-            rows = one.stop - one.start
-            seen = np.tri(rows, one.stop, one.start, dtype=np.bool_) if one.visible is None else one.visible
-            visible[lane, 0, :rows, : one.stop] = seen
+        for lane, placement in zip(lanes, placements, strict=True):
+            rows = placement.stop - placement.start
+            seen = (
+                np.tri(rows, placement.stop, placement.start, dtype=np.bool_)
+                if placement.visible is None
+                else placement.visible
+            )
+            visible[lane, 0, :rows, : placement.stop] = seen
             at += [lane] * rows
-            columns += range(one.start, one.stop)
+            columns += range(placement.start, placement.stop)
             padded += range(lane * most, lane * most + rows)
-        positions = [position for one in placements for position in one.positions]
+        positions = [position for placement in placements for position in placement.positions]
         where = torch.tensor([at, columns, padded, positions], device=self.storage.device)
         hidden = torch.from_numpy(~visible).to(self.storage.device)
         mask = torch.zeros(hidden.shape, device=self.storage.device, dtype=self.storage.dtype)

@@ -95,13 +95,13 @@ def agrees(name: str, told: float | None, due: float | None) -> None:
 
 def pooled(requests: Sequence[Acceptance]) -> Acceptance:
     """All steps of all requests, each step counted once; what one request does not tell, the sum does not."""
-    histograms = [one.histogram for one in requests if one.histogram is not None]
-    outputs = [one.output_tokens for one in requests if one.output_tokens is not None]
-    bounds = {one.longest for one in requests}
+    histograms = [acceptance.histogram for acceptance in requests if acceptance.histogram is not None]
+    outputs = [acceptance.output_tokens for acceptance in requests if acceptance.output_tokens is not None]
+    bounds = {acceptance.longest for acceptance in requests}
     return Acceptance(
-        spec_steps=sum(one.spec_steps for one in requests),
-        draft_tokens=sum(one.draft_tokens for one in requests),
-        accepted_tokens=sum(one.accepted_tokens for one in requests),
+        spec_steps=sum(acceptance.spec_steps for acceptance in requests),
+        draft_tokens=sum(acceptance.draft_tokens for acceptance in requests),
+        accepted_tokens=sum(acceptance.accepted_tokens for acceptance in requests),
         histogram=_added(histograms) if histograms and len(histograms) == len(requests) else None,
         output_tokens=sum(outputs) if len(outputs) == len(requests) else None,
         longest=bounds.pop() if len(bounds) == 1 else None,

@@ -37,7 +37,7 @@ def ratio_of_sums(parts: Parts, seed: int = 0) -> Estimate | None:
     """
     if not parts:
         raise BenchError("there are no runs to summarise; let at least one run finish.")
-    table = np.asarray([one for one in parts if one[1] > 0.0], dtype=np.float64)
+    table = np.asarray([part for part in parts if part[1] > 0.0], dtype=np.float64)
     if not len(table):
         return None
     numerators, denominators = table.T

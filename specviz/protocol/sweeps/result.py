@@ -116,7 +116,7 @@ def introduce(
 ) -> SweepResult:
     """The result before the first point. `spec` is that of the drafters that ran. Raises BenchError where plain
     decoding was not met, or where the machine has other threads than the sweep asks for."""
-    headers = {one.name: one.started for one in warm_ups if one.started is not None}
+    headers = {warm_up.name: warm_up.started for warm_up in warm_ups if warm_up.started is not None}
     plain = headers.get(BASELINE)
     if plain is None:
         raise BenchError("plain decoding was not run, so there is nothing to compare with; start the sweep again.")
@@ -138,11 +138,13 @@ def introduce(
             continued=(),
             machine=plain.machine,
             target=plain.target,
-            drafters={name: one.drafter.model for name, one in headers.items() if one.drafter.model is not None},
+            drafters={
+                name: header.drafter.model for name, header in headers.items() if header.drafter.model is not None
+            },
             tokenizer_sha256=plain.tokenizer.sha256,
             prompts_sha256=hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
         ),
-        absent=tuple(Absent(one.name, one.reason) for one in warm_ups if one.started is None),
+        absent=tuple(Absent(warm_up.name, warm_up.reason) for warm_up in warm_ups if warm_up.started is None),
         planned_runs=run_count(spec),
         curves=(),
         points=(),
@@ -152,7 +154,7 @@ def introduce(
 def with_points(result: SweepResult, points: Sequence[SweepPoint]) -> SweepResult:
     """The same result with these points; each step-time curve is kept once."""
     curves = tuple(dict.fromkeys(point.step_times for point in points))
-    number = {curve: place for place, curve in enumerate(curves)}
+    number = {curve: index for index, curve in enumerate(curves)}
     stored = tuple(
         StoredPoint(**{name: getattr(point, name) for name in _STORED}, curve=number[point.step_times])
         for point in points

@@ -73,7 +73,7 @@ def definition_of(text: str) -> SweepDefinition:
         raise BenchError(f"this holds a number of thousands of digits; {MOST_NUMBER:,} is the largest taken.") from None
     entries = data.get("drafters")
     if isinstance(entries, list):
-        data["drafters"] = [{"name": one} if isinstance(one, str) else one for one in entries]
+        data["drafters"] = [{"name": entry} if isinstance(entry, str) else entry for entry in entries]
     try:
         _check_keys(data, SweepDefinition, "key of a sweep file called")
         for one in data["drafters"] if isinstance(entries, list) else ():

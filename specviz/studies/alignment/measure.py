@@ -74,7 +74,7 @@ class Plan:
     @property
     def name(self) -> str:
         """Its file's name."""
-        heats = "-".join(f"{one:g}" for one in self.temperatures)
+        heats = "-".join(f"{temperature:g}" for temperature in self.temperatures)
         return f"{self.start}.{self.loss}.{self.data}.{self.domain}.{heats}"
 
 
@@ -195,7 +195,8 @@ def held_out_prompts(prompts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
     """The first prompts of every family, about as many of each domain."""
     python = {family.name for family in PYTHON}
     halves = {
-        domain: [one for one in prompts if (one["family"] in python) == (domain == "python")] for domain in DOMAINS
+        domain: [prompt for prompt in prompts if (prompt["family"] in python) == (domain == "python")]
+        for domain in DOMAINS
     }
     return [dict(one) for domain, half in halves.items() for one in first_of_each(half, PROMPTS[domain])]
 
@@ -230,7 +231,7 @@ def held_out_texts(
 ) -> list[WrittenText]:
     """Each prompt with up to 64 tokens of the target's, in fp32; the file's name holds what it was made from."""
     weights = sum(float(parameter.detach().double().abs().sum()) for parameter in target.parameters())
-    made_from = json.dumps([[one["text"] for one in prompts], temperature, NEW_TOKENS, weights])
+    made_from = json.dumps([[prompt["text"] for prompt in prompts], temperature, NEW_TOKENS, weights])
     path = folder / f"{hashlib.sha256(made_from.encode()).hexdigest()[:16]}.json"
     if not path.is_file():
         found = [tokens for batch in _batches(prompts) for tokens in _written(target, tokenizer, batch, temperature)]
@@ -251,7 +252,7 @@ def held_out_texts(
 
 
 def _batches(prompts: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    ordered = sorted(prompts, key=lambda one: (int(one["tokens"]), str(one["id"])))
+    ordered = sorted(prompts, key=lambda prompt: (int(prompt["tokens"]), str(prompt["id"])))
     for first in range(0, len(ordered), ROWS):
         yield ordered[first : first + ROWS]
 

@@ -93,7 +93,7 @@ def mean_over_domains(measured: Mapping[str, AlignmentFigures]) -> AlignmentFigu
             name: sum(getattr(one, name) for one in ones) / len(ones)
             for name in ("alpha", "block_efficiency", "mbsu", "coverage")
         },
-        by_position=tuple(sum(one.by_position[place] for one in ones) / len(ones) for place in range(depth)),
+        by_position=tuple(sum(one.by_position[index] for one in ones) / len(ones) for index in range(depth)),
     )
 
 
@@ -150,8 +150,8 @@ def temperatures(study: AlignmentStudy) -> list[str]:
 
 def choices(study: AlignmentStudy) -> tuple[Choice, ...]:
     return (
-        Choice("number", "number", [(one.title, one.name) for one in NUMBERS], kind="dropdown", min_width=220),
-        Choice("heat", "temperature", [(one, one) for one in temperatures(study)]),
+        Choice("number", "number", [(number.title, number.name) for number in NUMBERS], kind="dropdown", min_width=220),
+        Choice("heat", "temperature", [(temperature, temperature) for temperature in temperatures(study)]),
         Choice("domain", "measured on", (("both", BOTH), ("plain English", DOMAINS[0]), ("Python", DOMAINS[1])),
                min_width=220),
     )  # fmt: skip
@@ -174,13 +174,18 @@ def view(study: AlignmentStudy, number: str, temperature: str, domain: str) -> V
 
 def rows(study: AlignmentStudy, number: Number, temperature: str, domain: str) -> list[AlignmentRow]:
     """The drafters before, then every alignment."""
-    before = {name: _value(number, one.before, temperature, domain) for name, one in study.starts.items()}
-    found = [AlignmentRow(name, "", "", "", value, None) for name, value in before.items()]
+    before = {
+        name: _value(number, alignment_start.before, temperature, domain)
+        for name, alignment_start in study.starts.items()
+    }
+    alignment_rows = [AlignmentRow(name, "", "", "", value, None) for name, value in before.items()]
     for cell in study.cells:
         value = _value(number, cell.after, temperature, domain)
-        texts = " + ".join(f"{one}-written" if one != "corpus" else one for one in cell.data.split("+"))
-        found.append(AlignmentRow(cell.start, texts, cell.domain, cell.loss, value, value - before[cell.start]))
-    return found
+        texts = " + ".join(f"{part}-written" if part != "corpus" else part for part in cell.data.split("+"))
+        alignment_rows.append(
+            AlignmentRow(cell.start, texts, cell.domain, cell.loss, value, value - before[cell.start])
+        )
+    return alignment_rows
 
 
 def _value(number: Number, measured: Measured, temperature: str, domain: str) -> float:
@@ -207,19 +212,19 @@ def _cells(row: AlignmentRow) -> tuple[str, ...]:
     return row.start, row.texts or "–", row.aligned_on or "–", row.loss or BEFORE, f"{row.value:.3f}", change
 
 
-def _chart(found: Sequence[AlignmentRow], title: str) -> Chart:
+def _chart(alignment_rows: Sequence[AlignmentRow], title: str) -> Chart:
     """Losses from left to right, a series for each drafter, texts and domain; a dashed line where a drafter began."""
-    losses = list(dict.fromkeys(row.loss for row in found if row.loss))
+    losses = list(dict.fromkeys(row.loss for row in alignment_rows if row.loss))
     ends = (losses[0], losses[-1]) if losses else ()
     series = [
         Series(f"{row.start} before", ends, [row.value for _ in ends], mode="lines", hover=": %{y:.3f}", grey=True,
                dash="dash", width=1.5)
-        for row in found if not row.loss
+        for row in alignment_rows if not row.loss
     ]  # fmt: skip
-    for place, group in enumerate(dict.fromkeys(row.group for row in found if row.loss)):
-        own = [row for row in found if row.loss and row.group == group]
+    for index, group in enumerate(dict.fromkeys(row.group for row in alignment_rows if row.loss)):
+        own = [row for row in alignment_rows if row.loss and row.group == group]
         series.append(
-            Series(group, [row.loss for row in own], [row.value for row in own], place, "markers",
+            Series(group, [row.loss for row in own], [row.value for row in own], index, "markers",
                    hover="<br>%{x}: %{y:.3f} (%{customdata:+.3f})", extra=[row.change for row in own])
         )  # fmt: skip
     return Chart(Axis("loss", categories=losses, angle=-40), (Panel(series, Axis(title)),), 460, legend="grown")
@@ -268,7 +273,7 @@ def _numbers(measured: Measured) -> list[str]:
 def _positions(before: Measured, cells: Sequence[AlignmentCell]) -> str:
     first = next(iter(before))
     deepest = len(mean_over_domains(before[first]).by_position)
-    head = ["texts", "loss", *(f"draft {place}" for place in range(1, deepest + 1))]
+    head = ["texts", "loss", *(f"draft {index}" for index in range(1, deepest + 1))]
     rows = [[BEFORE, "–", *_by_position(before[first])]]
     rows += [[_texts(cell), cell.loss, *_by_position(cell.after[first])] for cell in cells]
     return Table(head, rows, words=2).markdown()
@@ -306,7 +311,7 @@ def _texts(cell: AlignmentCell) -> str:
 
 def _provenance(study: AlignmentStudy) -> str:
     prompts = " and ".join(f"{count} {domain}" for domain, count in study.prompts.items())
-    rates = ", ".join(f"{one.lr:g} for `{name}`" for name, one in study.starts.items())
+    rates = ", ".join(f"{alignment_start.lr:g} for `{name}`" for name, alignment_start in study.starts.items())
     return (
         f"{len(study.cells)} of the study's {study.planned} cells. "
         f"Every row learnt from {study.tokens:,} tokens; peak learning rate {rates}. Measured on what the target "

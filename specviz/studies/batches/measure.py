@@ -146,23 +146,23 @@ def _alone(target: LanguageModel, drafter: LanguageModel, make: SessionOf) -> li
 def _point(shape: Shape, size: int, repeat: int, batches: Sequence[Decoded]) -> BatchPoint:
     return BatchPoint(
         shape, size, repeat,
-        seconds=sum(one.seconds for one in batches),
-        pass_s=sum(one.pass_s for one in batches),
-        tokens=sum(len(text.tokens) for one in batches for text in one.texts),
-        target_passes=sum(one.passes[Turn.TARGET] for one in batches),
-        shares=sum(one.shares for one in batches),
-        drafter_passes=sum(one.passes[Turn.DRAFTER] for one in batches),
+        seconds=sum(decoded.seconds for decoded in batches),
+        pass_s=sum(decoded.pass_s for decoded in batches),
+        tokens=sum(len(text.tokens) for decoded in batches for text in decoded.texts),
+        target_passes=sum(decoded.passes[Turn.TARGET] for decoded in batches),
+        shares=sum(decoded.shares for decoded in batches),
+        drafter_passes=sum(decoded.passes[Turn.DRAFTER] for decoded in batches),
     )  # fmt: skip
 
 
 def _texts(plan: BatchPlan, last: dict[Key, list[Decoded]], apart: dict[Key, set[int]]) -> list[BatchText]:
     return [
         BatchText(
-            shape, size, plan.prompts[place][0], text.drafts, text.drafted, text.accepted,
-            place not in apart[shape, size],
+            shape, size, plan.prompts[index][0], text.drafts, text.drafted, text.accepted,
+            index not in apart[shape, size],
         )
         for (shape, size), batches in last.items()
-        for place, text in enumerate(text for one in batches for text in one.texts)
+        for index, text in enumerate(text for batch in batches for text in batch.texts)
     ]  # fmt: skip
 
 
@@ -175,7 +175,7 @@ def _sizes(args: argparse.Namespace) -> tuple[int, ...]:
 
 def _shapes(args: argparse.Namespace) -> tuple[Shape, ...]:
     """Chains, then trees. Raises OptionError where one cannot be, or is there twice."""
-    trees = [one for one in args.branching.split(";") if one]
+    trees = [part for part in args.branching.split(";") if part]
     parsed = [several_numbers("--branching", one, int, "3,2,1") for one in trees]
     for gamma in (gammas := several_numbers("--gamma", args.gamma, int, "1,2,4")):
         ModelDrafter.of({"gamma": gamma})

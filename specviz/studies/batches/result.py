@@ -158,12 +158,12 @@ class BatchRow:
 
 def rows(file: BatchFile) -> list[BatchRow]:
     """Plain decoding first, then by shape, each from the smallest batch to the largest."""
-    points = {(one.shape, one.size, one.repeat): one for one in file.points}
-    kinds = sorted({(one.shape != PLAIN, one.shape, one.size) for one in file.points}, key=_order)
+    points = {(point.shape, point.size, point.repeat): point for point in file.points}
+    kinds = sorted({(point.shape != PLAIN, point.shape, point.size) for point in file.points}, key=_order)
     return [
         _row(
-            [one for one in file.points if (one.shape, one.size) == (shape, size)],
-            [one for one in file.texts if (one.shape, one.size) == (shape, size)],
+            [point for point in file.points if (point.shape, point.size) == (shape, size)],
+            [text for text in file.texts if (text.shape, text.size) == (shape, size)],
             points,
         )
         for _, shape, size in kinds
@@ -179,27 +179,27 @@ def _order(kind: tuple[bool, Shape, int]) -> tuple[bool, bool, int, Shape, int]:
 def _row(
     own: Sequence[BatchPoint], texts: Sequence[BatchText], points: Mapping[tuple[Shape, int, int], BatchPoint]
 ) -> BatchRow:
-    first, plain = own[0], [points[PLAIN, one.size, one.repeat] for one in own]
-    ratios = [(one.tokens / one.seconds) / (base.tokens / base.seconds) for one, base in zip(own, plain, strict=True)]
-    in_passes = [(one.tokens / one.pass_s) / (base.tokens / base.pass_s) for one, base in zip(own, plain, strict=True)]
+    first, pairs = own[0], [(point, points[PLAIN, point.size, point.repeat]) for point in own]
+    ratios = [(point.tokens / point.seconds) / (plain.tokens / plain.seconds) for point, plain in pairs]
+    in_passes = [(point.tokens / point.pass_s) / (plain.tokens / plain.pass_s) for point, plain in pairs]
     drafts = first.shape != PLAIN
     return BatchRow(
         shape=first.shape,
         size=first.size,
-        tokens_per_s=median(one.tokens / one.seconds for one in own),
+        tokens_per_s=median(point.tokens / point.seconds for point in own),
         speedup=quartiles(ratios) if drafts else None,
         pass_speedup=median(in_passes) if drafts else None,
-        acceptance=ratio_of_sums([(one.accepted, one.drafted) for one in texts]),
-        length=ratio_of_sums([(one.accepted + one.drafts, one.drafts) for one in texts]),
-        texts_per_pass=sum(one.shares for one in own) / sum(one.target_passes for one in own),
-        same=sum(one.same for one in texts),
+        acceptance=ratio_of_sums([(text.accepted, text.drafted) for text in texts]),
+        length=ratio_of_sums([(text.accepted + text.drafts, text.drafts) for text in texts]),
+        texts_per_pass=sum(point.shares for point in own) / sum(point.target_passes for point in own),
+        same=sum(text.same for text in texts),
         texts=len(texts),
     )
 
 
 def how(file: BatchFile) -> str:
     """What was measured and by which clock, as a clause."""
-    repeats, texts = len({one.repeat for one in file.points}), len({one.prompt for one in file.texts})
+    repeats, texts = len({point.repeat for point in file.points}), len({text.prompt for text in file.texts})
     load = "" if file.load is None else f", machine's load {file.load:.1f} on {file.machine.cores} cores"
     return (
         f"{texts} texts of at most {file.max_new_tokens} tokens, the same at every batch size B, temperature "
@@ -209,14 +209,16 @@ def how(file: BatchFile) -> str:
 
 def stops_paying(of_one_shape: Sequence[BatchRow]) -> int | None:
     """The smallest batch from which on none pays, of one shape's rows by size; None where the largest still does."""
-    after = [row for place, row in enumerate(of_one_shape) if not any(one.pays for one in of_one_shape[place:])]
+    after = [row for index, row in enumerate(of_one_shape) if not any(later.pays for later in of_one_shape[index:])]
     return after[0].size if after else None
 
 
-def sentence(found: Sequence[BatchRow]) -> str:
+def sentence(batch_rows: Sequence[BatchRow]) -> str:
     """What the rows say: where each shape stops paying, and whether acceptance depends on the batch."""
-    shapes = dict.fromkeys(row.shape for row in found if row.shape != PLAIN)
-    return " ".join([*(_verdict([row for row in found if row.shape == shape]) for shape in shapes), _acceptance(found)])
+    shapes = dict.fromkeys(row.shape for row in batch_rows if row.shape != PLAIN)
+    return " ".join(
+        [*(_verdict([row for row in batch_rows if row.shape == shape]) for shape in shapes), _acceptance(batch_rows)]
+    )
 
 
 def _verdict(own: Sequence[BatchRow]) -> str:
@@ -238,9 +240,9 @@ def _at(row: BatchRow) -> str:
     return f"B = {row.size} ({row.speedup.median:.2f}×)"
 
 
-def _acceptance(found: Sequence[BatchRow]) -> str:
+def _acceptance(batch_rows: Sequence[BatchRow]) -> str:
     rates: dict[Shape, set[float]] = {}
-    for row in found:
+    for row in batch_rows:
         if row.acceptance is not None:
             rates.setdefault(row.shape, set()).add(row.acceptance.value)
     apart = max((max(values) - min(values) for values in rates.values()), default=0.0)
@@ -271,11 +273,11 @@ def view(file: BatchFile) -> View:
     return View(sentence(found), _chart(found), (_speedups(found),), origin)
 
 
-def _speedups(found: Sequence[BatchRow]) -> Table:
+def _speedups(batch_rows: Sequence[BatchRow]) -> Table:
     """A row for each size: plain decoding's tokens per second, then of each shape the speedup with its quartiles."""
-    shapes = list(dict.fromkeys(row.shape for row in found))
-    by_place = {(row.shape, row.size): row for row in found}
-    sizes = sorted({row.size for row in found})
+    shapes = list(dict.fromkeys(row.shape for row in batch_rows))
+    by_place = {(row.shape, row.size): row for row in batch_rows}
+    sizes = sorted({row.size for row in batch_rows})
     body = [[str(size), *(_cell(by_place[shape, size]) for shape in shapes)] for size in sizes]
     return Table(["B", *map(name_of, shapes)], body)
 
@@ -286,17 +288,17 @@ def _cell(row: BatchRow) -> str:
     return f"{row.speedup.median:.2f}× ({row.speedup.low:.2f} to {row.speedup.high:.2f})"
 
 
-def _chart(found: Sequence[BatchRow]) -> Chart:
+def _chart(batch_rows: Sequence[BatchRow]) -> Chart:
     """Above the speedup with quartiles over repeats, below the acceptance with 95 % over prompts."""
-    shapes = list(dict.fromkeys(row.shape for row in found if row.shape != PLAIN))
-    sizes = sorted({row.size for row in found})
+    shapes = list(dict.fromkeys(row.shape for row in batch_rows if row.shape != PLAIN))
+    sizes = sorted({row.size for row in batch_rows})
     above: list[Series] = []
     below: list[Series] = []
-    for place, shape in enumerate(shapes):
-        own = [row for row in found if row.shape == shape]
-        shift = APART ** (place - (len(shapes) - 1) / 2)
-        above.append(_series([(row, _speedup(row)) for row in own], "× plain", place, shift, True))
-        below.append(_series([(row, row.acceptance) for row in own], "accepted", place, shift, False))
+    for index, shape in enumerate(shapes):
+        own = [row for row in batch_rows if row.shape == shape]
+        shift = APART ** (index - (len(shapes) - 1) / 2)
+        above.append(_series([(row, _speedup(row)) for row in own], "× plain", index, shift, True))
+        below.append(_series([(row, row.acceptance) for row in own], "accepted", index, shift, False))
     ends = (sizes[0] / APART**3, sizes[-1] * APART**3)
     above.append(Series("plain decoding", ends, (1, 1), mode="lines", dash="dash", grey=True, width=1.5))
     return Chart(

@@ -70,10 +70,10 @@ def split(trace: Trace) -> Split:
     decided = frozenset(trace.started.scene.grounded) if trace.started.scene is not None else frozenset()
     found = Split()
     for this in trace.rounds:
-        for one in this.committed.tokens:
-            if one.origin in ("draft", "correction"):
-                place = Judged(int(one.origin == "draft"), 1)
-                found += Split(grounded=place) if one.token in decided else Split(grammar=place)
+        for token in this.committed.tokens:
+            if token.origin in ("draft", "correction"):
+                place = Judged(int(token.origin == "draft"), 1)
+                found += Split(grounded=place) if token.token in decided else Split(grammar=place)
     return found
 
 
@@ -89,7 +89,7 @@ def measure(workplace: Workplace) -> CaptionReport:
     if not rows:
         raise BenchError("not a single drafter was finished; give it more time.")
     origin = origin_of(headers)
-    models = {one.name: one.weights_sha256 for one in (origin.target, *origin.drafters)}
+    models = {drafter.name: drafter.weights_sha256 for drafter in (origin.target, *origin.drafters)}
     command = f"specviz study captions --scenes {args.scenes} --gamma {args.gamma} --write"
     return CaptionReport(args.gamma, tuple(rows), models, command, str(origin))
 
@@ -100,7 +100,7 @@ def rows_of(
     """A row per kind of scenes and drafter, with its last run, as soon as all scenes of that kind are there; ends early
     where cancelled."""
     asked: dict[str, dict[str, Any]] = {PLAIN: {"drafter": PLAIN}}
-    asked |= {one: {"drafter_model": one, "drafter_options": {"gamma": gamma}} for one in DRAFTERS}
+    asked |= {drafter: {"drafter_model": drafter, "drafter_options": {"gamma": gamma}} for drafter in DRAFTERS}
     for name in SPLIT_NAMES:
         runs: dict[str, list[Trace]] = {one: [] for one in asked}
         for place in (WARM_UP, *range(scenes)):
@@ -118,9 +118,9 @@ def rows_of(
 
 def row(drafter: str, scenes: str, runs: Sequence[Trace], plain: Sequence[Trace]) -> CaptionRow:
     """One drafter's runs, beside plain decoding's of the same scenes."""
-    splits = [split(one) for one in runs]
+    splits = [split(trace) for trace in runs]
     total = sum(splits, Split())
-    pairs = [(one.finished, other.finished) for one, other in zip(runs, plain, strict=True)]
+    pairs = [(trace.finished, other.finished) for trace, other in zip(runs, plain, strict=True)]
     times = [(other.decode_s, one.decode_s) for one, other in pairs if one.output_ids == other.output_ids]
     assert scenes in SPLITS, "only named kinds of scenes are reported."
     return CaptionRow(
@@ -130,7 +130,9 @@ def row(drafter: str, scenes: str, runs: Sequence[Trace], plain: Sequence[Trace]
         grammar=ratio_of_sums([(one.grammar.accepted, one.grammar.judged) for one in splits]),
         grounded=ratio_of_sums([(one.grounded.accepted, one.grounded.judged) for one in splits]),
         judged=(total.grammar.judged, total.grounded.judged),
-        tokens_per_pass=ratio_of_sums([(one.summary.num_output_tokens, one.summary.num_target_passes) for one in runs]),
+        tokens_per_pass=ratio_of_sums(
+            [(trace.summary.num_output_tokens, trace.summary.num_target_passes) for trace in runs]
+        ),
         speedup=ratio_of_sums(times) if times else None,
         same_output=len(times),
     )

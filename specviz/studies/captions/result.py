@@ -115,7 +115,7 @@ def sentence(rows: Sequence[CaptionRow]) -> str:
 def _speeds(by_name: Mapping[str, CaptionRow]) -> str:
     """How fast either makes the captioner."""
     speeds = [by_name[f"caption-drafter-{kind}"].speedup for kind in ("tuned", "eyes")]
-    known = [one.value for one in speeds if one is not None]
+    known = [speed.value for speed in speeds if speed is not None]
     if len(known) < len(speeds):
         return ""
     return (

@@ -93,15 +93,15 @@ def correlations(found: Sequence[Modelled]) -> Correlations:
 
 def by_set(study: DepthWidths) -> dict[str, list[Modelled]]:
     """Name of a set → its networks, each at its best γ."""
-    return {name: [best(own, one) for one in own.networks] for name, own in study.sets().items()}
+    return {name: [best(own, network) for network in own.networks] for name, own in study.sets().items()}
 
 
 def finding(study: DepthWidths) -> list[str]:
     """Whether the paper's finding shows in the first set, in sentences: each family at its networks' best γ, then what
     throughput goes with."""
-    found = [best(study, one) for one in study.networks]
+    found = [best(study, network) for network in study.networks]
     families = _families(found)
-    return [*(_of_family(one) for one in families), f"{_verdict(families, study.tokens)} {_gain(found)}"]
+    return [*(_of_family(family) for family in families), f"{_verdict(families, study.tokens)} {_gain(found)}"]
 
 
 def together(study: DepthWidths) -> str:
@@ -110,7 +110,7 @@ def together(study: DepthWidths) -> str:
     sets = by_set(study)
     if len(sets) < 2:
         return ""
-    families = [one for found in sets.values() for one in _families(found)]
+    families = [family for found in sets.values() for family in _families(found)]
     count = len({one.network.name for found in sets.values() for one in found})
     each = [(name, correlations(found).perplexity) for name, found in sets.items()]
     alone = ", ".join(f"{name} {seen:+.2f}" for name, seen in each if seen is not None)
@@ -168,7 +168,7 @@ def _verdict(families: Sequence[Sequence[Modelled]], tokens: int) -> str:
     seen = correlations([one for family in families for one in family])
     if seen.step is None or seen.perplexity is None or seen.depth is None:
         return "Too few networks differ to say what throughput goes with."
-    shallow = all(_shallow_wins(one) for one in families)
+    shallow = all(_shallow_wins(family) for family in families)
     latency = shallow and -seen.step >= STRONG
     numbers = (
         f"Throughput's rank correlation is {seen.step:+.2f} with the drafter's step time and {seen.perplexity:+.2f} "

@@ -116,7 +116,7 @@ def _with_second(workplace: Workplace, kept: DepthWidths) -> DepthWidths:
     if here.target.model.info.weights_sha256 not in kept.models.values():
         raise BenchError("the kept result is of another target; leave out --second-set to do all anew.")
     texts = written(here.source, here.prompts, here.request, workplace.say)
-    tokens = sum(len(one.tokens) - one.start for one in texts)
+    tokens = sum(len(text.tokens) - text.start for text in texts)
     if (len(texts), tokens) != (kept.replayed_prompts, kept.replayed_tokens):
         raise BenchError(
             f"the target wrote {tokens:,} tokens after {len(texts)} prompts, but the first set was replayed on "
@@ -199,13 +199,15 @@ def _replay(workplace: Workplace, files: Sequence[Path]) -> None:
     target = workplace.models(TARGET, device="cpu", dtype="float32").model
     traces = (codec.read(file) for file in files or sorted((ROOT / "traces").glob("*.json.gz")))
     texts = of_traces(traces, target.info.weights_sha256)
-    most = max(len(one.tokens) - one.start for one in texts)
+    most = max(len(recorded_text.tokens) - recorded_text.start for recorded_text in texts)
     shipped = {name: MODULES / folder_of(name) for name in STUDIED}
     rows = []
     for name, model in networks(target, shipped).items():
         matched = matched_by_gamma(model, texts, GAMMAS, most)
-        rows.append([f"`{name}`", *(f"{one.value:.2f} [{one.low:.2f}–{one.high:.2f}]" for one in matched)])
-    tokens = sum(len(one.tokens) - one.start for one in texts)
+        rows.append(
+            [f"`{name}`", *(f"{estimate.value:.2f} [{estimate.low:.2f}–{estimate.high:.2f}]" for estimate in matched)]
+        )
+    tokens = sum(len(recorded_text.tokens) - recorded_text.start for recorded_text in texts)
     workplace.show(
         f"Replayed on {tokens:,} tokens in {len(texts)} texts that the target wrote, with no pass of the target: "
         "drafted tokens matched per round, by layers x width and γ, greedy [95 % over resampled texts]."
@@ -252,7 +254,7 @@ class Compared:
 
     @property
     def replayed_tokens(self) -> int:
-        return sum(len(one.tokens) - one.start for one in self.texts)
+        return sum(len(text.tokens) - text.start for text in self.texts)
 
 
 def compare(
@@ -271,7 +273,10 @@ def compare(
     timed = time_passes(target, models, plan.gammas, plan.timed)
     report("timed every network and the target")
     texts = written(source, prompts, request, report)
-    matched = {name: matched_by_gamma(one, texts, plan.gammas, request.max_new_tokens) for name, one in models.items()}
+    matched = {
+        name: matched_by_gamma(language_model, texts, plan.gammas, request.max_new_tokens)
+        for name, language_model in models.items()
+    }
     ways = [(name, gamma) for name in folders for gamma in plan.run_gammas]
     short = replace(request, max_new_tokens=plan.run_tokens)
     ran = run(source, _to_run(prompts, texts, plan), ways, folders, short, plan.repeats, report)
@@ -297,8 +302,14 @@ def of_text(
 
 def _to_run(prompts: Sequence[PromptCard], texts: Sequence[RecordedText], plan: ComparePlan) -> list[PromptCard]:
     """The first of each family whose text is as long as a run, spread over the families."""
-    long_enough = {one.prompt for one in texts if len(one.tokens) - one.start >= plan.run_tokens}
-    first = list({one.family: one for one in reversed(prompts) if one.id in long_enough}.values())[::-1]
+    long_enough = {
+        recorded_text.prompt
+        for recorded_text in texts
+        if len(recorded_text.tokens) - recorded_text.start >= plan.run_tokens
+    }
+    first = list(
+        {prompt_card.family: prompt_card for prompt_card in reversed(prompts) if prompt_card.id in long_enough}.values()
+    )[::-1]
     if not first:
         raise BenchError(f"no text of the target has {plan.run_tokens} tokens, too few to time; take other prompts.")
     wanted = min(plan.run_prompts, len(first))
@@ -325,25 +336,25 @@ def matched_by_gamma(
     estimates = [ratio_of_sums([counted(one, gamma, most) for one in found]) for gamma in gammas]
     if not all(estimates):
         raise BenchError("these texts have one token each, so nothing was drafted; give longer ones.")
-    return tuple(Estimate(*(round(value, 4) for value in one)) for one in estimates if one is not None)
+    return tuple(Estimate(*(round(value, 4) for value in estimate)) for estimate in estimates if estimate is not None)
 
 
-def _network(one: Trained, target: LanguageModel, timed: TimedPasses, matched: tuple[Estimate, ...]) -> Network:
-    layers, size = shape_of(one.name)
+def _network(trained: Trained, target: LanguageModel, timed: TimedPasses, matched: tuple[Estimate, ...]) -> Network:
+    layers, size = shape_of(trained.name)
     return Network(
-        one.family,
-        one.name,
+        trained.family,
+        trained.name,
         layers,
         size,
         block_parameters(layers, size),
         running_parameters(layers, size, target.info.vocab_size),
-        one.parameters,
-        *_quality(one),
+        trained.parameters,
+        *_quality(trained),
         matched,
-        timed.steps[one.name],
+        timed.steps[trained.name],
     )
 
 
-def _quality(one: Trained) -> tuple[float, float, float]:
+def _quality(trained: Trained) -> tuple[float, float, float]:
     """Perplexity, agreement and acceptance as they are kept."""
-    return round(one.perplexity, 3), round(one.agreement, 4), round(one.acceptance, 4)
+    return round(trained.perplexity, 3), round(trained.agreement, 4), round(trained.acceptance, 4)

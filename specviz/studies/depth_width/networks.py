@@ -133,20 +133,20 @@ class DepthWidths:
 
     def family(self, name: str) -> tuple[Network, ...]:
         """Its networks, the shallowest first."""
-        return tuple(one for one in self.networks if one.family == name)
+        return tuple(network for network in self.networks if network.family == name)
 
     @property
     def gammas(self) -> range:
         """Lengths that were replayed and timed."""
-        return range(1, 1 + min(len(one.matched) for one in self.networks))
+        return range(1, 1 + min(len(network.matched) for network in self.networks))
 
     def sets(self) -> dict[str, DepthWidths]:
         """Name of a set → the study with the networks of that set alone. Of the second nothing is measured."""
         second = self.text_set
         if second is None:
             return {DISTILLED: self}
-        learnt = {one.name: one for one in second.networks}
-        networks = tuple(_taught(one, learnt[one.name]) for one in self.networks)
+        learnt = {network.name: network for network in second.networks}
+        networks = tuple(_taught(network, learnt[network.name]) for network in self.networks)
         other = replace(
             self, networks=networks, measured=(), tokens=second.tokens, loss=second.loss, command=second.command,
             origin=second.origin, text_set=None,
@@ -166,6 +166,6 @@ def problems(study: DepthWidths) -> Iterator[str]:
     if not study.networks or not all(gamma + 1 in study.passes for gamma in (0, *study.gammas)):
         yield "networks, or the target's passes over their drafts, are missing"
     elif study.text_set is not None:
-        found = {one.name: len(one.matched) for one in study.text_set.networks}
-        if any(found.get(one.name, 0) < len(study.gammas) for one in study.networks):
+        found = {network.name: len(network.matched) for network in study.text_set.networks}
+        if any(found.get(network.name, 0) < len(study.gammas) for network in study.networks):
             yield "its second set lacks a network of the first, or a γ"

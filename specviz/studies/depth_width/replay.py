@@ -38,7 +38,7 @@ def hits(drafter: LanguageModel, text: RecordedText) -> list[bool]:
     """For every token of the output: whether the drafter, given what stands before it, would draft just that."""
     logits = drafter.forward(list(text.tokens[:-1]), drafter.new_cache())
     choices: list[int] = logits.argmax(-1).tolist()
-    return [choices[place - 1] == text.tokens[place] for place in range(text.start, len(text.tokens))]
+    return [choices[index - 1] == text.tokens[index] for index in range(text.start, len(text.tokens))]
 
 
 def kept_by_round(found: Sequence[bool], gamma: int, most: int) -> list[int]:

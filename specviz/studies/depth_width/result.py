@@ -79,7 +79,7 @@ def sets_of(study: DepthWidths) -> tuple[str, ...]:
 def choices(study: DepthWidths) -> tuple[Choice, Slider, Choice]:
     gammas = study.gammas
     return (
-        Choice("number", "number", [(one.label, one.name) for one in NUMBERS], kind="dropdown", min_width=220),
+        Choice("number", "number", [(number.label, number.name) for number in NUMBERS], kind="dropdown", min_width=220),
         Slider("gamma", "γ, tokens drafted per round", gammas[0], gammas[-1], opening_gamma(study), min_width=220),
         Choice("set", "learnt by", [(name, name) for name in sets_of(study)], min_width=220),
     )
@@ -106,7 +106,7 @@ def view(study: DepthWidths, number: str, gamma: int, learnt: str = DISTILLED) -
 def rows_of(study: DepthWidths, gamma: int, name: str) -> tuple[Row, ...]:
     """Every network of a set at one γ. Raises OptionError for a γ that was not measured."""
     ran = {one.name: one for one in study.measured if one.gamma == gamma}
-    return tuple(Row(modelled(study, one, gamma), name, ran.get(one.name)) for one in study.networks)
+    return tuple(Row(modelled(study, network, gamma), name, ran.get(network.name)) for network in study.networks)
 
 
 def _lines(drawn: Mapping[str, Sequence[Row]], number: Number) -> list[Series]:
@@ -121,7 +121,7 @@ def _lines(drawn: Mapping[str, Sequence[Row]], number: Number) -> list[Series]:
     word = ", modelled" if number in (THROUGHPUT, QUALITY) else ""
     both, lines = len(drawn) > 1, list[Series]()
     for name, rows in drawn.items():
-        for place, (family, own) in enumerate(_by_family(rows)):
+        for index, (family, own) in enumerate(_by_family(rows)):
             points = [
                 (found.network.name, found.network.perplexity if number is QUALITY else float(found.network.layers),
                  value(found))
@@ -129,12 +129,12 @@ def _lines(drawn: Mapping[str, Sequence[Row]], number: Number) -> list[Series]:
             ]  # fmt: skip
             mode: Literal["markers+text", "lines+markers"] = "markers+text" if number is QUALITY else "lines+markers"
             second = both and name == TEXT
-            line = _line(f"{family}{f' {name}' if both else ''}{word}", place, points, mode)
-            lines.append(replace(line, mark=place + SECOND * second, dash="dot" if second else ""))
+            line = _line(f"{family}{f' {name}' if both else ''}{word}", index, points, mode)
+            lines.append(replace(line, mark=index + SECOND * second, dash="dot" if second else ""))
     if number is THROUGHPUT and not both:
         (rows,) = drawn.values()
         lines += [
-            line for place, (family, own) in enumerate(_by_family(rows)) for line in _measured_line(place, family, own)
+            line for index, (family, own) in enumerate(_by_family(rows)) for line in _measured_line(index, family, own)
         ]
     return lines
 
@@ -175,7 +175,7 @@ def _chart(study: DepthWidths, number: Number, lines: Sequence[Series]) -> Chart
     """Layers doubling from left to right, or perplexity; plain decoding as a dotted line where throughput was
     measured."""
     layers = [] if number is QUALITY else lines[0].x
-    across = Axis(number.across, log=number is not QUALITY, ticks=[(one, f"{one:.0f}") for one in layers])
+    across = Axis(number.across, log=number is not QUALITY, ticks=[(layer, f"{layer:.0f}") for layer in layers])
     up = Axis(number.axis, from_zero=True, form=".0%" if number is SHARE else "")
     plain = [Level(study.plain_tokens_per_s.value, "plain, measured")] if any(line.hollow for line in lines) else []
     return Chart(across, (Panel(lines, up),), levels=plain)
@@ -197,7 +197,7 @@ def _said_of_both(first: Sequence[Row], second: Sequence[Row], number: Number) -
     gamma = first[0].modelled.gamma
     found = [[row.modelled for row in rows] for rows in (first, second)]
     if number is QUALITY:
-        seen = correlations([one for rows in found for one in rows])
+        seen = correlations([row for rows in found for row in rows])
         if seen.perplexity is None or seen.step is None:
             return f"At γ = {gamma} too few networks differ for a correlation."
         return (

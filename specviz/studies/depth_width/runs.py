@@ -147,9 +147,9 @@ def _seconds(ran: Collected) -> float:
 
 def _speed(own: dict[str, list[Ran]]) -> Estimate:
     parts = [(float(sum(one.tokens for one in runs)), sum(one.seconds for one in runs)) for runs in own.values()]
-    found = ratio_of_sums(parts)
-    assert found is not None, "rounds take time."
-    return found
+    estimate = ratio_of_sums(parts)
+    assert estimate is not None, "rounds take time."
+    return estimate
 
 
 def _rounded(estimate: Estimate) -> Estimate:
@@ -209,5 +209,5 @@ def _pass(model: LanguageModel, cache: Cache, count: int, clock: Clock) -> float
 
 
 def _times(seconds: Sequence[float]) -> Times:
-    low, median, high = (round(1000 * one, 4) for one in quantiles(seconds, n=4, method="inclusive"))
+    low, median, high = (round(1000 * quantile, 4) for quantile in quantiles(seconds, n=4, method="inclusive"))
     return Times(median, low, high)

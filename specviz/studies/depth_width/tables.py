@@ -49,17 +49,17 @@ def _networks(own: Sequence[Network]) -> str:
     head = ("network", "blocks", "as it runs", "trained", "perplexity", "agreement", "α", "step, ms")
     rows = [
         [
-            f"`{one.name}`",
+            f"`{network.name}`",
             *(
                 f"{count / 1e6:.2f} M"
-                for count in (one.block_parameters, one.running_parameters, one.trained_parameters)
+                for count in (network.block_parameters, network.running_parameters, network.trained_parameters)
             ),
-            f"{one.perplexity:.1f}",
-            f"{one.agreement:.3f}",
-            f"{one.acceptance:.3f}",
-            _ms(one.step),
+            f"{network.perplexity:.1f}",
+            f"{network.agreement:.3f}",
+            f"{network.acceptance:.3f}",
+            _ms(network.step),
         ]
-        for one in own
+        for network in own
     ]
     return Table(head, rows).markdown()
 
@@ -67,30 +67,32 @@ def _networks(own: Sequence[Network]) -> str:
 def _matched(study: DepthWidths) -> str:
     gammas = [gamma for gamma in SHOWN if gamma in study.gammas]
     rows = []
-    for one in study.networks:
+    for network in study.networks:
         cells = [
-            f"{found.value:.2f} [{found.low:.2f}–{found.high:.2f}]" for found in (one.matched[g - 1] for g in gammas)
+            f"{found.value:.2f} [{found.low:.2f}–{found.high:.2f}]"
+            for found in (network.matched[g - 1] for g in gammas)
         ]
-        needed = [f"{modelled(study, one, gamma).needed:.2f}" for gamma in gammas]
-        rows.append([f"{one.family} `{one.name}`", *cells, *needed])
+        needed = [f"{modelled(study, network, gamma).needed:.2f}" for gamma in gammas]
+        rows.append([f"{network.family} `{network.name}`", *cells, *needed])
     head = ("network", *(f"γ = {gamma}" for gamma in gammas), *(f"needed, γ = {gamma}" for gamma in gammas))
     return Table(head, rows).markdown()
 
 
 def _throughput(study: DepthWidths) -> str:
     rows = []
-    for one in study.networks:
-        found = best(study, one)
+    for network in study.networks:
+        found = best(study, network)
         low, high = found.tokens_per_s.low, found.tokens_per_s.high
         rows.append(
-            [f"{one.family} `{one.name}`", str(found.gamma), f"{found.tokens_per_s.value:.0f} [{low:.0f}–{high:.0f}]",
+            [f"{network.family} `{network.name}`", str(found.gamma),
+             f"{found.tokens_per_s.value:.0f} [{low:.0f}–{high:.0f}]",
              f"{found.speedup:.2f}", f"{found.share:.0%}"]
         )  # fmt: skip
     return Table(("network", "best γ", "tokens/s", "× plain", "drafting"), rows).markdown()
 
 
 def _measured(study: DepthWidths) -> str:
-    by_name = {one.name: one for one in study.networks}
+    by_name = {network.name: network for network in study.networks}
     rows = []
     for one in study.measured:
         value = modelled(study, by_name[one.name], one.gamma)

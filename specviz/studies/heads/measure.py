@@ -68,9 +68,9 @@ def step_ratios(
     ratios: dict[int, list[float]] = {size: [] for size in trimmed}
     for _ in range(repeats):
         seconds = {size: step_s(model, caches[size]) for size, model in models.items()}
-        for size, found in ratios.items():
-            found.append(seconds[size] / seconds[0])
-    return {size: quartiles(found) for size, found in ratios.items()}
+        for size, ratio in ratios.items():
+            ratio.append(seconds[size] / seconds[0])
+    return {size: quartiles(ratio) for size, ratio in ratios.items()}
 
 
 def step_s(model: LanguageModel, rows: Cache) -> float:

@@ -206,7 +206,7 @@ def case(measured: dict[str, Lanes], drafting: LanguageModel, job: Job, slowdown
     """All methods on one prompt; DSI last. `measured` holds `plain` and `sd`."""
     simulated = simulated_dsi(measured, drafting, job)
     start = len(job.prompt)
-    runs = [_kept(one, "measured", start) for one in measured.values()]
+    runs = [_kept(lanes, "measured", start) for lanes in measured.values()]
     return LanesCase(slowdown_s, (*runs, _kept(simulated, "simulated", start)))
 
 
@@ -214,7 +214,7 @@ def simulated_dsi(measured: dict[str, Lanes], drafting: LanguageModel, job: Job)
     """DSI with `SERVERS` targets, `job.gamma` tokens drafted for each verification."""
     truth = measured["plain"].text
     reader = Speaker(drafting, Draws(job.sampling, SeededRandom(job.seed)))
-    guesses = {place: reader.next_tokens(truth[:place], 1)[0] for place in range(len(job.prompt), len(truth))}
+    guesses = {index: reader.next_tokens(truth[:index], 1)[0] for index in range(len(job.prompt), len(truth))}
 
     def guess(text: Sequence[int]) -> int:
         return guesses.get(len(text), WRONG) if list(text) == truth[: len(text)] else WRONG
@@ -241,8 +241,8 @@ def clock_of(measured: dict[str, Lanes]) -> Clock:
 def _kept(lanes: Lanes, source: str, start: int) -> LanesRun:
     """Without what a drafter was still at when the text was over."""
     spans = tuple(
-        Span(one.lane, one.what, one.start_s, min(one.end_s, lanes.seconds), one.tokens, one.kept, one.accepted)
-        for one in sorted(lanes.spans, key=lambda one: (one.start_s, one.end_s))
-        if one.start_s <= lanes.seconds
+        Span(span.lane, span.what, span.start_s, min(span.end_s, lanes.seconds), span.tokens, span.kept, span.accepted)
+        for span in sorted(lanes.spans, key=lambda span: (span.start_s, span.end_s))
+        if span.start_s <= lanes.seconds
     )
     return LanesRun(lanes.method, source, len(lanes.text) - start, lanes.seconds, spans)

@@ -33,7 +33,7 @@ class LanesRun:
     spans: tuple[Span, ...]
 
     def drafted(self) -> int:
-        return sum(one.tokens for one in self.spans if one.what == "draft")
+        return sum(span.tokens for span in self.spans if span.what == "draft")
 
     def thrown(self) -> int:
         """Drafted tokens that did not become text: those rejected, and those that followed them."""
@@ -41,10 +41,10 @@ class LanesRun:
 
     def accepted(self) -> int:
         """Drafted tokens that became text."""
-        return sum(one.accepted for one in self.spans)
+        return sum(span.accepted for span in self.spans)
 
     def lanes(self) -> list[str]:
-        return list(dict.fromkeys([DRAFT, *sorted(one.lane for one in self.spans if one.lane != DRAFT)]))
+        return list(dict.fromkeys([DRAFT, *sorted(span.lane for span in self.spans if span.lane != DRAFT)]))
 
     def busy(self, lane: str) -> float:
         """Share of the time in which a lane computes."""
@@ -284,7 +284,7 @@ def markdown(file: LanesFile) -> str:
             "this file holds the lanes of one prompt alone, and no comparison over all prompts; measure it anew with "
             "`specviz study lanes`."
         )
-    return "\n\n".join([*(_section(one, file) for one in file.comparisons), file.origin])
+    return "\n\n".join([*(_section(comparison, file) for comparison in file.comparisons), file.origin])
 
 
 def _section(comparison: Comparison, file: LanesFile) -> str:

@@ -110,10 +110,10 @@ def costs(
     readers = {
         preset: CrossKVDrafter.of({"weights": UNTRAINED, "preset": preset, "gamma": DRAFT}) for preset in PRESETS
     }
-    for one in readers.values():
-        assert isinstance(one, CrossKVDrafter), "the registry gave another class."
-        one.attach(target, cache)
-    depths = sorted({depth for one in readers.values() for depth in one.depths()})
+    for reader in readers.values():
+        assert isinstance(reader, CrossKVDrafter), "the registry gave another class."
+        reader.attach(target, cache)
+    depths = sorted({depth for reader in readers.values() for depth in reader.depths()})
     target.watch(cache, depths)
     for context in contexts:
         _read_on(target, cache, text[: context - 1], list(readers.values()), depths)
@@ -134,9 +134,9 @@ def _read_on(
         target.forward(part, cache, last_only=True)
         cache.keep(range(start, start + len(part)))
         states = target.seen(cache)
-        for one in readers:
-            if wanted := [depths.index(depth) for depth in one.depths()]:
-                one.read_features(part, states[:, wanted])
+        for cross_kv_drafter in readers:
+            if wanted := [depths.index(depth) for depth in cross_kv_drafter.depths()]:
+                cross_kv_drafter.read_features(part, states[:, wanted])
 
 
 def _costs(
@@ -162,7 +162,7 @@ def _costs(
     held = {TARGET: bytes_of(target, len(text) - 1), "model": bytes_of(model, len(text) - 1)}
     held |= {name: one.cache_bytes for name, one in drafters.items() if isinstance(one, CrossKVDrafter)}
     for name, each in seconds.items():
-        low, median, high = (round(1000 * one, 4) for one in quantiles(each, n=4, method="inclusive"))
+        low, median, high = (round(1000 * quantile, 4) for quantile in quantiles(each, n=4, method="inclusive"))
         yield ContextCost(name, len(text), median, low, high, held[name])
 
 

@@ -204,7 +204,9 @@ def _acceptance_origin(study: LongContexts) -> str:
 
 def _beyond(study: LongContexts, beyond: Beyond) -> View:
     """Against the raised target; how it does as it was trained, and its loss, stand in the table."""
-    raised, plain = ([one for one in beyond.contexts if one.raised is is_raised] for is_raised in (True, False))
+    raised, plain = (
+        [context for context in beyond.contexts if context.raised is is_raised] for is_raised in (True, False)
+    )
     contexts = [one.context for one in raised]
     lines = [
         _line(0, "without anchors", contexts, [one.without_anchors[0] for one in raised]),
@@ -212,7 +214,7 @@ def _beyond(study: LongContexts, beyond: Beyond) -> View:
     ]
 
     def row(name: str, cell: Callable[[BeyondContext], str], measured: Sequence[BeyondContext]) -> list[str]:
-        cells = {one.context: cell(one) for one in measured}
+        cells = {beyond_context.context: cell(beyond_context) for beyond_context in measured}
         return [name, *(cells.get(context, "–") for context in contexts)]
 
     beside = [
@@ -265,9 +267,9 @@ def _table(number: Number, lines: Sequence[Series], beside: Sequence[Sequence[st
 
 def markdown(study: LongContexts) -> str:
     """Both tables, what was measured on what, and the command."""
-    contexts = list(dict.fromkeys(one.context for one in study.costs))
-    names = list(dict.fromkeys(one.drafter for one in study.costs))
-    found = {(one.drafter, one.context): one for one in study.costs}
+    contexts = list(dict.fromkeys(context_cost.context for context_cost in study.costs))
+    names = list(dict.fromkeys(context_cost.drafter for context_cost in study.costs))
+    found = {(context_cost.drafter, context_cost.context): context_cost for context_cost in study.costs}
     head = ["drafter", *(f"{context:,}".replace(",", " ") for context in contexts)]
     times = [[f"`{name}`", *(_time(found.get((name, context))) for context in contexts)] for name in names]
     sizes = [[f"`{name}`", *(_size(found.get((name, context))) for context in contexts)] for name in names]
@@ -312,21 +314,25 @@ def _origins(study: LongContexts) -> list[str]:
 def _beyond_tables(beyond: Beyond, trained: int) -> list[str]:
     """How the target was raised, and what it accepts so."""
     rows = [
-        [f"{one.base:,.0f}".replace(",", " "), _division(one.divided_by), *(f"{nats:.2f}" for nats in one.nats)]
-        for one in beyond.losses
+        [f"{loss.base:,.0f}".replace(",", " "), _division(loss.divided_by), *(f"{nats:.2f}" for nats in loss.nats)]
+        for loss in beyond.losses
     ]
     depths = (0, len(beyond.contexts[0].with_anchors) - 1)
     head = ["context", "target", "target's loss"]
     head += [f"{which}, depth {depth + 1}" for depth in depths for which in ("without anchors", "with anchors")]
     accepted = [
         [
-            f"{one.context:,}".replace(",", " "),
-            "raised" if one.raised else "as trained",
-            f"{one.nats:.2f}",
-            *(f"{network[depth]:.3f}" for depth in depths for network in (one.without_anchors, one.with_anchors)),
-            f"{one.gain.value:+.3f} [{one.gain.low:+.3f} to {one.gain.high:+.3f}]",
+            f"{context.context:,}".replace(",", " "),
+            "raised" if context.raised else "as trained",
+            f"{context.nats:.2f}",
+            *(
+                f"{network[depth]:.3f}"
+                for depth in depths
+                for network in (context.without_anchors, context.with_anchors)
+            ),
+            f"{context.gain.value:+.3f} [{context.gain.low:+.3f} to {context.gain.high:+.3f}]",
         ]
-        for one in beyond.contexts
+        for context in beyond.contexts
     ]
     return [
         f"Beyond its context of {trained} tokens the target was never trained: what follows is accepted by a raised "

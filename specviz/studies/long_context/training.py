@@ -70,10 +70,10 @@ def beyond(
     with TemporaryDirectory() as folder:
 
         def raised(times: float) -> Teacher:
-            place = Path(folder) / f"{times:g}"
-            if not place.is_dir():
-                write_raised(locate(target), place, options.context, times)
-            return Teacher.from_folder(place, "cpu", torch.float32)
+            path = Path(folder) / f"{times:g}"
+            if not path.is_dir():
+                write_raised(locate(target), path, options.context, times)
+            return Teacher.from_folder(path, "cpu", torch.float32)
 
         plain = raised(1.0)
         streams = [one[0] for one in held_out_here(plain.tokenizer, Amount(options.characters, 0))]
@@ -97,11 +97,12 @@ def beyond(
     return Beyond(options.places, tuple(losses), losses[chosen].base, options.texts, options.drafts, tuple(found))
 
 
-def _line(one: BeyondContext) -> str:
-    how = "raised" if one.raised else "as trained"
+def _line(beyond_context: BeyondContext) -> str:
+    how = "raised" if beyond_context.raised else "as trained"
     return (
-        f"{one.context} tokens, {how}  nats {one.nats:.3f}  without anchors {one.without_anchors[0]:.4f}  "
-        f"with {one.with_anchors[0]:.4f}"
+        f"{beyond_context.context} tokens, {how}  nats {beyond_context.nats:.3f}  "
+        f"without anchors {beyond_context.without_anchors[0]:.4f}  "
+        f"with {beyond_context.with_anchors[0]:.4f}"
     )
 
 

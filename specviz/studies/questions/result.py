@@ -50,9 +50,9 @@ class QuestionReport:
 
 def markdown(report: QuestionReport) -> str:
     rows = [
-        (one.way, f"{one.ratio:.2f}", f"{one.ratio_low:.2f} to {one.ratio_high:.2f}", f"{one.tokens_per_s:.0f}",
-         str(one.passes), str(one.rows), str(one.held), f"{one.same}/{report.questions}")
-        for one in report.rows
+        (row.way, f"{row.ratio:.2f}", f"{row.ratio_low:.2f} to {row.ratio_high:.2f}", f"{row.tokens_per_s:.0f}",
+         str(row.passes), str(row.rows), str(row.held), f"{row.same}/{report.questions}")
+        for row in report.rows
     ]  # fmt: skip
     return (
         f"{report.questions} questions to a document of {report.document_tokens} tokens, at most {report.most} tokens "

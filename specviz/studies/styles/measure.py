@@ -109,8 +109,8 @@ def compare(
     headers = tuple(_warm(source, replace(request, prompt=plan.prompt(cells[0]))) for _, request in plan.requests)
     answers, runs = dict[Cell, StyleAnswer](), list[StyleRun]()
     for repeat in range(plan.repeats):
-        for place, cell in enumerate(cells):
-            found = _decoded(source, plan, cell, place + repeat, clock, cancelled)
+        for index, cell in enumerate(cells):
+            found = _decoded(source, plan, cell, index + repeat, clock, cancelled)
             if len(found) < len(plan.requests):
                 return _whole(plan, answers, runs, headers)
             truth = question(cell.kind, plan.seed, cell.number).truth
@@ -163,23 +163,24 @@ def _whole(
     """What is whole: of each repeat the questions that were asked in every style."""
     asked = len(plan.kinds) * len(plan.asked) * len(TITLES) * len(plan.requests)
     counted: dict[tuple[int, int], int] = {}
-    for one in runs:
-        key = (one.repeat, one.cell.number)
+    for style_run in runs:
+        key = (style_run.repeat, style_run.cell.number)
         counted[key] = counted.get(key, 0) + 1
-    kept = tuple(one for one in runs if counted[one.repeat, one.cell.number] == asked)
+    kept = tuple(style_run for style_run in runs if counted[style_run.repeat, style_run.cell.number] == asked)
     if not kept:
         raise BenchError("not a single question was finished in every style; give it more time.")
     cells = {one.cell for one in kept}
-    return Compared(tuple(one for cell, one in answers.items() if cell in cells), kept, headers)
+    return Compared(tuple(style_answer for cell, style_answer in answers.items() if cell in cells), kept, headers)
 
 
 def _write_prompts(args: argparse.Namespace, say: Callable[[str], None]) -> None:
     """One line a prompt. Its family names kind, way and style, so that whatever groups by family groups by style."""
     plan = _plan(args)
     lines = [
-        json.dumps({"id": f"{one.kind}-{one.number + 1}-{one.asked}-{one.style}",
-                    "family": f"{TITLES[one.style]}, {KINDS[one.kind]}, {ASKED[one.asked]}", "text": plan.prompt(one)})
-        for one in plan.cells()
+        json.dumps({"id": f"{cell.kind}-{cell.number + 1}-{cell.asked}-{cell.style}",
+                    "family": f"{TITLES[cell.style]}, {KINDS[cell.kind]}, {ASKED[cell.asked]}",
+                    "text": plan.prompt(cell)})
+        for cell in plan.cells()
     ]  # fmt: skip
     try:
         args.prompts.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -204,7 +205,7 @@ def _plan(args: argparse.Namespace) -> StylePlan:
 
 def _names(text: str, flag: str, known: object) -> tuple[str, ...]:
     """Raises OptionError for none, for one twice and for one that there is not."""
-    found = tuple(one.strip() for one in text.split(",") if one.strip())
+    found = tuple(part.strip() for part in text.split(",") if part.strip())
     choices = tuple(known) if isinstance(known, dict | list | tuple) else ()
     odd = next((one for one in found if choices and one not in choices), None)
     if odd is not None:

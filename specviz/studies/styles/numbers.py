@@ -103,27 +103,27 @@ class StyleFile:
 
 def problems(file: StyleFile) -> Iterator[str]:
     """What cannot be so."""
-    cells = [one.cell for one in file.answers]
-    known, runs = set(cells), [(one.cell, one.drafter, one.repeat) for one in file.runs]
+    cells = [answer.cell for answer in file.answers]
+    known, runs = set(cells), [(run.cell, run.drafter, run.repeat) for run in file.runs]
     there = set(runs)
     if file.clock not in CLOCKS:
         yield "its clock is neither of the two"
-    if not any(one.drafter != PLAIN for one in file.runs):
+    if not any(run.drafter != PLAIN for run in file.runs):
         yield "nothing was measured beside plain decoding"
     if len(known) < len(cells) or len(there) < len(runs):
         yield "an answer or a run is there twice"
     for cell in known:
         if cell.kind not in KINDS or cell.asked not in ASKED or cell.style not in TITLES:
             yield f"{_named(cell)} is of no kind, way or style that there is"
-    for one in file.runs:
-        where = f"{one.drafter[:40]} on {_named(one.cell)}, repeat {one.repeat + 1},"
-        if one.cell not in known:
+    for run in file.runs:
+        where = f"{run.drafter[:40]} on {_named(run.cell)}, repeat {run.repeat + 1},"
+        if run.cell not in known:
             yield f"{where} has no answer of plain decoding"
-        if (one.cell, PLAIN, one.repeat) not in there:
+        if (run.cell, PLAIN, run.repeat) not in there:
             yield f"{where} has no plain decoding beside it"
-        if not (one.seconds > 0 and one.tokens > 0 and 0 <= one.accepted <= one.tested <= one.drafted):
+        if not (run.seconds > 0 and run.tokens > 0 and 0 <= run.accepted <= run.tested <= run.drafted):
             yield f"{where} has impossible times or counts"
-        if one.drafts > one.drafted or (one.drafter == PLAIN and one.drafted):
+        if run.drafts > run.drafted or (run.drafter == PLAIN and run.drafted):
             yield f"{where} has impossible drafts"
 
 
@@ -197,7 +197,7 @@ class Group:
 
 def names(file: StyleFile) -> dict[str, tuple[str, str]]:
     """Name of a group → its kind and way of asking, in the file's order."""
-    keys = dict.fromkeys((one.cell.kind, one.cell.asked) for one in file.runs)
+    keys = dict.fromkeys((run.cell.kind, run.cell.asked) for run in file.runs)
     return {f"{KINDS[kind]}, {ASKED[asked]}": (kind, asked) for kind, asked in keys}
 
 
@@ -216,49 +216,49 @@ def example(file: StyleFile, kind: str, asked: str) -> tuple[StyleAnswer, ...]:
     """What was written to one question of a group in every style: to the first one of those with the most different
     texts."""
     found: dict[int, list[StyleAnswer]] = {}
-    for one in file.answers:
-        if (one.cell.kind, one.cell.asked) == (kind, asked):
-            found.setdefault(one.cell.number, []).append(one)
-    return tuple(max(found.values(), key=lambda answers: len({one.text for one in answers}), default=()))
+    for answer in file.answers:
+        if (answer.cell.kind, answer.cell.asked) == (kind, asked):
+            found.setdefault(answer.cell.number, []).append(answer)
+    return tuple(max(found.values(), key=lambda answers: len({answer.text for answer in answers}), default=()))
 
 
 def _rows(file: StyleFile, kind: str, asked: str) -> tuple[StyleRow, ...]:
-    runs = [one for one in file.runs if (one.cell.kind, one.cell.asked) == (kind, asked)]
-    form = {one.cell: one.followed for one in file.answers}
-    drafters = sorted(dict.fromkeys(one.drafter for one in runs), key=lambda name: name != PLAIN)
+    runs = [run for run in file.runs if (run.cell.kind, run.cell.asked) == (kind, asked)]
+    form = {answer.cell: answer.followed for answer in file.answers}
+    drafters = sorted(dict.fromkeys(run.drafter for run in runs), key=lambda name: name != PLAIN)
     return tuple(
-        _row(own, [one for one in runs if (one.cell.style, one.drafter) == (style, PLAIN)],
+        _row(own, [run for run in runs if (run.cell.style, run.drafter) == (style, PLAIN)],
              [form[cell] for cell in dict.fromkeys(one.cell for one in own)])
         for style in TITLES for drafter in drafters
-        if (own := [one for one in runs if (one.cell.style, one.drafter) == (style, drafter)])
+        if (own := [run for run in runs if (run.cell.style, run.drafter) == (style, drafter)])
     )  # fmt: skip
 
 
 def _row(own: Sequence[StyleRun], plain: Sequence[StyleRun], forms: Sequence[bool]) -> StyleRow:
-    first, seconds = own[0], {(one.cell, one.repeat): one.seconds for one in plain}
-    tokens = ratio_of_sums([(one.tokens, 1.0) for one in own])
-    speed = ratio_of_sums([(one.tokens, one.seconds) for one in own])
+    first, seconds = own[0], {(style_run.cell, style_run.repeat): style_run.seconds for style_run in plain}
+    tokens = ratio_of_sums([(style_run.tokens, 1.0) for style_run in own])
+    speed = ratio_of_sums([(style_run.tokens, style_run.seconds) for style_run in own])
     assert tokens is not None, "every run counts once."
     assert speed is not None, "every run took some time."
     return StyleRow(
         first.cell.style, first.drafter, len(forms), rate(sum(forms), len(forms)),
-        rate(sum(one.right for one in own), len(own)), tokens,
-        ratio_of_sums([(one.accepted, one.tested) for one in own]),
-        ratio_of_sums([(one.accepted + one.drafts, one.drafts) for one in own]),
+        rate(sum(style_run.right for style_run in own), len(own)), tokens,
+        ratio_of_sums([(style_run.accepted, style_run.tested) for style_run in own]),
+        ratio_of_sums([(style_run.accepted + style_run.drafts, style_run.drafts) for style_run in own]),
         speed,
         None if first.drafter == PLAIN
-        else ratio_of_sums([(seconds[one.cell, one.repeat], one.seconds) for one in own]),
-        cost(own), sum(one.same for one in own), len(own),
+        else ratio_of_sums([(seconds[style_run.cell, style_run.repeat], style_run.seconds) for style_run in own]),
+        cost(own), sum(style_run.same for style_run in own), len(own),
     )  # fmt: skip
 
 
 def cost(own: Sequence[StyleRun]) -> Cost | None:
     """Seconds per correct answer; None where none is right. Resampled as right answers per second, since a resample
     may hold no right one."""
-    found = ratio_of_sums([(float(one.right), one.seconds) for one in own])
-    if found is None or found.value == 0.0:
+    estimate = ratio_of_sums([(float(style_run.right), style_run.seconds) for style_run in own])
+    if estimate is None or estimate.value == 0.0:
         return None
-    return Cost(1 / found.value, 1 / found.high, 1 / found.low if found.low > 0.0 else None)
+    return Cost(1 / estimate.value, 1 / estimate.high, 1 / estimate.low if estimate.low > 0.0 else None)
 
 
 def told(one: Cost | None) -> str:
@@ -270,7 +270,7 @@ def told(one: Cost | None) -> str:
 
 def cheapest(group: Group) -> StyleRow | None:
     """The fewest seconds per correct answer among styles that are followed; None where nothing was right."""
-    found = [one for one in group.rows if one.follows and one.cost is not None]
+    found = [row for row in group.rows if row.follows and row.cost is not None]
     return min(found, key=lambda one: one.cost.value if one.cost else 0.0, default=None)
 
 

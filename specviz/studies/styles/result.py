@@ -66,7 +66,7 @@ Ends = tuple[float, float, float]
 
 def sentence(group: Group) -> str:
     """Which styles are followed, and what is cheapest per correct answer among them and no style."""
-    asked = [one for one in group.rows if one.drafter == PLAIN and one.style != DIRECT]
+    asked = [row for row in group.rows if row.drafter == PLAIN and row.style != DIRECT]
     follows = [TITLES[one.style] for one in asked if one.follows]
     lost = [f"{TITLES[one.style]} {one.followed.hits}/{one.followed.of}" for one in asked if not one.follows]
     said = f"The target follows {_list(follows)}" if follows else "The target follows none of these styles"
@@ -121,7 +121,7 @@ def _beside_chain(group: Group, styles: Sequence[str], drafters: Sequence[str], 
 
 
 def _shortest(group: Group) -> str:
-    plain = [one for one in group.rows if one.drafter == PLAIN and one.follows]
+    plain = [row for row in group.rows if row.drafter == PLAIN and row.follows]
     right = [one for one in plain if one.cost is not None]
     if not right or len(plain) < 2:
         return "Not tested: no two of these ways of asking are followed, or nothing was right."
@@ -131,15 +131,15 @@ def _shortest(group: Group) -> str:
     others = [one for one in plain if one.style != short.style]
     return (
         f"{verdict}, decoded plainly: {TITLES[short.style]} is the shortest, {_bill(short)}; "
-        + "; ".join(f"{TITLES[one.style]}, {_bill(one)}" for one in others)
+        + "; ".join(f"{TITLES[other.style]}, {_bill(other)}" for other in others)
         + "."
     )
 
 
 def how(file: StyleFile) -> str:
     """How it was measured."""
-    questions = len({(one.cell.kind, one.cell.number) for one in file.runs})
-    repeats = len({one.repeat for one in file.runs})
+    questions = len({(run.cell.kind, run.cell.number) for run in file.runs})
+    repeats = len({run.repeat for run in file.runs})
     load = "" if file.load is None else f", load {file.load:g} as it ended"
     if file.load is not None and file.load > file.machine.threads + BUSY:
         load += " (times are provisional: other programs ran beside it)"
@@ -180,7 +180,7 @@ def view(file: StyleFile, name: str) -> View:
     origin = (
         f"Recorded {file.created} on {machine.processor}, {machine.cores} cores, {machine.threads} "
         f"thread{'s' * (machine.threads != 1)}, {machine.device}, {machine.dtype}; {file.target.name}"
-        f"{''.join(f' and {one.name}' for one in file.drafters)}; {how(file)}."
+        f"{''.join(f' and {drafter.name}' for drafter in file.drafters)}; {how(file)}."
     )
     tables = (_numbers(measured), _written(file, measured))
     return View(sentence(measured), _chart(measured), tables, origin, hypotheses(measured))
@@ -196,7 +196,10 @@ def _numbers(measured: Group) -> Table:
 def _written(file: StyleFile, measured: Group) -> Table:
     """One question in every style."""
     answers = example(file, measured.kind, measured.asked)
-    rows = [(TITLES[one.cell.style], _on_one_line(one.prompt), _on_one_line(one.text)) for one in answers]
+    rows = [
+        (TITLES[style_answer.cell.style], _on_one_line(style_answer.prompt), _on_one_line(style_answer.text))
+        for style_answer in answers
+    ]
     heads = ("style", "prompt", "what the target wrote")
     return Table(heads, rows, "One question in every style", words=3, whole_from=1)
 
@@ -207,20 +210,20 @@ def _drafter(name: str) -> str:
 
 def _row(measured: Group, style: str) -> list[str]:
     rows = [measured.row(style, drafter) for drafter in measured.drafters]
-    first = next(one for one in rows if one is not None)
+    first = next(row for row in rows if row is not None)
     form = "–" if style == DIRECT else f"{first.followed.hits}/{first.followed.of}"
     right = f"{first.accuracy.hits}/{first.accuracy.of}"
     return [TITLES[style], form, right, f"{first.tokens.value:.1f}", *map(_cell, rows)]
 
 
-def _cell(one: StyleRow | None) -> str:
+def _cell(style_row: StyleRow | None) -> str:
     """`0.20 [0.16–0.24] s; α 0.97, τ 4.73; 183 tokens/s`."""
-    if one is None:
+    if style_row is None:
         return "–"
-    cost = NO_ANSWER if one.cost is None else f"{told(one.cost)} s"
-    drafted = "" if one.alpha is None else f"; α {one.alpha.value:.2f}"
-    length = "" if one.length is None else f", τ {one.length.value:.2f}"
-    return f"{cost}{drafted}{length}; {one.tokens_per_s.value:.0f} tokens/s"
+    cost = NO_ANSWER if style_row.cost is None else f"{told(style_row.cost)} s"
+    drafted = "" if style_row.alpha is None else f"; α {style_row.alpha.value:.2f}"
+    length = "" if style_row.length is None else f", τ {style_row.length.value:.2f}"
+    return f"{cost}{drafted}{length}; {style_row.tokens_per_s.value:.0f} tokens/s"
 
 
 def _on_one_line(text: str) -> str:
@@ -231,13 +234,13 @@ def _chart(measured: Group) -> Chart:
     """Above seconds per correct answer, below α; a mark for each drafter, both with intervals."""
     above: list[Series] = []
     below: list[Series] = []
-    for place, drafter in enumerate(measured.drafters):
+    for index, drafter in enumerate(measured.drafters):
         own = [
             (spot, row) for spot, name in enumerate(measured.styles) if (row := measured.row(name, drafter)) is not None
         ]
-        shift = WIDTH * (place / max(1, len(measured.drafters) - 1) - 0.5)
-        above.append(_marks(own, _cost, "s per correct answer", place, shift, True))
-        below.append(_marks(own, _acceptance, "accepted", place, shift, False))
+        shift = WIDTH * (index / max(1, len(measured.drafters) - 1) - 0.5)
+        above.append(_marks(own, _cost, "s per correct answer", index, shift, True))
+        below.append(_marks(own, _acceptance, "accepted", index, shift, False))
     plain = [(spot, row) for spot, name in enumerate(measured.styles) if (row := measured.row(name, PLAIN)) is not None]
     none = [Note(NO_ANSWER, spot, 0, upright=True) for spot, row in plain if row.cost is None]
     ticks = [(spot, _label(row)) for spot, row in plain]
@@ -306,25 +309,28 @@ def markdown(file: StyleFile) -> str:
 
 
 def _table(measured: Group) -> str:
-    return Table(HEAD, [_line(one) for one in measured.rows], words=2).markdown()
+    return Table(HEAD, [_line(row) for row in measured.rows], words=2).markdown()
 
 
-def _line(one: StyleRow) -> tuple[str, ...]:
-    accuracy = one.accuracy
+def _line(style_row: StyleRow) -> tuple[str, ...]:
+    accuracy = style_row.accuracy
     return (
-        TITLES[one.style] if one.drafter == PLAIN else "", one.drafter, f"{one.followed.hits}/{one.followed.of}",
-        f"{accuracy.hits}/{accuracy.of} [{accuracy.low or 0:.0%}–{accuracy.high or 0:.0%}]", f"{one.tokens.value:.1f}",
-        with_interval(one.alpha), with_interval(one.length), f"{one.tokens_per_s.value:.0f}",
-        with_interval(one.speedup), told(one.cost), f"{one.same}/{one.runs}",
+        TITLES[style_row.style] if style_row.drafter == PLAIN else "", style_row.drafter,
+        f"{style_row.followed.hits}/{style_row.followed.of}",
+        f"{accuracy.hits}/{accuracy.of} [{accuracy.low or 0:.0%}–{accuracy.high or 0:.0%}]",
+        f"{style_row.tokens.value:.1f}",
+        with_interval(style_row.alpha), with_interval(style_row.length), f"{style_row.tokens_per_s.value:.0f}",
+        with_interval(style_row.speedup), told(style_row.cost), f"{style_row.same}/{style_row.runs}",
     )  # fmt: skip
 
 
 def _examples(file: StyleFile) -> str:
     """One question of each group in every style."""
     body = [
-        (f"{one.cell.kind}, {one.cell.asked}", TITLES[one.cell.style], _code(one.prompt), _code(one.text),
-         str(one.truth))
-        for kind, asked in names(file).values() for one in example(file, kind, asked)
+        (f"{style_answer.cell.kind}, {style_answer.cell.asked}", TITLES[style_answer.cell.style],
+         _code(style_answer.prompt), _code(style_answer.text),
+         str(style_answer.truth))
+        for kind, asked in names(file).values() for style_answer in example(file, kind, asked)
     ]  # fmt: skip
     return Table(EXAMPLES, body, words=4).markdown()
 

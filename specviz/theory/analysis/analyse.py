@@ -70,7 +70,7 @@ def analyses(runs: Sequence[RunFacts]) -> list[Analysis]:
 
 def analysis_of(drafter: str, runs: Sequence[RunFacts]) -> Analysis:
     """Everything that is counted of one drafter."""
-    drafted = [one for run in runs for one in run.candidates]
+    drafted = [candidate for run in runs for candidate in run.candidates]
     tested = [one for one in drafted if one.tested]
     ranked = [one for one in drafted if one.in_text and one.rank is not None]
     rounds = [this for run in runs for this in run.rounds]
@@ -99,15 +99,15 @@ def analysis_of(drafter: str, runs: Sequence[RunFacts]) -> Analysis:
     )
 
 
-def _target_entropy(one: Candidate) -> str | None:
-    return BITS.label(one.belief.target_bits if one.belief else None)
+def _target_entropy(candidate: Candidate) -> str | None:
+    return BITS.label(candidate.belief.target_bits if candidate.belief else None)
 
 
 def _missing(runs: Sequence[RunFacts], drafted: Sequence[Candidate]) -> Iterable[str]:
-    old = [run.name for run in runs if any(one.rank is None for one in run.candidates)]
+    old = [run.name for run in runs if any(candidate.rank is None for candidate in run.candidates)]
     if old:
         yield f"{_traces(old, len(runs))} no ranks, entropies, KL and overlap (format 1.1); record anew to have them."
-    if drafted and all(one.draft_prob is None for one in drafted):
+    if drafted and all(candidate.draft_prob is None for candidate in drafted):
         yield "Nothing was drawn from a distribution of the drafter, so there is no calibration, KL or overlap."
     if not drafted:
         yield "Nothing was drafted at all."

@@ -17,8 +17,8 @@ from specviz.theory.analysis.facts import Candidate, RoundFacts, RunFacts
 from specviz.theory.analysis.rates import Rate, Row
 from specviz.trace.events import Agreement
 
-NUMBERS = [one.name for one in fields(Agreement)]
-PLAIN = [one.name for one in fields(Candidate) if one.name not in ("belief", "judged")]
+NUMBERS = [field.name for field in fields(Agreement)]
+PLAIN = [field.name for field in fields(Candidate) if field.name not in ("belief", "judged")]
 TABLES = (
     "by_depth", "by_draft_rank", "agreement", "by_target_rank", "by_target_entropy", "by_token_class", "by_copied",
     "by_position", "patterns",
@@ -34,7 +34,7 @@ def csv_files(runs: Sequence[RunFacts], found: Sequence[Analysis]) -> Mapping[st
             _candidates(runs),
         ),
         "rounds.csv": _table(
-            ["drafter", *(one.name for one in fields(RoundFacts))],
+            ["drafter", *(field.name for field in fields(RoundFacts))],
             ([run.drafter, *_values(this)] for run in runs for this in run.rounds),
         ),
         "rates.csv": _table(["drafter", "table", "case", "hits", "of", "value", "low", "high"], _rates(found)),
@@ -62,23 +62,23 @@ def _table(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
 
 
 def _values(record: object) -> list[object]:
-    return [getattr(record, one.name) for one in fields(record)]  # type: ignore[arg-type]
+    return [getattr(record, field.name) for field in fields(record)]  # type: ignore[arg-type]
 
 
 def _candidates(runs: Sequence[RunFacts]) -> Iterator[list[object]]:
     for run in runs:
-        for one in run.candidates:
-            numbers = [getattr(side, name, None) for side in (one.belief, one.judged) for name in NUMBERS]
-            yield [run.drafter, *(getattr(one, name) for name in PLAIN), *numbers]
+        for candidate in run.candidates:
+            numbers = [getattr(side, name, None) for side in (candidate.belief, candidate.judged) for name in NUMBERS]
+            yield [run.drafter, *(getattr(candidate, name) for name in PLAIN), *numbers]
 
 
 def _rates(found: Sequence[Analysis]) -> Iterator[list[object]]:
-    for one in found:
-        yield [one.drafter, "acceptance", "all", *_numbers(one.acceptance)]
+    for analysis in found:
+        yield [analysis.drafter, "acceptance", "all", *_numbers(analysis.acceptance)]
         for name in TABLES:
-            rows: tuple[Row, ...] = getattr(one, name)
+            rows: tuple[Row, ...] = getattr(analysis, name)
             for row in rows:
-                yield [one.drafter, name, row.label, *_numbers(row.rate)]
+                yield [analysis.drafter, name, row.label, *_numbers(row.rate)]
 
 
 def _numbers(rate: Rate) -> list[object]:
@@ -86,27 +86,28 @@ def _numbers(rate: Rate) -> list[object]:
 
 
 def _pairs(found: Sequence[Analysis]) -> Iterator[list[object]]:
-    for one in found:
-        for pair in one.pairs:
+    for analysis in found:
+        for pair in analysis.pairs:
             first = pair.examples[0]
             yield [
-                one.drafter, pair.drafted, pair.wanted, pair.drafted_token, pair.wanted_token, pair.count, first.run,
+                analysis.drafter, pair.drafted, pair.wanted, pair.drafted_token, pair.wanted_token, pair.count,
+                first.run,
                 first.round,
             ]  # fmt: skip
 
 
 def _failures(found: Sequence[Analysis]) -> Iterator[list[object]]:
-    for one in found:
-        for failure in one.failures:
+    for analysis in found:
+        for failure in analysis.failures:
             first = failure.examples[0]
             where = [first.run, first.round, first.drafted, first.wanted]
-            yield [one.drafter, failure.kind, failure.words, *_numbers(failure.share), *where]
+            yield [analysis.drafter, failure.kind, failure.words, *_numbers(failure.share), *where]
 
 
 def _calibration(found: Sequence[Analysis]) -> Iterator[list[object]]:
-    for one in found:
-        for some in one.calibration.bins if one.calibration else ():
+    for analysis in found:
+        for some in analysis.calibration.bins if analysis.calibration else ():
             yield [
-                one.drafter, some.label, some.count, some.mean_draft, some.mean_target, some.accepted.hits,
+                analysis.drafter, some.label, some.count, some.mean_draft, some.mean_target, some.accepted.hits,
                 some.accepted.of,
             ]  # fmt: skip

@@ -64,7 +64,7 @@ class Distances:
 
 def calibration(candidates: Sequence[Candidate]) -> Calibration | None:
     """None where no candidate has a probability of its drafter."""
-    known = [(one, one.draft_prob, one.target_prob) for one in candidates if one.in_text]
+    known = [(candidate, candidate.draft_prob, candidate.target_prob) for candidate in candidates if candidate.in_text]
     groups: dict[str, list[tuple[Candidate, float, float]]] = {name: [] for name in TENTHS.labels}
     for one, q, p in known:
         if q is not None and p is not None:
@@ -85,13 +85,13 @@ def _bin(label: str, some: Sequence[tuple[Candidate, float, float]]) -> Bin:
 
 def distances(candidates: Sequence[Candidate]) -> Distances | None:
     """None where no place has both distributions: point masses, or traces before format 1.1."""
-    places = [one for one in candidates if one.in_text and one.first]
+    places = [candidate for candidate in candidates if candidate.in_text and candidate.first]
     known = [one for one in places if one.belief is not None and one.belief.overlap is not None]
     beliefs = [one.belief for one in known if one.belief is not None]
     if not beliefs:
         return None
-    finite = [one.kl_bits for one in beliefs if one.kl_bits is not None]
-    overlap = fmean(one.overlap or 0.0 for one in beliefs)
+    finite = [belief.kl_bits for belief in beliefs if belief.kl_bits is not None]
+    overlap = fmean(belief.overlap or 0.0 for belief in beliefs)
     tested = [one for one in known if one.tested]
     drawn = [one for one in tested if one.kind != "point_mass" and one.judged is not None]
     promised = [one.judged.overlap or 0.0 for one in drawn if one.judged is not None]
@@ -101,8 +101,8 @@ def distances(candidates: Sequence[Candidate]) -> Distances | None:
         infinite=len(beliefs) - len(finite),
         total_variation=1 - overlap,
         overlap=overlap,
-        target_bits=fmean(one.target_bits for one in beliefs),
-        draft_bits=fmean(one.draft_bits or 0.0 for one in beliefs),
+        target_bits=fmean(belief.target_bits for belief in beliefs),
+        draft_bits=fmean(belief.draft_bits or 0.0 for belief in beliefs),
         by_overlap=rows(
             tested, lambda one: TENTHS.label(one.belief.overlap if one.belief else None), accepted, TENTHS.labels
         ),

@@ -108,7 +108,9 @@ def failures(runs: Sequence[RunFacts]) -> tuple[Failure, ...]:
     nothing: list[RoundFacts] = []
     for run in runs:
         first = {
-            (one.round, one.depth): one for one in reversed(run.candidates) if one.in_text and one.fate == "rejected"
+            (candidate.round, candidate.depth): candidate
+            for candidate in reversed(run.candidates)
+            if candidate.in_text and candidate.fate == "rejected"
         }
         for this in run.rounds:
             failed = None if this.failed_at is None else first.get((this.index, this.failed_at))
@@ -122,11 +124,11 @@ def failures(runs: Sequence[RunFacts]) -> tuple[Failure, ...]:
     ]
     if nothing:
         found.append(Failure(NOTHING, KINDS[NOTHING], rate(len(nothing), total), tuple(map(_at, nothing[:EXAMPLES]))))
-    return tuple(sorted(found, key=lambda one: -one.share.hits))
+    return tuple(sorted(found, key=lambda failure: -failure.share.hits))
 
 
-def _kind_of(one: Candidate) -> str:
-    return next(kind for kind, (_, fits) in _TESTS.items() if fits(one))
+def _kind_of(candidate: Candidate) -> str:
+    return next(kind for kind, (_, fits) in _TESTS.items() if fits(candidate))
 
 
 def _same_start(drafted: str, wanted: str) -> bool:

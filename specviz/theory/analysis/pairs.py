@@ -45,9 +45,9 @@ def rejected_pairs(candidates: Iterable[Candidate]) -> tuple[Pair, ...]:
     """Rejected candidates by drafted and wanted token, the most frequent first; those off the text have no wanted
     token and are left out, and so are those rejected for the very token that came (a draw that fell again on it)."""
     found: dict[tuple[int, int], list[Candidate]] = {}
-    for one in candidates:
-        if one.fate == "rejected" and one.wanted is not None and one.wanted != one.token:
-            found.setdefault((one.token, one.wanted), []).append(one)
+    for candidate in candidates:
+        if candidate.fate == "rejected" and candidate.wanted is not None and candidate.wanted != candidate.token:
+            found.setdefault((candidate.token, candidate.wanted), []).append(candidate)
     pairs = [
         Pair(some[0].text, some[0].wanted_text, *tokens, len(some), examples_of(some)) for tokens, some in found.items()
     ]
@@ -57,10 +57,10 @@ def rejected_pairs(candidates: Iterable[Candidate]) -> tuple[Pair, ...]:
 def examples_of(cases: Sequence[Candidate]) -> tuple[Example, ...]:
     """Up to three, of different traces where there are such."""
     chosen: list[Candidate] = []
-    for one in cases:
-        if len(chosen) < EXAMPLES and one.run not in {other.run for other in chosen}:
-            chosen.append(one)
-    chosen += [one for one in cases if one not in chosen][: EXAMPLES - len(chosen)]
+    for candidate in cases:
+        if len(chosen) < EXAMPLES and candidate.run not in {other.run for other in chosen}:
+            chosen.append(candidate)
+    chosen += [candidate for candidate in cases if candidate not in chosen][: EXAMPLES - len(chosen)]
     return tuple(
         Example(one.run, one.round, one.node, one.position, one.context, one.text, one.wanted_text) for one in chosen
     )

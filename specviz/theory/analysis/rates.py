@@ -69,8 +69,8 @@ def rows(
     return tuple(Row(name, rate(*count)) for name, count in counts.items() if count[1])
 
 
-def accepted(one: Candidate) -> bool:
-    return one.accepted
+def accepted(candidate: Candidate) -> bool:
+    return candidate.accepted
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def chrome_trace(trace: Trace) -> dict[str, Any]:
         drafted += len(counted(this))
         accepted += accepted_drafts(this)
         events += _round(trace, this, begin, "wait" if waits else "draft")
-        events += [_span(one, first, beside[one.lane]) for one in this.drafted.lanes]
+        events += [_span(lane, first, beside[lane.lane]) for lane in this.drafted.lanes]
         events.append(_counter("cache rows", begin + this.seconds, this.committed.cache_kept))
         if drafted:
             events.append(_counter("running acceptance", begin + this.seconds, accepted / drafted))
@@ -61,15 +61,26 @@ def _names(trace: Trace) -> list[Event]:
 
 def _beside(trace: Trace) -> dict[str, int]:
     """Lane of a drafter that works beside the target → its thread."""
-    lanes = dict.fromkeys(one.lane for this in trace.rounds for one in this.drafted.lanes)
+    lanes = dict.fromkeys(lane.lane for this in trace.rounds for lane in this.drafted.lanes)
     return {lane: BESIDE + number for number, lane in enumerate(lanes)}
 
 
-def _span(one: LaneSpan, first: float, thread: int) -> Event:
-    place = {"name": one.what, "cat": one.lane, "pid": PROCESS, "tid": thread, "ts": _micro(first + one.start_s)}
-    if one.what == "roll back":
-        return {"ph": "i", "s": "t", **place, "args": {"tokens": one.tokens}}
-    return {"ph": "X", **place, "dur": _micro(one.end_s - one.start_s), "args": {"tokens": one.tokens}}
+def _span(lane_span: LaneSpan, first: float, thread: int) -> Event:
+    place = {
+        "name": lane_span.what,
+        "cat": lane_span.lane,
+        "pid": PROCESS,
+        "tid": thread,
+        "ts": _micro(first + lane_span.start_s),
+    }
+    if lane_span.what == "roll back":
+        return {"ph": "i", "s": "t", **place, "args": {"tokens": lane_span.tokens}}
+    return {
+        "ph": "X",
+        **place,
+        "dur": _micro(lane_span.end_s - lane_span.start_s),
+        "args": {"tokens": lane_span.tokens},
+    }
 
 
 def _meta(what: str, thread: int, name: str) -> Event:
@@ -83,9 +94,11 @@ def _round(trace: Trace, this: Round, begin: float, first: str) -> list[Event]:
     if this.drafted.seconds > 0:
         events.append(_slice("draft", f"{first} {number}", begin, this.drafted.seconds, {"candidates": candidates}))
     at = begin
-    for one in this.drafted.passes:
-        events.append(_slice("draft", "drafter pass", at, one.seconds, {"rows": one.rows, "cached": one.cached_rows}))
-        at += one.seconds
+    for pass_ in this.drafted.passes:
+        events.append(
+            _slice("draft", "drafter pass", at, pass_.seconds, {"rows": pass_.rows, "cached": pass_.cached_rows})
+        )
+        at += pass_.seconds
     at = begin + this.drafted.seconds
     rows, cached = this.scored.target_pass.rows, this.scored.target_pass.cached_rows
     events.append(_slice("verify", f"target pass {number}", at, this.scored.seconds, {"rows": rows, "cached": cached}))

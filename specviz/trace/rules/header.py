@@ -101,12 +101,12 @@ def _scene(trace: Trace) -> Iterator[Problem]:
         return
     if not 1 <= len(scene.shapes) <= MOST_SHAPES:
         yield Problem("started.scene.shapes", f"has {len(scene.shapes)} shapes, but a picture has 1 to {MOST_SHAPES}")
-    for index, one in enumerate(scene.shapes):
+    for index, shape in enumerate(scene.shapes):
         place = f"started.scene.shapes[{index}]"
-        if one.size not in RADII or one.colour not in COLOURS or one.shape not in SHAPES:
-            yield Problem(place, f"is {shown(f'{one.size} {one.colour} {one.shape}')}, which no picture shows")
-        elif not all(RADII[one.size] <= at < SIDE - RADII[one.size] for at in (one.x, one.y)):
-            yield Problem(place, f"stands at {one.x},{one.y}, where it does not fit into {SIDE} × {SIDE} pixels")
+        if shape.size not in RADII or shape.colour not in COLOURS or shape.shape not in SHAPES:
+            yield Problem(place, f"is {shown(f'{shape.size} {shape.colour} {shape.shape}')}, which no picture shows")
+        elif not all(RADII[shape.size] <= at < SIDE - RADII[shape.size] for at in (shape.x, shape.y)):
+            yield Problem(place, f"stands at {shape.x},{shape.y}, where it does not fit into {SIDE} × {SIDE} pixels")
     if started.prompt_ids[: len(scene.places)] != scene.places:
         yield Problem("started.scene.places", "is not what the prompt begins with")
     ids, size = scene.grounded, started.target.vocab_size

@@ -30,7 +30,7 @@ def lanes(trace: Trace) -> Iterator[Problem]:
         yield from _in_order(place, this, free)
         if drafter is not None and drafter.beside:
             yield from _named(trace, place, this, drafter.in_turn)
-        drafted += [one for one in spans if one.what == "draft"]
+        drafted += [span for span in spans if span.what == "draft"]
         proposed += len(drafts(this))
         if drafted if drafter is None else drafter.beside:
             yield from _in_time(place, this, drafted, proposed)
@@ -40,24 +40,24 @@ def _in_order(place: str, this: Round, free: dict[str, float]) -> Iterator[Probl
     """`free`: when each lane ended what it did last."""
     over = this.start_s + this.seconds
     slack = EXACT * (1 + over)
-    for number, one in enumerate(this.drafted.lanes):
-        at, before = f"{place}[{number}]", free.get(one.lane, 0.0)
-        if one.start_s < before - slack:
-            told = f"is {one.start_s:.9g}, but this lane was busy until {before:.9g}"
+    for number, lane in enumerate(this.drafted.lanes):
+        at, before = f"{place}[{number}]", free.get(lane.lane, 0.0)
+        if lane.start_s < before - slack:
+            told = f"is {lane.start_s:.9g}, but this lane was busy until {before:.9g}"
             yield Problem(f"{at}.start_s", told)
-        if one.end_s < one.start_s:
-            yield Problem(f"{at}.end_s", f"is {one.end_s:.9g}, but it began at {one.start_s:.9g}")
-        elif one.what == "roll back" and one.end_s > one.start_s:
-            yield Problem(f"{at}.end_s", f"is {one.end_s:.9g}, but a roll back at {one.start_s:.9g} takes no time")
-        if one.end_s > over + slack:
-            yield Problem(f"{at}.end_s", f"is {one.end_s:.9g}, but the round was over at {over:.9g}")
-        free[one.lane] = max(before, one.end_s)
+        if lane.end_s < lane.start_s:
+            yield Problem(f"{at}.end_s", f"is {lane.end_s:.9g}, but it began at {lane.start_s:.9g}")
+        elif lane.what == "roll back" and lane.end_s > lane.start_s:
+            yield Problem(f"{at}.end_s", f"is {lane.end_s:.9g}, but a roll back at {lane.start_s:.9g} takes no time")
+        if lane.end_s > over + slack:
+            yield Problem(f"{at}.end_s", f"is {lane.end_s:.9g}, but the round was over at {over:.9g}")
+        free[lane.lane] = max(before, lane.end_s)
 
 
 def _in_time(place: str, this: Round, drafted: list[LaneSpan], proposed: int) -> Iterator[Problem]:
     """No drafted token is proposed twice: one that was judged is text, or was thrown away."""
     reading = this.start_s + this.drafted.seconds
-    there = sum(one.tokens for one in drafted if one.end_s <= reading + EXACT * (1 + reading))
+    there = sum(lane_span.tokens for lane_span in drafted if lane_span.end_s <= reading + EXACT * (1 + reading))
     if there < proposed:
         told = f"hold {there} tokens drafted before the target's pass, but {proposed} candidates were proposed by then"
         yield Problem(place, told)
@@ -68,9 +68,9 @@ def _named(trace: Trace, place: str, this: Round, option: str) -> Iterator[Probl
     in_turn = bool(trace.started.drafter.options.get(option))
     due, reading = IN_TURN if in_turn else BESIDE, this.start_s + this.drafted.seconds
     scored = reading + this.scored.seconds
-    for number, one in enumerate(this.drafted.lanes):
-        if one.lane != due:
-            told = f"is {shown(one.lane)}, but with {option} {trace.started.drafter.options.get(option)} it is '{due}'"
+    for number, lane in enumerate(this.drafted.lanes):
+        if lane.lane != due:
+            told = f"is {shown(lane.lane)}, but with {option} {trace.started.drafter.options.get(option)} it is '{due}'"
             yield Problem(f"{place}[{number}].lane", told)
-        elif in_turn and one.what == "draft" and reading + EXACT < one.end_s and one.start_s < scored - EXACT:
+        elif in_turn and lane.what == "draft" and reading + EXACT < lane.end_s and lane.start_s < scored - EXACT:
             yield Problem(f"{place}[{number}]", "lies in the target's pass, but this lane drafts between its passes")

@@ -112,8 +112,8 @@ def reads(trace: Trace) -> Iterator[Problem]:
     """Counted for every pass or for none, said in the drafter's words, as much as its model has, and the same every
     time."""
     card, drafter = trace.started.drafter, known_drafter(trace.started.drafter)
-    passes = [one for this in trace.rounds for one in this.drafted.passes]
-    counted = sum(one.read is not None for one in passes)
+    passes = [pass_ for this in trace.rounds for pass_ in this.drafted.passes]
+    counted = sum(pass_.read is not None for pass_ in passes)
     if 0 < counted < len(passes):
         yield Problem(
             "rounds", f"say what {counted} of {len(passes)} passes of the drafter read, but all do or none does"
@@ -125,7 +125,7 @@ def reads(trace: Trace) -> Iterator[Problem]:
         yield Problem("started.drafter.pass_reads", told)
     if passes and counted and not card.pass_reads:
         yield Problem("started.drafter.pass_reads", "is empty, but passes say how much they read")
-    if counted and card.pass_reads and not any(one.read for one in passes):
+    if counted and card.pass_reads and not any(pass_.read for pass_ in passes):
         yield Problem("rounds", f"say that no pass of the drafter reads anything, but they read {card.pass_reads!a}")
     if passes and card.pass_reads and not counted and _sized(trace, drafter):
         yield Problem("rounds", "do not say how much the drafter's passes read, though the header says what")
@@ -134,29 +134,29 @@ def reads(trace: Trace) -> Iterator[Problem]:
 
 def _models(trace: Trace) -> list[ModelCard]:
     card = trace.started.drafter
-    return [one for one in (card.model, *card.further_models) if one is not None]
+    return [further_model for further_model in (card.model, *card.further_models) if further_model is not None]
 
 
 def _sized(trace: Trace, drafter: KnownDrafter) -> bool:
     """Whether what a pass reads could be counted: the sizes of the models are known."""
-    return all(one.read_per_pass for one in _models(trace) or [trace.started.target])
+    return all(model.read_per_pass for model in _models(trace) or [trace.started.target])
 
 
 def _amounts(trace: Trace, drafter: KnownDrafter) -> Iterator[Problem]:
     models = _models(trace)
-    due = {bytes_per_pass(one) for one in models}
+    due = {bytes_per_pass(model) for model in models}
     before: dict[tuple[bool, int | None], int] = {}
     for this in trace.rounds:
-        for index, one in enumerate(this.drafted.passes):
+        for index, pass_ in enumerate(this.drafted.passes):
             place = f"rounds[{this.index}].drafted.passes[{index}].read"
-            if one.read is None:
+            if pass_.read is None:
                 continue
-            if models and one.read not in due:
+            if models and pass_.read not in due:
                 told = " or ".join(f"{count:,}" for count in sorted(due))
-                yield Problem(place, f"is {one.read:,}, but a pass of its model reads {told} bytes")
+                yield Problem(place, f"is {pass_.read:,}, but a pass of its model reads {told} bytes")
                 return
-            if not models and one.read != (first := before.setdefault(_kind(index, one), one.read)):
-                yield Problem(place, f"is {one.read:,}, but the same pass of another round reads {first:,}")
+            if not models and pass_.read != (first := before.setdefault(_kind(index, pass_), pass_.read)):
+                yield Problem(place, f"is {pass_.read:,}, but the same pass of another round reads {first:,}")
                 return
 
 
@@ -209,7 +209,7 @@ def _plain(trace: Trace) -> Iterator[Problem]:
 
 def _phases(place: str, this: Round, producer: Producer) -> Iterator[Problem]:
     drafting, scoring = this.drafted.seconds, this.scored.seconds
-    if sum(one.seconds for one in this.drafted.passes) > drafting + EXACT * (1 + drafting):
+    if sum(pass_.seconds for pass_ in this.drafted.passes) > drafting + EXACT * (1 + drafting):
         yield Problem(f"{place}.drafted.seconds", "is less than its passes took")
     within = this.scored.target_pass.seconds
     if within > scoring + EXACT * (1 + scoring):
@@ -219,7 +219,7 @@ def _phases(place: str, this: Round, producer: Producer) -> Iterator[Problem]:
 
 
 def _steps(trace: Trace) -> Iterator[Problem]:
-    for index, one in enumerate(trace.started.step_times):
-        if not one.low_s <= one.median_s <= one.high_s:
-            told = f"has a median of {one.median_s:.6g} outside {one.low_s:.6g} to {one.high_s:.6g}"
+    for index, step_time in enumerate(trace.started.step_times):
+        if not step_time.low_s <= step_time.median_s <= step_time.high_s:
+            told = f"has a median of {step_time.median_s:.6g} outside {step_time.low_s:.6g} to {step_time.high_s:.6g}"
             yield Problem(f"started.step_times[{index}]", told)

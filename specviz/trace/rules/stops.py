@@ -255,14 +255,16 @@ def _threshold_learned(drafts: Sequence[Scene], policy: KnownStopPolicy) -> Iter
     for scene in drafts:
         told = scene.round.drafted.note.get(policy.noted)
         if isinstance(told, (int, float)):
-            states = [one for one in states if abs(one.value - told) <= EXACT]
+            states = [state for state in states if abs(state.value - told) <= EXACT]
             if not states:
                 said = f"has {policy.noted} {told:.9g}, which does not follow from the rounds before"
                 yield Problem(f"{scene.place}.drafted.note", said)
                 return
         last = _outcome(scene)
-        states = [one.after(stop, last.drafted, last.accepted) for one in states for stop in _may_have_stopped(scene)]
-        states = list({(one.value, one.rate): one for one in states}.values())
+        states = [
+            state.after(stop, last.drafted, last.accepted) for state in states for stop in _may_have_stopped(scene)
+        ]
+        states = list({(state.value, state.rate): state for state in states}.values())
 
 
 def _may_have_stopped(scene: Scene) -> tuple[bool, ...]:

@@ -113,12 +113,13 @@ def _ahead(raw: TopK, beyond: bool) -> tuple[Ahead, Ahead]:
     top-k or nucleus the lowest ids stay.
     """
     ranges = [recorded(prob) for prob in raw.probs]
-    surely = [[j for j, other in enumerate(ranges) if other.low > one.high] for one in ranges]
+    surely = [[j for j, other in enumerate(ranges) if other.low > interval.high] for interval in ranges]
     perhaps = [
-        [j for j, other in enumerate(ranges) if j != i and other.high >= one.low] for i, one in enumerate(ranges)
+        [j for j, other in enumerate(ranges) if j != i and other.high >= interval.low]
+        for i, interval in enumerate(ranges)
     ]
-    for index, one in enumerate(ranges):
-        if beyond and one.low <= ranges[-1].high:
+    for index, interval in enumerate(ranges):
+        if beyond and interval.low <= ranges[-1].high:
             perhaps[index].append(BEYOND)
     return surely, perhaps
 

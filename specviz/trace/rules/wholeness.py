@@ -154,9 +154,9 @@ def _kept(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -
     if isinstance(scored, int) and len(own) != min(budget, scored):
         told = f"hold {len(own)} candidates, but of {scored} scored ones {min(budget, scored)} are kept"
         yield Problem(f"{scene.place}.nodes", told)
-    if not passes or any(one.depth is None for one in passes) or stops.asks(scene):
+    if not passes or any(pass_.depth is None for pass_ in passes) or stops.asks(scene):
         return
-    asked = 1 + sum(one.rows for one in passes[1:])
+    asked = 1 + sum(pass_.rows for pass_ in passes[1:])
     if isinstance(scored, int) and fan <= scene.started.target.vocab_size and scored != fan * asked:
         told = f"has scored {scored}, but {fan} below each of {asked} nodes make {fan * asked}"
         yield Problem(f"{scene.place}.drafted.note", told)

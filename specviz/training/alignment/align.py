@@ -44,7 +44,7 @@ class Recipe:
 def recipe_of(options: TrainOptions) -> Recipe:
     """The recipe that the options ask for. Raises TrainingError with what there is to choose from."""
     try:
-        temperatures = tuple(float(one) for one in options.align_temperatures.split(","))
+        temperatures = tuple(float(part) for part in options.align_temperatures.split(","))
     except ValueError as error:
         raise TrainingError(
             f"'{options.align_temperatures}' is no list of temperatures: write --align-temperatures 0,0.7,1."

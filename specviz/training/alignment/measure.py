@@ -95,20 +95,22 @@ def measured(
 ) -> dict[str, Counts]:
     """Domain → counts of all its texts, drafts of length `gamma` at this temperature."""
     found: dict[str, Counts] = {}
-    for one in texts:
-        counts = counted(one, read_text(drafter, one.text), temperature, gamma)
-        found.setdefault(one.text.domain, Counts()).add(counts)
+    for judged_text in texts:
+        counts = counted(judged_text, read_text(drafter, judged_text.text), temperature, gamma)
+        found.setdefault(judged_text.text.domain, Counts()).add(counts)
     return found
 
 
-def counted(one: JudgedText, logits: Tensor, temperature: float, gamma: int) -> Counts:
+def counted(judged_text: JudgedText, logits: Tensor, temperature: float, gamma: int) -> Counts:
     """One text's counts from the drafter's logits [written, V]."""
     q = at_temperature(logits, temperature)
-    written = one.text.ids[one.text.start :, None]
-    ratio = q.gather(-1, written) / one.p.gather(-1, written).clamp_min(torch.finfo(q.dtype).tiny)
+    written = judged_text.text.ids[judged_text.text.start :, None]
+    ratio = q.gather(-1, written) / judged_text.p.gather(-1, written).clamp_min(torch.finfo(q.dtype).tiny)
     rounds, tested, accepted = expected_rounds(ratio[:, 0].clamp(max=1.0).tolist(), gamma)
-    covered = one.p.gather(-1, logits.topk(COVERED, dim=-1).indices).sum()
-    return Counts(len(written), float(acceptance(one.p, q.log()).sum()), float(covered), rounds, tested, accepted)
+    covered = judged_text.p.gather(-1, logits.topk(COVERED, dim=-1).indices).sum()
+    return Counts(
+        len(written), float(acceptance(judged_text.p, q.log()).sum()), float(covered), rounds, tested, accepted
+    )
 
 
 def expected_rounds(probabilities: Sequence[float], gamma: int) -> tuple[float, list[float], list[float]]:
@@ -122,14 +124,14 @@ def expected_rounds(probabilities: Sequence[float], gamma: int) -> tuple[float, 
     begins = [1.0] + [0.0] * (len(probabilities) + gamma)
     tested, accepted = [0.0] * gamma, [0.0] * gamma
     rounds = 0.0
-    for place in range(len(probabilities)):
-        reach = begins[place]
+    for index in range(len(probabilities)):
+        reach = begins[index]
         rounds += reach
-        drafts = probabilities[place : place + gamma]
+        drafts = probabilities[index : index + gamma]
         for depth, probability in enumerate(drafts):
             tested[depth] += reach
             accepted[depth] += reach * probability
-            begins[place + depth + 1] += reach * (1 - probability)
+            begins[index + depth + 1] += reach * (1 - probability)
             reach *= probability
-        begins[place + len(drafts) + 1] += reach
+        begins[index + len(drafts) + 1] += reach
     return rounds, tested, accepted

@@ -95,7 +95,7 @@ def training_streams(
 def _training_text(domain: str, characters: int) -> Iterator[list[str]]:
     """Documents, each as its blocks."""
     if domain == "python":
-        yield from (code_blocks(one.text) for one in training_sample(0, characters))
+        yield from (code_blocks(document.text) for document in training_sample(0, characters))
     else:
         yield from ([one.text] for one in documents(ENGLISH_SEED, characters, held_out=False))
 
@@ -105,7 +105,10 @@ def joined_rows(parts: Sequence[TaughtRows], counts: Sequence[int]) -> TaughtRow
     for part, count in zip(parts, counts, strict=True):
         if len(part.ids) < count:
             raise TrainingError(f"{count} rows of text are wanted and {len(part.ids)} are there: lower --align-tokens.")
-    chosen = (TaughtRows(one.ids[:count], one.states[:count]) for one, count in zip(parts, counts, strict=True))
+    chosen = (
+        TaughtRows(taught_rows.ids[:count], taught_rows.states[:count])
+        for taught_rows, count in zip(parts, counts, strict=True)
+    )
     return joined(chosen)
 
 

@@ -58,8 +58,8 @@ class Captions:
         first = (self._seed << 32) + step * self._batch_size
         scenes = [scene_of("train", first + row) for row in range(self._batch_size)]
         texts = [
-            talk(Random(first + row)) if self._talks else caption(one, Random(first + row))
-            for row, one in enumerate(scenes)
+            talk(Random(first + row)) if self._talks else caption(scene, Random(first + row))
+            for row, scene in enumerate(scenes)
         ]
         return self._behind_pictures(scenes, texts, first)
 
@@ -83,9 +83,9 @@ class LessonCaptions(Captions):
             picture, nameless = shown(scene, Random(first + row))
             batch.pictures[row] = torch.from_numpy(picture)
             sizes = torch.isin(batch.ids[row], self._sizes).nonzero()[:, 0].tolist()
-            for one, place in zip(scene.in_order(), sizes, strict=True):
-                if nameless[one] != "nothing":  # a caption says size, colour and shape, one behind the other
-                    hidden = place + (1 if nameless[one] == "colour" else 2)
+            for placed_shape, size in zip(scene.in_order(), sizes, strict=True):
+                if nameless[placed_shape] != "nothing":  # a caption says size, colour and shape, one behind the other
+                    hidden = size + (1 if nameless[placed_shape] == "colour" else 2)
                     unread[row, hidden] = True
                     batch.labels[row, hidden - 1] = IGNORED
         return replace(batch, ids=batch.ids.masked_fill(unread, UNKNOWN_ID))
@@ -105,5 +105,5 @@ def batch_of(tokenizer: Tokenizer, scenes: list[Scene], texts: list[str]) -> Cap
     for at, row in enumerate(rows):
         ids[at, : len(row)] = torch.tensor(row)
         labels[at, len(PICTURE_IDS) - 1 : len(row) - 1] = ids[at, len(PICTURE_IDS) : len(row)]
-    pictures = torch.from_numpy(np.stack([pixels(one) for one in scenes]))
+    pictures = torch.from_numpy(np.stack([pixels(scene) for scene in scenes]))
     return CaptionBatch(ids, labels, pictures)

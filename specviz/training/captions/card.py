@@ -91,7 +91,7 @@ def _right(figures: Mapping[str, Any]) -> list[str]:
             ("with a pair that training never had", figures["combination"]),
         )
     ]
-    wrong = [f"* `{line}`" for one in figures.values() for line in one["errs"]]
+    wrong = [f"* `{line}`" for figure in figures.values() for line in figure["errs"]]
     return [
         "",
         "## Measured on the published weights",

@@ -88,22 +88,26 @@ def shown(scene: Scene, random: Random) -> tuple[NDArray[np.uint8], dict[PlacedS
     has no name: "nothing", "colour" or "form"."""
     nameless: dict[PlacedShape, str] = {}
     parts = []
-    for one in scene.shapes:
-        nameless[one] = random.choice(("nothing", "colour", "form"))
-        inside = _nameless_form(one, random) if nameless[one] == "form" else covered(one)
-        parts.append((inside, _nameless_colour(random) if nameless[one] == "colour" else RGB[one.colour]))
+    for shape in scene.shapes:
+        nameless[shape] = random.choice(("nothing", "colour", "form"))
+        inside = _nameless_form(shape, random) if nameless[shape] == "form" else covered(shape)
+        parts.append((inside, _nameless_colour(random) if nameless[shape] == "colour" else RGB[shape.colour]))
     return painted(parts), nameless
 
 
 def answers_of(scene: Scene, nameless: Mapping[PlacedShape, str]) -> Tensor:
     """What is to be said of each cell [16, 6]; see `Lesson.answers`, and `shown` for what is nameless."""
     cells = torch.zeros(SIDE_CELLS**2, len(KINDS), dtype=torch.int64)
-    for order, one in enumerate(scene.in_order()):
-        named = (COLOURS.index(one.colour), SHAPES.index(one.shape), tuple(RADII).index(one.size))
-        cell = one.y // CELL * SIDE_CELLS + one.x // CELL
-        cells[cell] = torch.tensor((*named, order, one.x % CELL, one.y % CELL)) + 1
-        if nameless[one] != "nothing":
-            cells[cell, 0 if nameless[one] == "colour" else 1] = NOT_ASKED
+    for order, placed_shape in enumerate(scene.in_order()):
+        named = (
+            COLOURS.index(placed_shape.colour),
+            SHAPES.index(placed_shape.shape),
+            tuple(RADII).index(placed_shape.size),
+        )
+        cell = placed_shape.y // CELL * SIDE_CELLS + placed_shape.x // CELL
+        cells[cell] = torch.tensor((*named, order, placed_shape.x % CELL, placed_shape.y % CELL)) + 1
+        if nameless[placed_shape] != "nothing":
+            cells[cell, 0 if nameless[placed_shape] == "colour" else 1] = NOT_ASKED
     return cells
 
 
@@ -116,9 +120,9 @@ def _nameless_colour(random: Random) -> Colour:
             return colour
 
 
-def _nameless_form(one: PlacedShape, random: Random) -> NDArray[np.bool_]:
+def _nameless_form(placed_shape: PlacedShape, random: Random) -> NDArray[np.bool_]:
     rows, columns = np.mgrid[:SIDE, :SIDE]
-    down, across, radius = abs(rows - one.y), abs(columns - one.x), one.radius
+    down, across, radius = abs(rows - placed_shape.y), abs(columns - placed_shape.x), placed_shape.radius
     box = (down <= radius) & (across <= radius)
     inside = {
         "diamond": down + across <= radius,

@@ -106,13 +106,13 @@ class HeldOut:
             torch.minimum(self.probs[:, 1 + depth :], logits.float().softmax(-1)).sum(-1)  # [B, T - 1 - depth]
             for depth, logits in enumerate(drafts)
         ]
-        return [tuple(float(one[:, low - 2 : high - 1].mean()) for one in shares) for low, high in places]
+        return [tuple(float(share[:, low - 2 : high - 1].mean()) for share in shares) for low, high in places]
 
     def _accepted(self, alike: Sequence[Tensor]) -> float:
         """Mean number of leading depths that agree, over the places that every depth has."""
         places = alike[-1].shape[1]
         going, count = torch.ones(self.greedy_rows, places, dtype=torch.bool, device=alike[0].device), 0.0
-        for one in alike:
-            going &= one[: self.greedy_rows, :places]
+        for tensor in alike:
+            going &= tensor[: self.greedy_rows, :places]
             count += float(going.float().mean())
         return count

@@ -87,4 +87,4 @@ def _english(tokenizer: PreTrainedTokenizerFast, seed: int, characters: int, hel
 
 
 def _python(tokenizer: PreTrainedTokenizerFast, sample: Sequence[Document]) -> Packed:
-    return pack_with_starts((code_blocks(one.text) for one in sample), tokenizer)
+    return pack_with_starts((code_blocks(document.text) for document in sample), tokenizer)

@@ -152,7 +152,7 @@ class Training:
         if self._distance is None:
             return Reading.of_text(tokens)
         positions = [module.positions(tokens.shape[1]) for module in self.modules.values()]
-        if len(positions) > 1 and any(one is not None for one in positions):
+        if len(positions) > 1 and any(position is not None for position in positions):
             raise TrainingError(
                 "One of these modules lets the target read texts at positions of its own (anchors), and the others "
                 "would learn from that reading too: train it alone."

@@ -33,11 +33,11 @@ class Costs:
 def costs_of(traces: Sequence[Trace]) -> Costs:
     """The step times of the first header that has them; without any, one cost for all target passes, and the drafter's
     by the rounds' own passes. Raises TrainingError where the traces were not timed."""
-    for one in traces:
-        header = one.started
+    for trace in traces:
+        header = trace.started
         if header.step_times and header.draft_step_s is not None:
             return Costs(StepTimes.of(header.step_times), header.draft_step_s)
-    ratio = metrics.cost_ratio([this for one in traces for this in one.rounds])
+    ratio = metrics.cost_ratio([this for trace in traces for this in trace.rounds])
     if ratio is None:
         raise TrainingError("these traces carry no times of drafter and target passes; learn from live runs.")
     return Costs(StepTimes((1,), (1.0,)), ratio)
@@ -57,14 +57,14 @@ class PolicyCost:
 def outcome(rounds: Sequence[LoggedRound], costs: Costs, goes_on: GoesOn, looks_ahead: bool) -> PolicyCost:
     """`looks_ahead`: a node is decided on after the drafter has read it, so that a stop has cost that pass too."""
     tokens, cost, drafted = 0, 0.0, 0
-    for one in rounds:
+    for logged_round in rounds:
         kept = {0}
-        for node, parent in enumerate(one.parents[1:], start=1):
-            if parent in kept and (parent == 0 or goes_on(one, parent)):
+        for node, parent in enumerate(logged_round.parents[1:], start=1):
+            if parent in kept and (parent == 0 or goes_on(logged_round, parent)):
                 kept.add(node)
-        levels = max(one.depths[node] for node in kept)
-        passes = levels + (1 if looks_ahead and levels < max(one.depths) else 0)
-        tokens += 1 + sum(node in kept for node in one.path)
+        levels = max(logged_round.depths[node] for node in kept)
+        passes = levels + (1 if looks_ahead and levels < max(logged_round.depths) else 0)
+        tokens += 1 + sum(node in kept for node in logged_round.path)
         drafted += len(kept) - 1
         cost += (costs.target.at(len(kept)) + costs.draft * passes) / costs.target.at(1)
     accepted = tokens - len(rounds)

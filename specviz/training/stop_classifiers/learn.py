@@ -67,7 +67,7 @@ def learn(traces: Sequence[Trace], policy: str, model_of: ModelOf) -> Learned:
     recipe = STOP_POLICIES.get(policy).recipe
     if recipe is None:
         raise OptionError(f"the stop policy '{policy}' has nothing to learn; choose one of {', '.join(learnable())}.")
-    read = [(one, logged_rounds(one)) for one in traces]
+    read = [(trace, logged_rounds(trace)) for trace in traces]
     used = [one for one, rounds in read if rounds]
     training_set = _training_set(read, recipe, model_of)
     train, held_out = _split(training_set.rounds)
@@ -91,10 +91,10 @@ def _training_set(read: Sequence[tuple[Trace, list[LoggedRound]]], recipe: Recip
 
 def _split(rounds: Sequence[LoggedRound]) -> tuple[list[int], list[int]]:
     """Indices of the rounds to train on and of those held out."""
-    prompts = sorted({one.prompt for one in rounds})
+    prompts = sorted({logged_round.prompt for logged_round in rounds})
     if len(prompts) >= 4:
         away = set(prompts[3::4])
-        held_out = [i for i, one in enumerate(rounds) if one.prompt in away]
+        held_out = [i for i, logged_round in enumerate(rounds) if logged_round.prompt in away]
     else:
         held_out = list(range(len(rounds) - len(rounds) // 4, len(rounds)))
     return sorted(set(range(len(rounds))) - set(held_out)), held_out
@@ -175,19 +175,19 @@ def _rule(recipe: Recipe, threshold: float, scores: Mapping[int, Mapping[int, fl
     if not recipe.whole_path:
         return lambda one, node: scores[id(one)].get(node, 1.0) >= threshold
 
-    def goes_on(one: LoggedRound, node: int) -> bool:
-        deep, survives = one.depths[node] >= recipe.least, 1.0
+    def goes_on(logged_round: LoggedRound, node: int) -> bool:
+        deep, survives = logged_round.depths[node] >= recipe.least, 1.0
         while node > 0:
-            survives *= scores[id(one)].get(node, 1.0)
-            node = one.parents[node]
+            survives *= scores[id(logged_round)].get(node, 1.0)
+            node = logged_round.parents[node]
         return not deep or 1.0 - survives <= threshold
 
     return goes_on
 
 
-def _level(one: LoggedRound, depth: int) -> list[int]:
+def _level(logged_round: LoggedRound, depth: int) -> list[int]:
     """All candidates of a level: where levels go on as wholes, all of them are drafted or none."""
-    return [node for node, at in enumerate(one.depths) if at == depth]
+    return [node for node, at in enumerate(logged_round.depths) if at == depth]
 
 
 def _weights(
@@ -207,7 +207,7 @@ def _weights(
             "target": first.target.name,
             "target_sha256": first.target.weights_sha256,
             "drafter": first.drafter.model.name,
-            "temperatures": sorted({one.started.sampling.temperature for one in traces}),
+            "temperatures": sorted({trace.started.sampling.temperature for trace in traces}),
             "producer": first.producer,
             **numbers,
         },
@@ -254,7 +254,7 @@ def hidden_states(trace: Trace, model: LanguageModel) -> list[dict[int, Tensor]]
             _, states = model.forward_hidden([node.token for node in this.nodes[1:]], cache, parents)
             found.append({node.id: state for node, state in zip(this.nodes[1:], states.float().cpu(), strict=True)})
             cache.keep([])
-        committed = [one.token for one in this.committed.tokens]
+        committed = [token.token for token in this.committed.tokens]
         before = cache.length
         if before + len(committed) < model.info.context_length:
             model.forward(committed, cache, last_only=True)

@@ -13,15 +13,15 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "styles: a right answer costs its own seconds alone",
         "specviz/studies/styles/numbers.py",
-        "[(float(one.right), one.seconds) for one in own]",
-        "[(float(one.right), one.seconds) for one in own if one.right]",
+        "[(float(style_run.right), style_run.seconds) for style_run in own]",
+        "[(float(style_run.right), style_run.seconds) for style_run in own if style_run.right]",
         (STYLES,),
     ),
     Fault(
         "styles: the cheapest may be one that the target does not write",
         "specviz/studies/styles/numbers.py",
-        "if one.follows and one.cost is not None",
-        "if one.cost is not None",
+        "if row.follows and row.cost is not None",
+        "if row.cost is not None",
         (STYLES,),
     ),
     Fault(
@@ -97,8 +97,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "analysis: calibration leaves out what was not tested",
         "specviz/theory/analysis/distances.py",
-        "for one in candidates if one.in_text]",
-        "for one in candidates if one.tested]",
+        "for candidate in candidates if candidate.in_text]",
+        "for candidate in candidates if candidate.tested]",
         (ANALYSIS,),
     ),
     Fault(

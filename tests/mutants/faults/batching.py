@@ -12,7 +12,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "batch: the mask does not end where the text does",
         "specviz/lm/llama/batch.py",
-        "visible[lane, 0, :rows, : one.stop] = seen",
+        "visible[lane, 0, :rows, : placement.stop] = seen",
         "visible[lane, 0, :rows] = True",
         (PASSES,),
     ),

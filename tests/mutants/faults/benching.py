@@ -39,8 +39,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "bench: a memory-bound speedup that nobody counted is nought",
         "specviz/bench/core/rows.py",
-        "if any(one.measured.mbsu is None",
-        "if all(one.measured.mbsu is None",
+        "if any(contest_run.measured.mbsu is None",
+        "if all(contest_run.measured.mbsu is None",
         (ROWS_OF_BENCHES,),
     ),
     Fault(
@@ -53,15 +53,15 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "bench: the first plain run of a prompt is the baseline",
         "specviz/bench/core/rows.py",
-        "median(map(speed, plain[one.prompt, one.repeat]))",
-        "speed(plain[one.prompt, one.repeat][0])",
+        "median(map(speed, plain[contest_run.prompt, contest_run.repeat]))",
+        "speed(plain[contest_run.prompt, contest_run.repeat][0])",
         (ROWS_OF_BENCHES,),
     ),
     Fault(
         "bench: texts of one length are the same text",
         "specviz/bench/core/rows.py",
-        "one.measured.output_ids == plain[one.prompt, one.repeat][0].output_ids",
-        "len(one.measured.output_ids) == len(plain[one.prompt, one.repeat][0].output_ids)",
+        "contest_run.measured.output_ids == plain[contest_run.prompt, contest_run.repeat][0].output_ids",
+        "len(contest_run.measured.output_ids) == len(plain[contest_run.prompt, contest_run.repeat][0].output_ids)",
         (ROWS_OF_BENCHES,),
     ),
     Fault(
@@ -81,8 +81,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "bench: tracing's overhead is over the seconds with it",
         "specviz/bench/speed/rows.py",
-        "one.record_s / (one.wall_s - one.record_s)",
-        "one.record_s / one.wall_s",
+        "run.record_s / (run.wall_s - run.record_s)",
+        "run.record_s / run.wall_s",
         (ROWS_OF_BENCHES,),
     ),
     Fault(
@@ -102,8 +102,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "bench: every family has the number of all",
         "specviz/bench/speed/rows.py",
-        "if one.family == family], plain, decode_speed)",
-        "if one.family], plain, decode_speed)",
+        "if contest_run.family == family], plain, decode_speed",
+        "if contest_run.family], plain, decode_speed",
         (ROWS_OF_BENCHES,),
     ),
     Fault(

@@ -11,8 +11,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "lessons: a colour without a name is asked for",
         "specviz/training/captions/lessons.py",
-        'cells[cell, 0 if nameless[one] == "colour" else 1] = NOT_ASKED',
-        'cells[cell, 1 if nameless[one] == "colour" else 0] = NOT_ASKED',
+        'cells[cell, 0 if nameless[placed_shape] == "colour" else 1] = NOT_ASKED',
+        'cells[cell, 1 if nameless[placed_shape] == "colour" else 0] = NOT_ASKED',
         (LESSONS,),
     ),
     Fault(

@@ -120,8 +120,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "amusd, pearl: the row shown at a node is the one of the node before",
         "specviz/drafters/drafting/beside.py",
-        "side.row(length + place) for place",
-        "side.row(length + max(0, place - 1)) for place",
+        "side.row(length + index) for index",
+        "side.row(length + max(0, index - 1)) for index",
         ("tests/live/test_audit.py",),
     ),
     Fault(
@@ -155,8 +155,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "cross_kv: text and tree are merged with their shares swapped",
         "specviz/drafters/cross_kv.py",
-        "torch.sigmoid(one.mass - other.mass)",
-        "torch.sigmoid(other.mass - one.mass)",
+        "torch.sigmoid(attended.mass - other.mass)",
+        "torch.sigmoid(other.mass - attended.mass)",
         (CROSS_KV,),
     ),
     Fault(
@@ -204,14 +204,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "weights read: the trace forgets it",
         "specviz/engine/recorder.py",
-        "one.seconds, one.depth, one.read)",
-        "one.seconds, one.depth)",
+        "pass_.seconds, pass_.depth, pass_.read)",
+        "pass_.seconds, pass_.depth)",
         ("tests/contracts/test_weights_read.py",),
     ),
     Fault(
         "mbsu: a pass that nobody counted reads nothing",
         "specviz/theory/metrics.py",
-        "return None if any(one.read is None for one in passes) else sum",
+        "return None if any(pass_.read is None for pass_ in passes) else sum",
         "return sum",
         ("tests/theory/test_metrics.py",),
     ),

@@ -28,8 +28,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "batch chart: only the second shape stands aside",
         "specviz/studies/batches/result.py",
-        "APART ** (place - (len(shapes) - 1) / 2)",
-        "APART ** place",
+        "APART ** (index - (len(shapes) - 1) / 2)",
+        "APART ** index",
         (BATCHES,),
     ),
     Fault(
@@ -63,8 +63,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "pass times: a whisker is the whole interval",
         "specviz/app/machine/figure.py",
-        "one.high_ms - one.median_ms",
-        "one.high_ms - one.low_ms",
+        "pass_.high_ms - pass_.median_ms",
+        "pass_.high_ms - pass_.low_ms",
         (MACHINE,),
     ),
     Fault(
@@ -84,8 +84,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "training: agreement is drawn as acceptance",
         "specviz/app/train/view.py",
-        "y=[one.acceptance[depth] for one in marks]",
-        "y=[one.agreement[depth] for one in marks]",
+        "y=[mark.acceptance[depth] for mark in marks]",
+        "y=[mark.agreement[depth] for mark in marks]",
         (TRAINING,),
     ),
     Fault(
@@ -98,8 +98,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "training: the largest term is the sum",
         "specviz/app/train/view.py",
-        "[one.total for one in marks]",
-        "[max(one.terms.values()) for one in marks]",
+        "[mark.total for mark in marks]",
+        "[max(mark.terms.values()) for mark in marks]",
         (TRAINING,),
     ),
 )

@@ -15,8 +15,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "stored weights: shapes are not compared before they are multiplied",
         "specviz/drafters/learned/weights.py",
-        "if one.shape != expected.shape:",
-        "if one.ndim != expected.ndim:",
+        "if tensor.shape != expected.shape:",
+        "if tensor.ndim != expected.ndim:",
         (MODULE_FILES,),
     ),
     Fault(

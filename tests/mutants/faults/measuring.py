@@ -21,8 +21,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "metrics: a prompt's pass is a step of a draft",
         "specviz/theory/metrics.py",
-        " for one in this.drafted.passes if one.rows == 1]",
-        " for one in this.drafted.passes]",
+        " for pass_ in this.drafted.passes if pass_.rows == 1]",
+        " for pass_ in this.drafted.passes]",
         (METRICS,),
     ),
     Fault(
@@ -70,14 +70,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "batches: texts in a pass are those of the first repeat",
         "specviz/studies/batches/result.py",
-        "sum(one.shares for one in own) / sum(one.target_passes for one in own)",
+        "sum(point.shares for point in own) / sum(point.target_passes for point in own)",
         "first.shares / first.target_passes",
         (BATCHES,),
     ),
     Fault(
         "batches: every text is what it is alone",
         "specviz/studies/batches/result.py",
-        "same=sum(one.same for one in texts)",
+        "same=sum(text.same for text in texts)",
         "same=len(texts)",
         (BATCHES,),
     ),

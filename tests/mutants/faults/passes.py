@@ -51,8 +51,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: raw rows in another order",
         "specviz/engine/recorder.py",
-        "return dict(enumerate(found[:n])), dict(zip(drafted, found[n:], strict=True))",
-        "return dict(enumerate(found[:n][::-1])), dict(zip(drafted, found[n:], strict=True))",
+        "return dict(enumerate(top_ks[:n])), dict(zip(drafted, top_ks[n:], strict=True))",
+        "return dict(enumerate(top_ks[:n][::-1])), dict(zip(drafted, top_ks[n:], strict=True))",
         (RECORDER,),
     ),
     Fault(

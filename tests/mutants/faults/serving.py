@@ -114,7 +114,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "drafting process: it waits for good",
         "specviz/asynchronous/process.py",
-        "    one.close()\n    if not active_children()",
+        "    waiting.close()\n    if not active_children()",
         "    if not active_children()",
         ("tests/asynchronous/test_waiting_process.py",),
     ),

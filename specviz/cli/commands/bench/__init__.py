@@ -173,7 +173,7 @@ def _measured(bench: Bench) -> Report:
             planned += contest.runs
             err().line(f"temperature {temperature:g}: warming up, then {contest.runs} runs…")
             found[temperature] = list(progress(run_contest(contest, cancelled), "bench", contest.runs))
-            names = [one.name for one in own]
+            names = [source_contestant.name for source_contestant in own]
             wrong += unequal(origin.target.dtype, temperature, found[temperature], names, plans.PLAIN)
         share = _efficiency(contestants, prompts, bench.replay, cancelled)
     recorded = f"specviz: model γ={plans.middle_gamma(options.gammas)}{plans.RECORDED}"
@@ -187,14 +187,14 @@ def _measured(bench: Bench) -> Report:
         complete=sum(map(len, found.values())) == planned,
         unequal=wrong,
         pass_times=bench.replay.medians(),
-        tracing_overhead=overhead([one for outcomes in found.values() for one in outcomes], recorded),
+        tracing_overhead=overhead([outcome for outcomes in found.values() for outcome in outcomes], recorded),
     )
 
 
 def _parts(found: Mapping[float, Sequence[ContestRun]], share: Mapping[str, Efficiency]) -> list[Part]:
     """One per temperature that was reached; efficiency stands at the first. Raises BenchError where none was."""
     first, *others = found.items()
-    return [part(*first, plans.PLAIN, share), *(part(*one, plans.PLAIN) for one in others if one[1])]
+    return [part(*first, plans.PLAIN, share), *(part(*other, plans.PLAIN) for other in others if other[1])]
 
 
 def read_options(args: argparse.Namespace) -> plans.BenchOptions:

@@ -158,20 +158,20 @@ def measure_spread(args: argparse.Namespace, definition: SweepDefinition, kept: 
         def so_far() -> SweepResult:
             return replace(result, provenance=replace(result.provenance, workers=(*earlier, *spreading.workers)))
 
-        found = spreading.points(cancelled, tuple(points), len(earlier))
-        return _collected(args, ready.spec, found, points, so_far)
+        sweep_points = spreading.points(cancelled, tuple(points), len(earlier))
+        return _collected(args, ready.spec, sweep_points, points, so_far)
 
 
 def _collected(
     args: argparse.Namespace,
     spec: SweepSpec,
-    found: Iterator[SweepPoint],
+    sweep_points: Iterator[SweepPoint],
     points: list[SweepPoint],
     header: Callable[[], SweepResult],
 ) -> SweepResult:
     """The result with the points as they come, kept after each prompt and, whatever happens, at the end."""
     try:
-        for _ in _prompt_by_prompt(found, points, spec):
+        for _ in _prompt_by_prompt(sweep_points, points, spec):
             _keep(args.out, header(), points)
     finally:
         _keep(args.out, header(), points)
@@ -220,13 +220,13 @@ def _say_absent(result: SweepResult) -> None:
         err().line(printable(f"left out: {one.name}: {one.reason}"))
 
 
-def _prompt_by_prompt(found: Iterator[SweepPoint], points: list[SweepPoint], spec: SweepSpec) -> Iterator[None]:
+def _prompt_by_prompt(sweep_points: Iterator[SweepPoint], points: list[SweepPoint], spec: SweepSpec) -> Iterator[None]:
     """Add the points as they come, with progress; yields whenever a prompt is done, which several may be at once."""
     before, began, total = len(points), time.monotonic(), run_count(spec)
     there = Counter(map(_place, points))
     whole = len(cases(spec))
     err().line(f"{total - before} runs of {total} to do…")
-    for point in progress(found, "sweep", total - before):
+    for point in progress(sweep_points, "sweep", total - before):
         points.append(point)
         there[_place(point)] += 1
         if there[_place(point)] == whole:

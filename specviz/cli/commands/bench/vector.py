@@ -89,8 +89,8 @@ def _deliver(
         "seed": args.seed,
         "created": now_utc(),
         **{
-            role: {"name": one.info.name, "weights_sha256": one.info.weights_sha256}
-            for role, one in zip(("target", "drafter"), pair, strict=True)
+            role: {"name": loaded_model.info.name, "weights_sha256": loaded_model.info.weights_sha256}
+            for role, loaded_model in zip(("target", "drafter"), pair, strict=True)
         },
     }
     rows = [
