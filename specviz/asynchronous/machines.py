@@ -80,11 +80,11 @@ def drafter(board: Board) -> Machine:
         known = board.verified(0, board.verified_length())
         same = shared(own, known)
         if same < len(known):
-            thrown = len(own) - same
+            dropped = len(own) - same
             own = known
             board.write_draft(same, own[same:])
             board.answer_rollbacks(asked)
-            yield RolledBack(thrown)
+            yield RolledBack(dropped)
             continue
         board.answer_rollbacks(asked)
         if len(own) >= board.limit():

@@ -57,10 +57,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         said = message if len(message) <= LONGEST_USAGE else f"{message[:LONGEST_USAGE]}…"
-        sentence = printable(said + self._meant(message), keep="").rstrip(".")
+        sentence = printable(said + self._suggestion(message), keep="").rstrip(".")
         self.exit(WRONG, f"{self.prog}: {sentence}; `{self.prog} --help` shows the options.\n")
 
-    def _meant(self, message: str) -> str:
+    def _suggestion(self, message: str) -> str:
         """The flags of the chosen command that end like one that it does not know, as a question."""
         unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
         if not message.startswith("unrecognized arguments") or not unknown:

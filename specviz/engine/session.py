@@ -157,7 +157,7 @@ class Session:
         began = now(self.target.device)
         known = self.tokens[:-1]
         if known and isinstance(drafter, ReadsPrompt | ReadsFeatures):
-            self._read_aloud(known, drafter)
+            self._read_prompt(known, drafter)
         elif known:
             self.target.forward(known, self._cache, last_only=True)
             self._cache.keep(range(len(known)))
@@ -165,7 +165,7 @@ class Session:
             drafter.begin(self.tokens)
         return now(self.target.device) - began
 
-    def _read_aloud(self, known: Sequence[int], drafter: ReadsPrompt | ReadsFeatures) -> None:
+    def _read_prompt(self, known: Sequence[int], drafter: ReadsPrompt | ReadsFeatures) -> None:
         """Cache the prompt in stretches and show the drafter the target's logits, or its states, or both: never all of
         [prompt, V] at once."""
         wants_logits = isinstance(drafter, ReadsPrompt)

@@ -53,8 +53,8 @@ def test_pearl_gives_up_a_draft_whose_first_token_was_wrong(run) -> None:
     """Each round is a pass for one token, and three drafted tokens are thrown away."""
     trace = run("pearl", right=False, in_turn=True, gamma=3)
     assert shape(trace)[:4] == [(0, 1, 3)] * 4
-    thrown = [one.tokens for this in trace.rounds for one in this.drafted.lanes if one.what == "roll back"]
-    assert thrown[:3] == [3, 3, 3]
+    discarded = [one.tokens for this in trace.rounds for one in this.drafted.lanes if one.what == "roll back"]
+    assert discarded[:3] == [3, 3, 3]
     assert {one.origin for this in trace.rounds for one in this.committed.tokens} == {"target"}
 
 

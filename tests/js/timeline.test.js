@@ -54,7 +54,7 @@ test("in turn the lanes follow from the phases, rounds end to end whatever was r
     both: 0,
     idle: { drafter: 10, target: 6 },
     drafted: 6,
-    thrown: 2,
+    discarded: 2,
   });
 });
 
@@ -79,7 +79,7 @@ test("a drafter beside the target is drawn by its own spans, and the target's fi
     both: 5, // 3 to 7, and 8 to 9
     idle: { drafter: 4, target: 3 },
     drafted: 6,
-    thrown: 4,
+    discarded: 4,
   });
 });
 
@@ -93,10 +93,10 @@ test("a round of a run is what both did between its start and its end", () => {
     rest: 1,
     both: 4,
     idle: { drafter: 0, target: 3 },
-    thrown: 0,
+    discarded: 0,
   });
   const second = S.roundNumbers(line, 1);
-  assert.deepEqual([second.drafter, second.both, second.idle.target, second.thrown], [1, 1, 0, 4]);
+  assert.deepEqual([second.drafter, second.both, second.idle.target, second.discarded], [1, 1, 0, 4]);
 });
 
 test("a lane is busy once, even where two of its spans lie over one another", () => {
@@ -125,7 +125,7 @@ test("the sentence says how long each computed, what they shared, who waited, an
   const words = (rounds, clock = "measured", finished = true) => {
     const milli = S.timelineNumbers(S.timeline(rounds));
     const scaled = JSON.parse(JSON.stringify(milli), (key, value) =>
-      typeof value === "number" && !["drafted", "thrown"].includes(key) ? value / 1000 : value,
+      typeof value === "number" && !["drafted", "discarded"].includes(key) ? value / 1000 : value,
     );
     return S.timelineWords(scaled, clock, finished);
   };

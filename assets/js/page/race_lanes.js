@@ -7,7 +7,7 @@ const raceLanes = (function (S) {
 
   const { h, svg } = S;
   const FLAG_PX = 78; // room for the finish flag and its time
-  const LANES = { height: 44, draft: [6, 12], verify: [22, 16], thrown: [12, 9] }; // from, height; middle, size
+  const LANES = { height: 44, draft: [6, 12], verify: [22, 16], discarded: [12, 9] }; // from, height; middle, size
   const FLAG = "M0 4v36M0 5h13l-4 5 4 5H0";
   const finishFlag = () =>
     svg("svg", { class: "svr-flag is-small", viewBox: "-2 0 20 44", "aria-hidden": "true" }, svg("path", { d: FLAG }));
@@ -47,7 +47,7 @@ const raceLanes = (function (S) {
       S.set(draft, "d", S.lanePath(runner, ["draft"], scale, ...LANES.draft));
       S.set(target, "d", S.lanePath(runner, ["target"], scale, ...LANES.verify));
       S.set(rest, "d", S.lanePath(runner, ["judge", "commit"], scale, ...LANES.verify));
-      for (const path of crosses) S.set(path, "d", S.crossPath(runner, scale, ...LANES.thrown));
+      for (const path of crosses) S.set(path, "d", S.crossPath(runner, scale, ...LANES.discarded));
       S.set(flag, "transform", `translate(${runner.finish_s * scale + 2} 0)`);
     }
     function draw(t) {
@@ -61,7 +61,7 @@ const raceLanes = (function (S) {
     return {
       box: h("div", { class: "svr-row" }, h("span", { class: "svr-label" }, runner.label), picture),
       picture,
-      throwsAway: S.crossPath(runner, 1, ...LANES.thrown) !== "",
+      throwsAway: S.crossPath(runner, 1, ...LANES.discarded) !== "",
       measure,
       draw,
     };

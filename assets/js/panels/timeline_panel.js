@@ -31,7 +31,7 @@ const timelinePanel = (function (S) {
   /** A round in words, for those who do not see the bars. */
   const roundSaid = (one) =>
     `drafter ${S.seconds(one.drafter)}, target pass ${S.seconds(one.target)}, ${S.seconds(one.both)} at the same time` +
-    (one.thrown ? `, ${thrownAway(one.thrown)}` : "");
+    (one.discarded ? `, ${thrownAway(one.discarded)}` : "");
 
   /** The beat of a round that a span is about.
       @param {trace.Round} round */
@@ -77,7 +77,7 @@ const timelinePanel = (function (S) {
         "tr",
         {},
         h("th", { scope: "row" }, String(index + 1)),
-        [...times, one.thrown].map((cell) => h("td", {}, String(cell))),
+        [...times, one.discarded].map((cell) => h("td", {}, String(cell))),
       );
     };
     const rows = line.rounds.slice(from, to + 1).map((_, place) => row(from + place));

@@ -37,11 +37,11 @@ const timeline = (function (S) {
       @param {trace.Round} round */
   function ofDrafter(round, index, start, judged) {
     const made = S.drafts(round).length;
-    const thrown = made - S.acceptedDrafts(round);
+    const discarded = made - S.acceptedDrafts(round);
     const span = { lane: "drafter", round: index };
     const drafted = { ...span, what: "draft", start, end: start + round.drafted.seconds, tokens: made };
-    return thrown > 0
-      ? [drafted, { ...span, what: "roll back", start: judged, end: judged, tokens: thrown }]
+    return discarded > 0
+      ? [drafted, { ...span, what: "roll back", start: judged, end: judged, tokens: discarded }]
       : [drafted];
   }
 
@@ -130,7 +130,7 @@ const timeline = (function (S) {
 
   /** A whole run in numbers: its shares, and how many tokens were drafted and thrown away again. */
   function timelineNumbers({ spans, end }) {
-    return { ...shares(spans, 0, end), drafted: tokensOf(spans, "draft"), thrown: tokensOf(spans, "roll back") };
+    return { ...shares(spans, 0, end), drafted: tokensOf(spans, "draft"), discarded: tokensOf(spans, "roll back") };
   }
 
   /** One round of it; what the drafter did is what it did between the round's start and end. */
@@ -138,14 +138,14 @@ const timeline = (function (S) {
     const { start, end } = rounds[index];
     const near = spans.filter((span) => span.end >= start && span.start <= end);
     const own = near.filter((span) => span.round === index);
-    return { start, ...shares(near, start, end), thrown: tokensOf(own, "roll back") };
+    return { start, ...shares(near, start, end), discarded: tokensOf(own, "roll back") };
   }
 
   const idleFor = (seconds) => S.seconds(seconds < 1e-9 ? 0 : seconds); // what is left of rounding is nothing
 
   /** The run's sentence; `clock` is `measured` or `modelled`. */
   function timelineWords(numbers, clock, finished = true) {
-    const { seconds, drafter, target, both, idle, drafted, thrown } = numbers;
+    const { seconds, drafter, target, both, idle, drafted, discarded } = numbers;
     const head = `the run${finished ? "" : " so far"}, ${clock}: `;
     if (!(seconds > 0)) return `${head}no times are recorded`;
     if (!drafted)
@@ -155,8 +155,8 @@ const timeline = (function (S) {
       `${head}${S.seconds(seconds)}. The drafter computed for ${S.seconds(drafter)}, the target for ` +
       `${S.seconds(target)}, ${together}; the drafter was idle for ${idleFor(idle.drafter)}, the target for ` +
       `${idleFor(idle.target)}. ` +
-      `${thrown ? thrown.toLocaleString("en") : "None"} of ${S.count(drafted, "drafted token")} ` +
-      `${thrown === 1 || !thrown ? "was" : "were"} thrown away.`
+      `${discarded ? discarded.toLocaleString("en") : "None"} of ${S.count(drafted, "drafted token")} ` +
+      `${discarded === 1 || !discarded ? "was" : "were"} thrown away.`
     );
   }
 

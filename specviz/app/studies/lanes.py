@@ -38,15 +38,15 @@ def lanes_figure(chart: LanesChart) -> go.Figure:
                 hoverinfo="text",
             )
         )  # fmt: skip
-    thrown = [(lane, span) for lane in chart.lanes for span in lane.spans if span.what == ROLL_BACK]
+    discarded = [(lane, span) for lane in chart.lanes for span in lane.spans if span.what == ROLL_BACK]
     figure.add_trace(
         go.Scatter(
-            y=[_label(lane) for lane, _ in thrown],
-            x=[1000 * span.start_s for _, span in thrown],
+            y=[_label(lane) for lane, _ in discarded],
+            x=[1000 * span.start_s for _, span in discarded],
             mode="markers",
             name="drafts thrown away",
             marker={"symbol": "x-thin", "size": 7, "line": {"width": 2, "color": SERIES[1]}},
-            hovertext=[f"{span.tokens} drafted tokens thrown away" for _, span in thrown],
+            hovertext=[f"{span.tokens} drafted tokens thrown away" for _, span in discarded],
             hoverinfo="text",
         )
     )

@@ -46,8 +46,11 @@ def report(points: Sequence[SweepPoint]) -> str:
     parts = [table(summarise(held)) if held else NONE, winners(held)]
     if apart:
         parts += [f"Texts that repeat more than {MOST:.0%} of their 4-grams:", table(summarise(apart))]
-    found = [(heat, _texts(points, heat)) for heat in dict.fromkeys(point.temperature for point in points)]
-    parts += [f"Temperature {heat:g}: {counted(texts)}" for heat, texts in found if texts]
+    found = [
+        (temperature, _texts(points, temperature))
+        for temperature in dict.fromkeys(point.temperature for point in points)
+    ]
+    parts += [f"Temperature {temperature:g}: {counted(texts)}" for temperature, texts in found if texts]
     parts += [texts_table(found)] if any(texts for _, texts in found) else []
     return "\n\n".join([*filter(None, parts), NOTE]) + "\n"
 
@@ -75,15 +78,15 @@ def workers_table(result: SweepResult) -> str:
 
 def winners(points: Sequence[SweepPoint]) -> str:
     """Family by family the fastest case at each temperature; empty where nothing was measured."""
-    heats = list(dict.fromkeys(point.temperature for point in points))
+    temperatures = list(dict.fromkeys(point.temperature for point in points))
     best = {(one.family, one.temperature): one for one in best_by_family(points)}
     families = dict.fromkeys(point.family for point in points)
-    body = [[family, *(_best(best.get((family, heat))) for heat in heats)] for family in families]
-    head = ["family", *(f"fastest, temperature {heat:g}" for heat in heats)]
+    body = [[family, *(_best(best.get((family, temperature))) for temperature in temperatures)] for family in families]
+    head = ["family", *(f"fastest, temperature {temperature:g}" for temperature in temperatures)]
     different = [
-        f"{len({one.case.drafter for one in best.values() if one.temperature == heat} - {BASELINE})} at temperature "
-        f"{heat:g}"
-        for heat in heats
+        f"{len({case.case.drafter for case in best.values() if case.temperature == temperature} - {BASELINE})} at "
+        f"temperature {temperature:g}"
+        for temperature in temperatures
     ]
     said = f"Different drafters among them: {', '.join(different)}."
     return f"{markdown_table(head, body, words=len(head))}\n\n{said}" if body else ""

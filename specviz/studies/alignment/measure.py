@@ -74,8 +74,8 @@ class Plan:
     @property
     def name(self) -> str:
         """Its file's name."""
-        heats = "-".join(f"{temperature:g}" for temperature in self.temperatures)
-        return f"{self.start}.{self.loss}.{self.data}.{self.domain}.{heats}"
+        by_temperature = "-".join(f"{temperature:g}" for temperature in self.temperatures)
+        return f"{self.start}.{self.loss}.{self.data}.{self.domain}.{by_temperature}"
 
 
 def plans() -> list[Plan]:

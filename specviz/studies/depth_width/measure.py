@@ -26,7 +26,7 @@ from specviz.lm.step_time import use_threads
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.resources import ROOT
-from specviz.studies.depth_width.networks import DepthWidths, Measured, Network, OfText, TextSet
+from specviz.studies.depth_width.networks import DepthWidths, Measured, Network, TextNetwork, TextSet
 from specviz.studies.depth_width.replay import RecordedText, counted, hits, of_traces, written
 from specviz.studies.depth_width.result import STUDY
 from specviz.studies.depth_width.runs import TimedPasses, run, time_passes
@@ -132,7 +132,7 @@ def _with_second(workplace: Workplace, kept: DepthWidths) -> DepthWidths:
 def _text_set(
     workplace: Workplace, second: DepthStudy, here: _AtHand, texts: Sequence[RecordedText], command: str
 ) -> TextSet:
-    networks = of_text(here.target.model, _trained(workplace, second), texts, GAMMAS, here.request.max_new_tokens)
+    networks = text_networks(here.target.model, _trained(workplace, second), texts, GAMMAS, here.request.max_new_tokens)
     return TextSet(
         networks, second.tokens, second.training.loss, round(second.written_share, 4), command,
         str(origin_here(here.target)),
@@ -284,18 +284,18 @@ def compare(
     return Compared(found, timed, ran.plain(), tuple(ran.measured()), tuple(texts))
 
 
-def of_text(
+def text_networks(
     target: LanguageModel,
     trained: Sequence[Trained],
     texts: Sequence[RecordedText],
     gammas: Sequence[int],
     most: int,
-) -> tuple[OfText, ...]:
+) -> tuple[TextNetwork, ...]:
     """The networks of the second set, each once, replayed on the texts of the first; nothing is timed. `most` as in
     `matched_by_gamma`, whose errors it raises."""
     models = networks(target, {one.name: one.folder for one in trained})
     return tuple(
-        OfText(one.name, *_quality(one), matched_by_gamma(models[one.name], texts, gammas, most))
+        TextNetwork(one.name, *_quality(one), matched_by_gamma(models[one.name], texts, gammas, most))
         for one in {one.name: one for one in trained}.values()
     )
 

@@ -73,7 +73,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class OfText:
+class TextNetwork:
     """A network of the second set. What it is and how long its step takes is said of the same shape in the first."""
 
     name: str
@@ -89,7 +89,7 @@ class TextSet:
     """The same networks, trained by cross entropy to the next token of the same texts. None of them was timed or run in
     the engine: their throughput is modelled from the times of the same shapes."""
 
-    networks: tuple[OfText, ...]
+    networks: tuple[TextNetwork, ...]
     """each shape once"""
     tokens: int
     """that every network learnt from"""
@@ -154,7 +154,7 @@ class DepthWidths:
         return {DISTILLED: replace(self, text_set=None), TEXT: other}
 
 
-def _taught(shape: Network, learnt: OfText) -> Network:
+def _taught(shape: Network, learnt: TextNetwork) -> Network:
     return replace(
         shape, perplexity=learnt.perplexity, agreement=learnt.agreement, acceptance=learnt.acceptance,
         matched=learnt.matched,

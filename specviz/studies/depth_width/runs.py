@@ -29,7 +29,7 @@ from specviz.theory import metrics
 from specviz.trace.events import Option, Round
 
 PLAIN = ("", 0)
-Way = tuple[str, int]
+Drafting = tuple[str, int]
 """network and γ"""
 
 
@@ -44,8 +44,8 @@ class RoundsOnly:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """One run of one way."""
+class TimedRun:
+    """One run."""
 
     tokens: int
     """of the rounds behind the first, which holds the prompt's pass"""
@@ -61,16 +61,16 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """All runs: way → prompt → repeats."""
+    """All runs: drafting → prompt → repeats."""
 
-    found: dict[Way, dict[str, list[Ran]]]
+    found: dict[Drafting, dict[str, list[TimedRun]]]
 
     def plain(self) -> Estimate:
         """Tokens per second of plain decoding."""
         return _rounded(_speed(self.found[PLAIN]))
 
     def measured(self) -> Iterator[Measured]:
-        """Every other way, beside it."""
+        """Every other drafting, compared with it."""
         plain = self.found[PLAIN]
         for (name, gamma), own in self.found.items():
             if (name, gamma) == PLAIN:
@@ -94,37 +94,37 @@ class Runs:
 def run(
     source: TraceSource,
     prompts: Sequence[PromptCard],
-    ways: Sequence[Way],
+    draftings: Sequence[Drafting],
     folders: Mapping[str, Path],
     request: RunRequest,
     repeats: int,
     report: Callable[[str], None] = lambda line: None,
 ) -> Runs:
-    """Plain decoding and every way on every prompt, `repeats` times, each prompt begun with another way; on the first
-    prompt once more before, not counted. `folders`: network → its weights. Raises BenchError where a text is too short
-    to be timed."""
-    ways = (PLAIN, *ways)
-    found: dict[Way, dict[str, list[Ran]]] = {way: {} for way in ways}
-    for way in ways:  # touches every code path and all weights
-        _one(source, on(prompts[0], _asked(request, way, folders)))
+    """Plain decoding and every drafting on every prompt, `repeats` times, each prompt begun with another of them; on the
+    first prompt once more before, not counted. `folders`: network → its weights. Raises BenchError where a text is too
+    short to be timed."""
+    draftings = (PLAIN, *draftings)
+    found: dict[Drafting, dict[str, list[TimedRun]]] = {drafting: {} for drafting in draftings}
+    for drafting in draftings:  # touches every code path and all weights
+        _timed_run(source, on(prompts[0], _asked(request, drafting, folders)))
     for repeat in range(repeats):
         for number, prompt in enumerate(prompts):
-            for way in rotated(ways, repeat + number):
-                ran = _one(source, on(prompt, _asked(request, way, folders)))
-                found[way].setdefault(prompt.id, []).append(ran)
+            for drafting in rotated(draftings, repeat + number):
+                timed = _timed_run(source, on(prompt, _asked(request, drafting, folders)))
+                found[drafting].setdefault(prompt.id, []).append(timed)
             report(f"repeat {repeat + 1} of {repeats}: {prompt.id}")
     return Runs(found)
 
 
-def _asked(request: RunRequest, way: Way, folders: Mapping[str, Path]) -> RunRequest:
-    network, gamma = way
-    if way == PLAIN:
+def _asked(request: RunRequest, drafting: Drafting, folders: Mapping[str, Path]) -> RunRequest:
+    network, gamma = drafting
+    if drafting == PLAIN:
         return replace(request, drafter="none", drafter_options={})
     options: dict[str, Option] = {"weights": str(folders[network]), "gamma": gamma}
     return replace(request, drafter="small_model", drafter_options=options)
 
 
-def _one(source: TraceSource, request: RunRequest) -> Ran:
+def _timed_run(source: TraceSource, request: RunRequest) -> TimedRun:
     ran = collect(source, request, replay=RoundsOnly())
     assert ran is not None, "nobody cancels."
     later = ran.rounds[1:]
@@ -132,7 +132,7 @@ def _one(source: TraceSource, request: RunRequest) -> Ran:
         raise BenchError(
             f"'{request.prompt_name}' gave one round alone, which cannot be timed; take other prompts or more tokens."
         )
-    return Ran(
+    return TimedRun(
         sum(len(one.committed.tokens) for one in later),
         _seconds(ran),
         metrics.num_accepted_draft_tokens(ran.rounds),
@@ -145,7 +145,7 @@ def _seconds(ran: Collected) -> float:
     return sum(took for _, took in ran.replayed)
 
 
-def _speed(own: dict[str, list[Ran]]) -> Estimate:
+def _speed(own: dict[str, list[TimedRun]]) -> Estimate:
     parts = [(float(sum(one.tokens for one in runs)), sum(one.seconds for one in runs)) for runs in own.values()]
     estimate = ratio_of_sums(parts)
     assert estimate is not None, "rounds take time."

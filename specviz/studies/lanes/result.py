@@ -35,7 +35,7 @@ class LanesRun:
     def drafted(self) -> int:
         return sum(span.tokens for span in self.spans if span.what == "draft")
 
-    def thrown(self) -> int:
+    def discarded(self) -> int:
         """Drafted tokens that did not become text: those rejected, and those that followed them."""
         return self.drafted() - self.accepted()
 
@@ -76,7 +76,7 @@ class LanesRow:
     drafter_busy: float
     target_busy: float
     """median shares of the time"""
-    thrown: float
+    discarded: float
     """drafted tokens thrown away for each that became text"""
     same_text: int
     """texts that are plain decoding's, of `texts`"""
@@ -180,7 +180,7 @@ class MethodRow:
     target_busy: float
     """of several targets the mean"""
     drafted: int
-    thrown: int
+    discarded: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,8 @@ def method_rows(case: LanesCase) -> list[MethodRow]:
 def _cells(row: MethodRow) -> tuple[str, ...]:
     return (
         row.name, row.source, f"{row.ratio:.2f}", f"{row.tokens_per_s:.0f}",
-        f"{row.drafter_busy:.0%}" if row.drafted else "–", f"{row.target_busy:.0%}", str(row.drafted), str(row.thrown),
+        f"{row.drafter_busy:.0%}" if row.drafted else "–", f"{row.target_busy:.0%}", str(row.drafted),
+        str(row.discarded),
     )  # fmt: skip
 
 
@@ -242,7 +243,7 @@ def _row(run: LanesRun, plain: LanesRun) -> MethodRow:
     targets = [run.busy(lane) for lane in run.lanes() if lane != DRAFT]
     return MethodRow(
         NAMES[run.method], run.source, speed / base, speed, run.busy(DRAFT), sum(targets) / len(targets),
-        run.drafted(), run.thrown(),
+        run.drafted(), run.discarded(),
     )  # fmt: skip
 
 
@@ -264,7 +265,7 @@ def _sentence(rows: Sequence[MethodRow]) -> str:
         )
     return (
         f"{verdict} It hides {turn.drafter_busy:.0%} of the time at most, what drafting takes in turn, and throws away "
-        f"{best.thrown} of {best.drafted} drafted tokens, where in turn it is {turn.thrown} of {turn.drafted}."
+        f"{best.discarded} of {best.drafted} drafted tokens, where in turn it is {turn.discarded} of {turn.drafted}."
     )
 
 
@@ -292,7 +293,7 @@ def _section(comparison: Comparison, file: LanesFile) -> str:
     which = f"a drafter that sleeps {slow:g} ms after each pass" if slow else "the drafter as it is"
     body = [
         (row.method, f"{row.ratio:.2f}", f"{row.ratio_low:.2f} to {row.ratio_high:.2f}", f"{row.tokens_per_s:.0f}",
-         f"{row.drafter_busy:.0%}", f"{row.target_busy:.0%}", f"{row.thrown:.2f}", f"{row.same_text}/{row.texts}")
+         f"{row.drafter_busy:.0%}", f"{row.target_busy:.0%}", f"{row.discarded:.2f}", f"{row.same_text}/{row.texts}")
         for row in comparison.rows
     ]  # fmt: skip
     said = (

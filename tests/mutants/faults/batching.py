@@ -117,8 +117,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "amusd: all of a draft is thrown away that differs at its end",
         "specviz/asynchronous/machines.py",
-        "thrown = len(own) - same",
-        "thrown = len(own)",
+        "dropped = len(own) - same",
+        "dropped = len(own)",
         (BESIDE,),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specviz.protocol.sweeps.intervals import Estimate
-from specviz.studies.depth_width.networks import DepthWidths, Measured, Network, OfText, TextSet, Times
+from specviz.studies.depth_width.networks import DepthWidths, Measured, Network, TextNetwork, TextSet, Times
 
 
 def network(family: str, layers: int, size: int, step_ms: float, perplexity: float) -> Network:
@@ -38,15 +38,15 @@ STUDY = DepthWidths(
 )
 
 
-def of_text(name: str, perplexity: float, matched: float) -> OfText:
+def text_network(name: str, perplexity: float, matched: float) -> TextNetwork:
     """Matches as many of one as of two."""
-    return OfText(name, perplexity, 0.25, 0.2, (Estimate(matched, matched, matched),) * 2)
+    return TextNetwork(name, perplexity, 0.25, 0.2, (Estimate(matched, matched, matched),) * 2)
 
 
 TWO_SETS = replace(
     STUDY,
     text_set=TextSet(
-        networks=(of_text("1x20", 20.0, 0.0), of_text("16x5", 50.0, 0.25), of_text("1x12", 25.0, 1.0)),
+        networks=(text_network("1x20", 20.0, 0.0), text_network("16x5", 50.0, 0.25), text_network("1x12", 25.0, 1.0)),
         tokens=1000,
         loss="ce-text",
         written_share=0.6,

@@ -18,7 +18,7 @@ from specviz.proof.small_models import small_pair
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.studies.depth_width.measure import matched_by_gamma
 from specviz.studies.depth_width.replay import RecordedText, counted, hits, kept_by_round, of_traces
-from specviz.studies.depth_width.runs import PLAIN, Ran, Runs, time_passes
+from specviz.studies.depth_width.runs import PLAIN, Runs, TimedRun, time_passes
 from specviz.studies.depth_width.tables import markdown
 from specviz.verifiers.base import VERIFIERS
 from tests.studies.depth_width.sample import STUDY, TWO_SETS
@@ -85,8 +85,8 @@ def test_a_run_stands_beside_plain_decoding_of_the_same_prompt() -> None:
     text = (1, 2, 3)
     runs = Runs(
         {
-            PLAIN: {"a": [Ran(10, 1.0, 0, 0, text)], "b": [Ran(10, 2.0, 0, 0, text)]},
-            ("1x2", 4): {"a": [Ran(10, 0.5, 6, 4, text)], "b": [Ran(10, 1.0, 2, 4, (1, 2, 4))]},
+            PLAIN: {"a": [TimedRun(10, 1.0, 0, 0, text)], "b": [TimedRun(10, 2.0, 0, 0, text)]},
+            ("1x2", 4): {"a": [TimedRun(10, 0.5, 6, 4, text)], "b": [TimedRun(10, 1.0, 2, 4, (1, 2, 4))]},
         }
     )
     assert runs.plain().value == pytest.approx(20 / 3, abs=1e-4)

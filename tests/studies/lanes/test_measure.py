@@ -27,7 +27,7 @@ def test_every_method_writes_plain_decodings_texts(checkpoint, temperature):
     assert [(one.same_text, one.texts) for one in rows] == [(4, 4)] * 4
     assert lines == ["a, repeat 1", "b, repeat 1", "a, repeat 2", "b, repeat 2"]
     plain, sd, *_ = rows
-    assert (plain.ratio, plain.drafter_busy, plain.thrown) == (1.0, 0.0, 0.0)
+    assert (plain.ratio, plain.drafter_busy, plain.discarded) == (1.0, 0.0, 0.0)
     assert sd.drafter_busy > 0, "the target drafts for itself"
     assert all(0 < one.target_busy <= 1 for one in rows)
 
@@ -76,7 +76,7 @@ def test_a_drafter_that_is_always_right_is_simulated_to_be_faster_than_in_turn(t
         ("plain", "measured"), ("sd", "measured"), ("amusd", "measured"), ("dsi", "simulated"),
     ]  # fmt: skip
     dsi = found.runs[-1]
-    assert (dsi.tokens, dsi.thrown()) == (6, 0)
+    assert (dsi.tokens, dsi.discarded()) == (6, 0)
     assert dsi.seconds == 1.0 * 6 + 6.0, "three drafts of two tokens, and the last one's pass"
     assert dsi.lanes() == [DRAFT, *(f"{TARGET} {place + 1}" for place in range(SERVERS))]
 
@@ -85,7 +85,7 @@ def test_a_drafter_that_is_mostly_wrong_writes_the_same_number_of_tokens(text):
     other = small_pair(seed=9)[0]
     dsi = case(measured(text), other, JOB, 0.0).runs[-1]
     assert dsi.tokens == 6
-    assert dsi.thrown() > 0
+    assert dsi.discarded() > 0
 
 
 def test_what_a_drafter_was_still_at_is_cut_where_the_text_was_over(target, text):

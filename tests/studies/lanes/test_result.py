@@ -53,8 +53,8 @@ def test_what_is_written_is_read_back(tmp_path: Path, name: str) -> None:
 
 
 def test_what_was_drafted_accepted_and_thrown_away() -> None:
-    assert (IN_TURN.drafted(), IN_TURN.accepted(), IN_TURN.thrown()) == (3, 1, 2)
-    assert (PLAIN.drafted(), PLAIN.thrown()) == (0, 0)
+    assert (IN_TURN.drafted(), IN_TURN.accepted(), IN_TURN.discarded()) == (3, 1, 2)
+    assert (PLAIN.drafted(), PLAIN.discarded()) == (0, 0)
     assert (IN_TURN.busy(DRAFT), IN_TURN.busy(TARGET)) == (0.5 / 1.75, 1.25 / 1.75)
     assert IN_TURN.lanes() == [DRAFT, TARGET]
 
@@ -128,7 +128,7 @@ def test_every_method_has_its_lanes_in_one_order_and_one_that_drafts_nothing_has
 def test_the_table_compares_with_plain_decoding_and_says_what_is_simulated() -> None:
     rows = by_name(several().cases[0])
     assert (rows["draft, then verify"].ratio, rows["AMUSD"].ratio, rows["DSI"].ratio) == (2.0 / 1.75, 2.0, 4.0)
-    assert (rows["AMUSD"].drafted, rows["AMUSD"].thrown, rows["AMUSD"].drafter_busy) == (3, 2, 0.75)
+    assert (rows["AMUSD"].drafted, rows["AMUSD"].discarded, rows["AMUSD"].drafter_busy) == (3, 2, 0.75)
     assert (rows["DSI"].source, rows["DSI"].target_busy) == ("simulated", 0.5)
     table = tables_html(view(several(), AS_IT_IS))
     assert table.count("simulated") == 1
