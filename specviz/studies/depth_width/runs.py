@@ -100,9 +100,9 @@ def run(
     repeats: int,
     report: Callable[[str], None] = lambda line: None,
 ) -> Runs:
-    """Plain decoding and every drafting on every prompt, `repeats` times, each prompt begun with another of them; on the
-    first prompt once more before, not counted. `folders`: network → its weights. Raises BenchError where a text is too
-    short to be timed."""
+    """Plain decoding and every drafting on every prompt, `repeats` times, each prompt begun with another; on the first
+    prompt once more before, not counted. `folders`: network → its weights. Raises BenchError where a text is too short
+    to be timed."""
     draftings = (PLAIN, *draftings)
     found: dict[Drafting, dict[str, list[TimedRun]]] = {drafting: {} for drafting in draftings}
     for drafting in draftings:  # touches every code path and all weights
