@@ -57,59 +57,70 @@ def missing(raw: bytes) -> None:
     return None
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
+Damage = Callable[[bytes], bytes | None]
+SPARED = {truncated: RECORDINGS, of_another_type: MAP, flipped: RECORDINGS, missing: RECORDINGS}
+"""kinds of damage, and the file that is left whole under each"""
+
+
+def copied(folder: Path) -> Path:
     """The package, and the assets as links."""
-    shutil.copytree(ROOT / "specviz", tmp_path / "specviz", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "spaces_config.yaml", tmp_path)
+    shutil.copytree(ROOT / "specviz", folder / "specviz", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "spaces_config.yaml", folder)
     for path in sorted((ROOT / "assets").rglob("*")):
-        place = tmp_path / "assets" / path.relative_to(ROOT / "assets")
+        place = folder / "assets" / path.relative_to(ROOT / "assets")
         place.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file():
             place.symlink_to(path)
-    return tmp_path
+    return folder
 
 
-def damaged(copy: Path, damage: Callable[[bytes], bytes | None], spared: str) -> dict[str, Any]:
-    """What the page says with all of `SKIPPED` damaged at once but one."""
-    for name in set(SKIPPED) - {spared}:
+def harm(copy: Path, damage: Damage) -> None:
+    """Damage all of `SKIPPED` at once but one."""
+    for name in set(SKIPPED) - {SPARED[damage]}:
         place = copy / "assets" / name
         content = damage(place.read_bytes())
         place.unlink()
         if content is not None:
             place.write_bytes(content)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[Damage, dict[str, Any]]:
+    """What the page says after each kind of damage."""
+    copies = {damage: copied(tmp_path_factory.mktemp(damage.__name__)) for damage in SPARED}
+    for damage, copy in copies.items():
+        harm(copy, damage)
     script = Path(__file__).with_name("damaged_page.py")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    run = subprocess.run(
-        [sys.executable, "-P", str(script), str(copy)], cwd=copy, env=environment, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr[-2000:]
-    assert "Traceback" not in run.stderr
-    told: dict[str, Any] = json.loads(run.stdout)
-    for name in told["left_out"]:
-        assert f"{name} is missing or damaged, and left out" in run.stderr, "the log names it"
-    return told
+    run = subprocess.run([sys.executable, "-P", script, *copies.values()], env=environment, check=False)
+    logs = {damage: (copy / "log").read_text(encoding="utf-8") for damage, copy in copies.items()}
+    assert run.returncode == 0, {damage.__name__: log[-2000:] for damage, log in logs.items()}
+    answers = {damage: json.loads((copy / "told.json").read_text()) for damage, copy in copies.items()}
+    for damage, log in logs.items():
+        assert "Traceback" not in log
+        for name in answers[damage]["left_out"]:
+            assert f"{name} is missing or damaged, and left out" in log, "the log names it"
+    return answers
 
 
 @pytest.mark.slow
-def test_with_half_of_every_kind_of_file_cut_off_the_page_starts_and_names_them(copy: Path) -> None:
-    told = damaged(copy, truncated, RECORDINGS)
-    assert told["left_out"] == sorted({*SKIPPED} - {RECORDINGS})
-    assert told["visible"] is True
-    assert "Left out, because it is missing or damaged: batches/opening.json.gz, catalog.json," in told["said"]
-    assert f"and {len(SKIPPED) - 9} more; `git checkout assets` restores it" in told["said"]
+def test_with_half_of_every_kind_of_file_cut_off_the_page_starts_and_names_them(
+    told: dict[Damage, dict[str, Any]],
+) -> None:
+    said = told[truncated]
+    assert said["left_out"] == sorted({*SKIPPED} - {RECORDINGS})
+    assert said["visible"] is True
+    assert "Left out, because it is missing or damaged: batches/opening.json.gz, catalog.json," in said["said"]
+    assert f"and {len(SKIPPED) - 9} more; `git checkout assets` restores it" in said["said"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", [of_another_type, flipped, missing], ids=lambda damage: damage.__name__)
-def test_whatever_happened_to_them_the_page_starts(copy: Path, damage: Callable[[bytes], bytes | None]) -> None:
+def test_whatever_happened_to_them_the_page_starts(told: dict[Damage, dict[str, Any]], damage: Damage) -> None:
     """A flipped bit within a word of a text, or a trace that is not there, breaks nothing and is not told."""
-    spared = MAP if damage is of_another_type else RECORDINGS
-    told = damaged(copy, damage, spared)
     packed = {name for name in SKIPPED if name.endswith(".gz")}
     expected = {of_another_type: set(SKIPPED) - {MAP}, flipped: packed, missing: {"catalog.json", "rules.json"}}[damage]
-    assert expected <= set(told["left_out"]) <= set(SKIPPED)
+    assert expected <= set(told[damage]["left_out"]) <= set(SKIPPED)
 
 
 # --- weights -------------------------------------------------------------------------------------------------------

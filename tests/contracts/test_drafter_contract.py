@@ -5,6 +5,7 @@ A method added to the registry is tested here without a line being written.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -51,31 +52,33 @@ def is_legal(drafter, options, verifier, temperature) -> bool:
     return True
 
 
-def is_walked(drafter, options, verifier) -> bool:
-    """Each drafter meets each verifier with its first options; its others take the verifiers in turn, beside the two
-    that everything else is compared with."""
-    place = option_sets(drafter).index(options)
-    return place == 0 or verifier in ("greedy", "sequential") or VERIFIERS.names().index(verifier) % 3 == place % 3
-
-
 RULES = [(name, 0.0 if rule.temperatures == "zero" else 0.9) for name, rule in VERIFIERS.items()]
-LEGAL = [
-    pytest.param(
-        *method,
-        *rule,
-        id=f"{rule[0]}-{rule[1]}-{name}",
-        marks=speed(*method) if rule[0] in ("greedy", "sequential") else pytest.mark.slow,
-    )
-    for rule in RULES
-    for method, name in zip(METHODS, METHOD_IDS, strict=True)
-    if is_walked(*method, rule[0]) and is_legal(*method, *rule)
-]
+FOR_ALL = ("greedy", "sequential")
+"""what everything else is compared with"""
+
+
+def pairings():
+    """Every drafter meets these two with all its options, and of the others the one that has met the fewest so far.
+    Every legal pair is walked branch by branch in tests/proof/test_lossless.py."""
+    met = Counter()
+    for method, name in zip(METHODS, METHOD_IDS, strict=True):
+        legal = [rule for rule in RULES if is_legal(*method, *rule)]
+        others = [rule for rule in legal if rule[0] not in FOR_ALL]
+        other = min(others, key=lambda rule: met[rule[0]])
+        met[other[0]] += 1
+        for rule in legal:
+            if rule[0] in FOR_ALL or rule == other:
+                yield pytest.param(*method, *rule, id=f"{rule[0]}-{rule[1]}-{name}", marks=speed(*method))
+
+
+LEGAL = list(pairings())
 every_pairing = pytest.mark.parametrize(("drafter", "options", "verifier", "temperature"), LEGAL)
 
 
 def test_every_drafter_and_every_verifier_has_a_partner():
     assert {pairing.values[0] for pairing in LEGAL} == set(DRAFTERS.names())
-    assert {pairing.values[2] for pairing in LEGAL} == set(VERIFIERS.names())
+    met = {rule: {pairing.values[0] for pairing in LEGAL if pairing.values[2] == rule} for rule in VERIFIERS.names()}
+    assert min(map(len, met.values())) >= 4
 
 
 @every_pairing
@@ -241,9 +244,9 @@ def test_kinds_are_declared_as_they_are_drawn(pair, drafter, options):
 
 @every_method
 def test_greedy_text_is_that_of_plain_decoding(pair, drafter, options):
-    """fp32, ten prompts of 64 tokens for a drafter's first options, three for the others."""
+    """fp32, ten prompts of 64 tokens for a drafter's first options, one for the others."""
     request = request_for(drafter, options, verifier="greedy", max_new_tokens=64)
-    for seed in range(10 if options == option_sets(drafter)[0] else 3):
+    for seed in range(10 if options == option_sets(drafter)[0] else 1):
         prompt = random_tokens(seed, 3 + seed)
         assert pair.output(request, prompt) == pair.plain_output(request, prompt)
 
@@ -252,7 +255,7 @@ def test_greedy_text_is_that_of_plain_decoding(pair, drafter, options):
 def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, drafter, options):
     """The noise belongs to the position in the text, so the same seed gives the same tokens."""
     request = request_for(drafter, options, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=32)
-    for seed in range(3):
+    for seed in range(3 if options == option_sets(drafter)[0] else 1):
         sampled = replace(request, seed=seed)
         prompt = random_tokens(seed, 5)
         assert pair.output(sampled, prompt) == pair.plain_output(sampled, prompt)
