@@ -261,6 +261,7 @@ interface Names extends page.Slots {
   siblingRules: typeof siblingRules.siblingRules;
   END: typeof state.END;
   PHASES: typeof state.PHASES;
+  readTrace: typeof state.readTrace;
   beats: typeof state.beats;
   view: typeof state.view;
   nodeStates: typeof state.nodeStates;

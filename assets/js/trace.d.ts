@@ -317,9 +317,9 @@ declare namespace trace {
     draft_step_s?: number | null;
     branch?: Branch | null;
     /** how the drafter's trees grow, where that was chosen apart from the drafter's own options */
-    growth?: MethodCard | null;
+    tree_policy?: MethodCard | null;
     /** when a draft ends, where it may end early */
-    stopping?: MethodCard | null;
+    stop_policy?: MethodCard | null;
     /** what the drafter brought along from earlier runs; None: it began with nothing */
     memory?: MemoryCard | null;
     /** what the drafter retrieves from; None: nothing */
@@ -392,7 +392,7 @@ declare namespace trace {
     /** for display alone: undecodable bytes as U+FFFD */
     text: string;
   }
-  /** specviz-trace 1.2: what the player shows. */
+  /** specviz-trace 1.3: what the player shows. */
   interface Trace {
     /** tells a trace from other JSON */
     format: "specviz-trace";

@@ -41,8 +41,8 @@ def methods(started: Started) -> str:
     """Every method of the run by its kind; tree policy and stop policy where it names one."""
     cards = [
         ("drafter", started.drafter),
-        ("tree policy", started.growth),
-        ("stop policy", started.stopping),
+        ("tree policy", started.tree_policy),
+        ("stop policy", started.stop_policy),
         ("verifier", started.verifier),
     ]
     return " · ".join(f"{kind} {method(card)}" for kind, card in cards if card is not None)

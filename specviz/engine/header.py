@@ -95,8 +95,8 @@ def started(
         prompt_name=request.prompt_name,
         step_times=who.step_times,
         draft_step_s=who.draft_step_s,
-        growth=None if draft_policies.tree_policy is None else _card(draft_policies.tree_policy),
-        stopping=None
+        tree_policy=None if draft_policies.tree_policy is None else _card(draft_policies.tree_policy),
+        stop_policy=None
         if draft_policies.stop_policy.does_nothing()
         else replace(_card(draft_policies.stop_policy), deployable=draft_policies.stop_policy.deployable),
         memory=memory,

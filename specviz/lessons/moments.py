@@ -188,10 +188,10 @@ KINDS: dict[str, Kind] = {
     "greedy": lambda trace: trace.started.sampling.temperature == 0,
     "draft_model": lambda trace: trace.started.drafter.model is not None,
     "no_draft_model": lambda trace: trace.started.drafter.model is None,
-    "no_stop_policy": lambda trace: trace.started.stopping is None or trace.started.stopping.name == "fixed",
-    "stop_policy": lambda trace: trace.started.stopping is not None and trace.started.stopping.name != "fixed",
-    "deployable": lambda trace: trace.started.stopping is None or trace.started.stopping.deployable,
-    "tree_policy": lambda trace: trace.started.growth is not None,
+    "no_stop_policy": lambda trace: trace.started.stop_policy is None or trace.started.stop_policy.name == "fixed",
+    "stop_policy": lambda trace: trace.started.stop_policy is not None and trace.started.stop_policy.name != "fixed",
+    "deployable": lambda trace: trace.started.stop_policy is None or trace.started.stop_policy.deployable,
+    "tree_policy": lambda trace: trace.started.tree_policy is not None,
     "lossless": lambda trace: not _lossy(trace),
     "lossy": lambda trace: _lossy(trace),
     "timed": lambda trace: _timed(trace),
@@ -217,7 +217,7 @@ def over_plain(trace: Trace) -> float:
 
 def _lossy(trace: Trace) -> bool:
     started = trace.started
-    cards = (started.drafter, started.verifier, started.growth, started.stopping)
+    cards = (started.drafter, started.verifier, started.tree_policy, started.stop_policy)
     return not all(card.lossless for card in cards if card is not None)
 
 

@@ -79,7 +79,7 @@ def verifier(here: Here) -> Value:
 @answer
 def stop_policy(here: Here) -> Value:
     """The stop policy's name."""
-    card = here.trace.started.stopping
+    card = here.trace.started.stop_policy
     return known(None if card is None else card.name, "a stop policy")
 
 
@@ -99,7 +99,7 @@ def drafter_model(here: Here) -> Value:
 def law(here: Here) -> Value:
     """`lossless` or `lossy`: whether every method of the run keeps the target's law."""
     started = here.trace.started
-    cards = (started.drafter, started.verifier, started.growth, started.stopping)
+    cards = (started.drafter, started.verifier, started.tree_policy, started.stop_policy)
     return "lossless" if all(card.lossless for card in cards if card is not None) else "lossy"
 
 

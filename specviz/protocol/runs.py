@@ -103,7 +103,7 @@ def request_of(started: Started) -> RunRequest:
         recorded=True,
         dtype=started.machine.dtype,  # `auto` goes by the machine, and another format rounds to another text
     )
-    for role, card in (("growth", started.growth), ("stopping", started.stopping)):
+    for role, card in (("growth", started.tree_policy), ("stopping", started.stop_policy)):
         if card is not None:
             choice: dict[str, Any] = {role: card.name, f"{role}_options": dict(card.options)}
             request = replace(request, **choice)

@@ -245,9 +245,9 @@ def draft_economy(traces: Sequence[Trace]) -> list[DraftEconomy]:
 
 def _ending_of_drafts(trace: Trace) -> tuple[str, str]:
     header = trace.started
-    cards = [card for card in (header.drafter, header.growth, header.stopping) if card is not None]
+    cards = [card for card in (header.drafter, header.tree_policy, header.stop_policy) if card is not None]
     words = [f"{card.name}({', '.join(f'{key}={value}' for key, value in card.options.items())})" for card in cards]
-    return header.stopping.name if header.stopping else "fixed", " ".join(words)
+    return header.stop_policy.name if header.stop_policy else "fixed", " ".join(words)
 
 
 def _economy(policy: str, settings: str, runs: Sequence[Trace]) -> DraftEconomy:

@@ -21,7 +21,7 @@ DISTANCES_FILE = "lossy_distances.json"
 
 def methods_of(started: Started) -> list[MethodCard]:
     """Everything that takes part and could be lossy."""
-    cards = (started.drafter, started.growth, started.stopping, started.verifier)
+    cards = (started.drafter, started.tree_policy, started.stop_policy, started.verifier)
     return [card for card in cards if card is not None]
 
 

@@ -2,8 +2,9 @@
 
 Bytes pass the guard (size, nesting, JSON's loose ends), the version gate, the types, and the structural rules;
 what comes out can be walked without a further test. Whether it is *true* is `check`'s question.
-Same major version: read, unknown fields ignored. Newer major: refused with the release to get. Older major: carried
-forward by pure functions on the JSON data, one per step. Knows nothing about engines or screens.
+Same major version: read, unknown fields ignored, fields that had another name given today's. Newer major: refused with
+the release to get. Older major: carried forward by pure functions on the JSON data, one per step. Knows nothing about
+engines or screens.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from specviz.errors import TraceError, TraceVersionError, shown
 from specviz.trace.events import FORMAT, VERSION, Finished, Node, Round, Step, Trace, VocabEntry
 from specviz.trace.files import compressed, read_file, write_file
 from specviz.trace.guard import json_of, sentence_of, text_of
-from specviz.trace.header import Started
+from specviz.trace.header import FORMER_NAMES, Started
 from specviz.trace.limits import STANDARD, Limits
 from specviz.trace.structure import bound_counts, structure
 from specviz.trace.summary import summary as summarise
@@ -128,12 +129,12 @@ Migration = Callable[[dict[str, Any]], dict[str, Any]]
 MIGRATIONS: dict[int, Migration] = {}
 """major m → the function that makes data of major m + 1 out of it; none yet, 1 is the first"""
 
-_MAJOR = int(VERSION.split(".")[0])
+_MAJOR, _MINOR = map(int, VERSION.split("."))
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 
 
 def to_current(data: dict[str, Any], migrations: Mapping[int, Migration] = MIGRATIONS) -> tuple[dict[str, Any], bool]:
-    """Data of any readable version → data of the current major, and whether it was changed.
+    """Data of any readable version → data of this version or a later minor one, and whether it was changed.
 
     Raises TraceError where the file is no trace, TraceVersionError where this release does not read its version.
     """
@@ -156,4 +157,15 @@ def to_current(data: dict[str, Any], migrations: Mapping[int, Migration] = MIGRA
         if major not in migrations:
             raise TraceVersionError(f"version is {version}, which no release has ever written; the oldest is 1.0.")
         data, major, changed = migrations[major](data), major + 1, True
+    if not changed and int(match[2]) < _MINOR:
+        return {**_renamed(data), "version": VERSION}, True
     return data, changed
+
+
+def _renamed(data: dict[str, Any]) -> dict[str, Any]:
+    """The data of an earlier minor version by the names of this one."""
+    started = data.get("started")
+    if not isinstance(started, dict):
+        return data
+    today = {former: name for name, former in FORMER_NAMES.items()}
+    return {**data, "started": {today.get(name, name): value for name, value in started.items()}}

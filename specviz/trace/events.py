@@ -21,7 +21,7 @@ from specviz.trace.header import Started
 from specviz.trace.notebook import html_of, line_of
 
 FORMAT = "specviz-trace"
-VERSION = "1.2"
+VERSION = "1.3"
 
 CandidateKind = Literal["root", "iid", "without_replacement", "point_mass"]
 Fate = Literal["root", "accepted", "rejected", "unreached"]

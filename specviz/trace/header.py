@@ -179,6 +179,10 @@ class Branch:
     forced_token: int | None
 
 
+FORMER_NAMES = {"tree_policy": "growth", "stop_policy": "stopping"}
+"""fields of `Started` that formats before 1.3 called otherwise"""
+
+
 @dataclass(frozen=True, slots=True)
 class Started:
     """Everything needed to run it again."""
@@ -208,9 +212,9 @@ class Started:
     """time of one drafter pass over one new token, if the drafter has a model: mean of four passes behind a target
     pass, as in a round; median over rounds"""
     branch: Branch | None = None
-    growth: MethodCard | None = None
+    tree_policy: MethodCard | None = None
     """how the drafter's trees grow, where that was chosen apart from the drafter's own options"""
-    stopping: MethodCard | None = None
+    stop_policy: MethodCard | None = None
     """when a draft ends, where it may end early"""
     memory: MemoryCard | None = None
     """what the drafter brought along from earlier runs; None: it began with nothing"""

@@ -24,7 +24,9 @@ def html_of(trace: Trace) -> str | None:
 def line_of(trace: Trace) -> str:
     """One line: what ran on what, and what came of it."""
     started, summary = trace.started, trace.summary
-    methods = [card.name for card in (started.drafter, started.growth, started.stopping, started.verifier) if card]
+    methods = [
+        card.name for card in (started.drafter, started.tree_policy, started.stop_policy, started.verifier) if card
+    ]
     prompt = started.prompt_text if len(started.prompt_text) <= 40 else f"{started.prompt_text[:39]}…"
     return (
         f"<Trace {started.run_id} ({started.source}): {prompt!r}, {' + '.join(methods)}, "

@@ -12,7 +12,17 @@ from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
-from specviz.trace.header import Branch, Machine, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
+from specviz.trace.header import (
+    FORMER_NAMES,
+    Branch,
+    Machine,
+    MethodCard,
+    ModelCard,
+    SamplingCard,
+    Started,
+    StepTime,
+    TokenizerCard,
+)  # fmt: skip
 
 FIRST: Mapping[type, frozenset[str]] = {
     kind: frozenset(names.split())
@@ -20,8 +30,8 @@ FIRST: Mapping[type, frozenset[str]] = {
         (
             Started,
             "run_id created producer source target drafter verifier sampling tokenizer machine seed max_new_tokens "
-            "eos_ids stop prompt_text prompt_ids prompt_name step_times draft_step_s branch growth stopping memory "
-            "datastore",
+            "eos_ids stop prompt_text prompt_ids prompt_name step_times draft_step_s branch tree_policy stop_policy "
+            "memory datastore",
         ),
         (
             ModelCard,
@@ -37,17 +47,19 @@ FIRST: Mapping[type, frozenset[str]] = {
         (DatastoreCard, "name tokens documents size_bytes sha256"),
     )
 }
-"""the fields of format 1.0; those that came later count only where they say something"""
+"""the fields of format 1.0, by today's names; those that came later count only where they say something"""
 
 
 def seal(started: Started) -> str:
     """The id of a header: 16 hexadecimal digits of the SHA-256 of its JSON, keys sorted, as it was when it was run.
 
     Sources `live` and `recorded` are the same run. Fields added after format 1.0 are left out where they have their
-    default, so that headers written before they existed keep their id.
+    default, so that headers written before they existed keep their id. For the same reason the hash goes by the names
+    that fields had before format 1.3.
     """
     data = asdict(replace(started, run_id="", source="live"))
     _without_later_defaults(started, data)
+    data = {FORMER_NAMES.get(name, name): value for name, value in data.items()}
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 
 

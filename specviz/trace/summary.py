@@ -38,7 +38,7 @@ def summary(started: Started, rounds: Sequence[Round], finished: Finished) -> Su
 
 def deployable(started: Started) -> bool:
     """Whether the run's times may be held against those of others: no method asked the target beforehand."""
-    return started.stopping is None or started.stopping.deployable
+    return started.stop_policy is None or started.stop_policy.deployable
 
 
 def drafts(this: Round) -> list[Node]:

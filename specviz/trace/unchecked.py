@@ -53,8 +53,8 @@ def _methods(trace: Trace) -> Iterator[str]:
     started = trace.started
     known = (
         ("drafter", started.drafter, DRAFTERS),
-        ("tree policy", started.growth, TREE_POLICIES),
-        ("stop policy", started.stopping, STOP_POLICIES),
+        ("tree policy", started.tree_policy, TREE_POLICIES),
+        ("stop policy", started.stop_policy, STOP_POLICIES),
     )
     for what, card, table in known:
         if card is not None and card.name not in table:
@@ -78,9 +78,9 @@ def _unsettled(trace: Trace) -> Iterator[str]:
         yield f"whether '{started.drafter.name}' found, or knew, other candidates too: nothing was looked up anew"
     if drafter is not None and drafter.merged:
         yield "whether the trees of the single models are whole: they were merged"
-    policy = TREE_POLICIES.get(started.growth.name) if started.growth is not None else None
-    if started.growth is not None and policy is not None and policy.static:
-        yield f"whether the shape is the one that '{started.growth.name}' plans with these options"
+    policy = TREE_POLICIES.get(started.tree_policy.name) if started.tree_policy is not None else None
+    if started.tree_policy is not None and policy is not None and policy.static:
+        yield f"whether the shape is the one that '{started.tree_policy.name}' plans with these options"
     yield from stops.unsettled(list(scenes_of(trace)))
     yield from _weights(trace)
     if any(this.drafted.knew or this.drafted.learned for this in trace.rounds):

@@ -143,7 +143,9 @@ def test_a_lossy_verifier_is_marked_in_words() -> None:
 
 def test_policies_stand_beside_drafter_and_verifier_and_a_lossy_one_is_marked() -> None:
     tree_policy = MethodCard("levels", {"branching": [3, 2]}, True)
-    started = replace(sample().started, source="live", growth=tree_policy, stopping=MethodCard("hasty", {}, False))
+    started = replace(
+        sample().started, source="live", tree_policy=tree_policy, stop_policy=MethodCard("hasty", {}, False)
+    )
     found = {badge.text: badge for badge in badges(started)}
     assert list(found)[3:] == [
         "drafter sample",

@@ -349,8 +349,8 @@ def test_light_and_dark_follow_the_system_until_the_button_is_pressed_and_then_t
 
 def test_every_method_stands_in_the_badge_and_a_lossy_one_is_marked(page: Page, tmp_path: Path) -> None:
     trace = json.loads(SAMPLE)
-    trace["started"]["growth"] = {"name": "levels", "options": {"branching": [3, 2]}, "lossless": True}
-    trace["started"]["stopping"] = {"name": "hasty", "options": {}, "lossless": False}
+    trace["started"]["tree_policy"] = {"name": "levels", "options": {"branching": [3, 2]}, "lossless": True}
+    trace["started"]["stop_policy"] = {"name": "hasty", "options": {}, "lossless": False}
     trace["started"]["source"] = "live"  # a simulated run is never called lossless
     opened(page, tmp_path, json.dumps(trace))
     expect(page.locator(".svp-badge")).to_contain_text("tree policy levels")

@@ -15,9 +15,9 @@ from tests.js.node import ROOT
 
 pytestmark = pytest.mark.browser
 
-BESIDE = (ROOT / "tests" / "golden" / "trace-1.2-beside.json").read_text(encoding="utf-8")
+BESIDE = (ROOT / "tests" / "golden" / "trace-1.3-beside.json").read_text(encoding="utf-8")
 """three rounds; the drafter drafts six tokens during the first pass, and throws them away"""
-IN_TURN = (ROOT / "tests" / "golden" / "trace-1.2-sample.json").read_text(encoding="utf-8")
+IN_TURN = (ROOT / "tests" / "golden" / "trace-1.3-sample.json").read_text(encoding="utf-8")
 LONG = gzip.decompress((ROOT / "assets" / "traces" / "model-chain-prose-context.json.gz").read_bytes()).decode()
 
 

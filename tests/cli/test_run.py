@@ -59,7 +59,9 @@ def test_summary_json_and_replay_name_every_method_of_a_run(
 ) -> None:
     trace = codec.read(golden)
     card = replace(trace.started.verifier, name="bush", options={"branching": [3, 1]})
-    started = replace(trace.started, growth=card, stopping=replace(card, name="doubt", options={"threshold": 0.2}))
+    started = replace(
+        trace.started, tree_policy=card, stop_policy=replace(card, name="doubt", options={"threshold": 0.2})
+    )
     data = run_command.as_data(replace(trace, started=started), None)
     assert (data["growth"]["name"], data["stopping"]["options"]) == ("bush", {"threshold": 0.2})
     codec.write(replace(trace, started=started), tmp_path / "t.json")
@@ -276,7 +278,7 @@ def test_tree_and_stop_policy_are_choices_with_options_of_their_own(specviz: Cal
 def test_a_resumed_run_keeps_its_tree_and_stop_policy(golden: Path) -> None:
     started = codec.read(golden).started
     card = replace(started.verifier, name="bush", options={"branching": [3, 1]})
-    request = request_of(replace(started, growth=card, stopping=replace(card, name="doubt", options={})))
+    request = request_of(replace(started, tree_policy=card, stop_policy=replace(card, name="doubt", options={})))
     assert (request.growth, request.growth_options) == ("bush", {"branching": [3, 1]})
     assert (request.stopping, request.stopping_options) == ("doubt", {})
     assert request_of(started).growth == "auto"

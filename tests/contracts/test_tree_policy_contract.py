@@ -86,7 +86,7 @@ def test_the_same_seed_gives_the_same_valid_trace(source, pair, draft_policies, 
     first, second = collect(source, request), collect(source, request)
     assert check(first) == []
     assert difference(first, second) is None
-    assert (first.started.growth.name if first.started.growth else "auto") == request.growth
+    assert (first.started.tree_policy.name if first.started.tree_policy else "auto") == request.growth
 
 
 @every_policy

@@ -23,7 +23,7 @@ from specviz.trace.exports.perfetto import LANES, chrome_trace
 from tests.js.node import ROOT, run
 
 GOLDEN = [ROOT / "tests" / "golden" / name for name in ("trace-1.0-sample.json", "trace-1.0-greedy.json")]
-BESIDE = ROOT / "tests" / "golden" / "trace-1.2-beside.json"
+BESIDE = ROOT / "tests" / "golden" / "trace-1.3-beside.json"
 TRACES = [*GOLDEN, BESIDE, *sorted((ROOT / "assets" / "traces").glob("*.json.gz"))[::9]]
 HOSTILE = '`|`\n<b>&"\t\x00\x0b``\u2028 '
 WRITE = """

@@ -326,7 +326,7 @@ def kinds(world: World) -> dict[str, Kind]:
         GOLDEN / "trace-1.0-sample.json",
         GOLDEN / "trace-1.0-greedy.json",
         GOLDEN / "trace-1.1-greedy.json",
-        GOLDEN / "trace-1.2-beside.json",
+        GOLDEN / "trace-1.3-beside.json",
     ]
     on_trace = {
         "check": ("check", "FILE"), "check --json": ("check", "FILE", "--json"), "replay": ("replay", "FILE"),

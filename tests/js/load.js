@@ -48,7 +48,7 @@ function load(script) {
 }
 Object.keys(files).sort().forEach(load);
 
-const golden = (name) => JSON.parse(fs.readFileSync(path.join(root, "tests", "golden", name), "utf-8"));
+const golden = (name) => S.readTrace(fs.readFileSync(path.join(root, "tests", "golden", name), "utf-8"));
 const zlib = require("node:zlib");
 const traces = path.join(root, "assets", "traces");
 /** Every recorded run: [file name, trace]. */
@@ -56,7 +56,7 @@ const recorded = () =>
   fs
     .readdirSync(traces)
     .filter((name) => name.endsWith(".json.gz"))
-    .map((name) => [name, JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(traces, name))))]);
+    .map((name) => [name, S.readTrace(zlib.gunzipSync(fs.readFileSync(path.join(traces, name))).toString("utf-8"))]);
 module.exports = {
   recorded,
   S,

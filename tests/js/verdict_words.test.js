@@ -8,7 +8,7 @@ const { S } = require("./load.js");
 
 const folder = path.join(__dirname, "..", "..", "assets", "traces");
 const recorded = fs.readdirSync(folder).filter((name) => name.endsWith(".json.gz"));
-const read = (name) => JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(folder, name))).toString("utf-8"));
+const read = (name) => S.readTrace(zlib.gunzipSync(fs.readFileSync(path.join(folder, name))).toString("utf-8"));
 
 const bare = (shown) => Number(shown.replace(/^[<>]/, "")); // such as >0.9999
 

@@ -75,7 +75,7 @@ test("a draft that a stop policy ended keeps what was drawn", () => {
     trace.rounds.flatMap((round, index) => {
       const deepest = Math.max(...round.nodes.map((node) => node.depth));
       const gamma = trace.started.drafter.options.gamma;
-      return trace.started.stopping && deepest && deepest < gamma ? [[trace, index, deepest]] : [];
+      return trace.started.stop_policy && deepest && deepest < gamma ? [[trace, index, deepest]] : [];
     }),
   );
   assert.ok(stopped.length > 0);

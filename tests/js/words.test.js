@@ -124,7 +124,7 @@ test("a run is held against plain decoding beside it, else against a bare pass; 
   trace.finished.plain = { output_tokens: 10, decode_s: 6, runs: 3, same_text: true };
   assert.deepEqual([last().name, last().value], ["speedup over plain decoding", "1.20×"]);
   assert.equal(S.gain(trace).toFixed(2), "1.20", "what stands above the stage");
-  trace.started.stopping = { name: "oracle", options: {}, deployable: false };
+  trace.started.stop_policy = { name: "oracle", options: {}, deployable: false };
   assert.equal(last().name, "tokens per second");
 });
 

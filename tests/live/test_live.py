@@ -179,9 +179,9 @@ def test_a_shape_that_would_be_ignored_is_refused_with_what_decides_instead(opti
 def test_the_header_reports_no_shape_that_was_not_drafted():
     request = replace(REQUEST, growth="chain", growth_options={"length": 2})
     started = collect(toy_source(), request).started
-    assert (started.drafter.options, started.growth.options["length"]) == ({}, 2)
+    assert (started.drafter.options, started.tree_policy.options["length"]) == ({}, 2)
     again = replace(request_of(started), target=REQUEST.target, drafter_model=REQUEST.drafter_model)
-    assert collect(toy_source(), again).started.growth == started.growth
+    assert collect(toy_source(), again).started.tree_policy == started.tree_policy
 
 
 def test_a_request_names_tree_and_stop_policy_and_the_header_says_what_they_were():
@@ -195,8 +195,12 @@ def test_a_request_names_tree_and_stop_policy_and_the_header_says_what_they_were
         max_new_tokens=8,
     )
     started = collect(LiveSource(load=toy_loader(), measure=False), request).started
-    assert (started.growth.name, started.growth.options["budget"], started.growth.lossless) == ("sequoia", 3, True)
-    assert (started.stopping.name, started.stopping.options) == (
+    assert (started.tree_policy.name, started.tree_policy.options["budget"], started.tree_policy.lossless) == (
+        "sequoia",
+        3,
+        True,
+    )
+    assert (started.stop_policy.name, started.stop_policy.options) == (
         "confidence",
         {"longest": 0, "threshold": 0.1},
     )

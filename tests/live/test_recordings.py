@@ -28,8 +28,8 @@ def test_every_method_has_a_recorded_run(headers):
     recorded = {
         "drafter": {one.drafter.name for one in headers},
         "verifier": {one.verifier.name for one in headers},
-        "tree policy": {one.growth.name for one in headers if one.growth is not None},
-        "stop policy": {one.stopping.name for one in headers if one.stopping is not None} | {"fixed"},
+        "tree policy": {one.tree_policy.name for one in headers if one.tree_policy is not None},
+        "stop policy": {one.stop_policy.name for one in headers if one.stop_policy is not None} | {"fixed"},
     }
     registered = {
         "drafter": DRAFTERS,

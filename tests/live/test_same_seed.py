@@ -68,7 +68,7 @@ def test_the_request_of_a_header_gives_the_same_text_on_a_machine_of_any_speed(r
     first = collect(source(), request_made)
     asked = request_of(first.started)
     again = collect(source(measure=False), asked)
-    cards = [(one.drafter, one.growth, one.stopping) for one in (first.started, again.started)]
+    cards = [(one.drafter, one.tree_policy, one.stop_policy) for one in (first.started, again.started)]
     assert cards[0] == cards[1]
     assert again.finished.output_ids == first.finished.output_ids
     assert [len(one.nodes) for one in again.rounds] == [len(one.nodes) for one in first.rounds]

@@ -291,13 +291,13 @@ def ended_by(trace: Trace, policy: str, rounds: int, deployable: bool = True) ->
     card = MethodCard(policy, {}, True, deployable=deployable)
     finished = replace(trace.finished, output_ids=[4] * rounds)
     return replace(
-        trace, started=replace(trace.started, stopping=card), rounds=trace.rounds[:rounds], finished=finished
+        trace, started=replace(trace.started, stop_policy=card), rounds=trace.rounds[:rounds], finished=finished
     )
 
 
 def test_a_run_that_asked_the_target_beforehand_has_no_speed(trace: Trace) -> None:
     asked = measured(ended_by(trace, "seer", 4, deployable=False), 0.5, 20)
-    asked = replace(asked, started=replace(asked.started, stopping=MethodCard("seer", {}, True, deployable=False)))
+    asked = replace(asked, started=replace(asked.started, stop_policy=MethodCard("seer", {}, True, deployable=False)))
     assert metrics.tokens_per_second(asked) is None
     assert metrics.speedup(asked, measured(trace, 1.0, 25)) is None
 

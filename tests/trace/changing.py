@@ -9,7 +9,7 @@ from typing import Any
 from specviz.trace.codec import dumps, loads
 from specviz.trace.events import Trace
 
-SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.2-sample.json"
+SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.3-sample.json"
 
 Place = list[str | int]
 

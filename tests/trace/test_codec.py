@@ -56,7 +56,7 @@ def test_the_text_is_one_ascii_line_without_spaces_between_items() -> None:
     text = dumps(sample())
     assert text.isascii()
     assert "\n" not in text
-    assert text.startswith('{"format":"specviz-trace","version":"1.2","started":{"run_id":"sample",')
+    assert text.startswith('{"format":"specviz-trace","version":"1.3","started":{"run_id":"sample",')
 
 
 def test_compression_is_told_by_content_not_by_name(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_an_old_file_is_read_through_its_migration(monkeypatch: pytest.MonkeyPat
     """As if 0.x had called the summary by another name."""
     data = sample_data()
     data |= {"version": "0.9", "totals": data.pop("summary")}
-    monkeypatch.setitem(MIGRATIONS, 0, lambda old: {**old, "version": "1.2", "summary": old["totals"]})
+    monkeypatch.setitem(MIGRATIONS, 0, lambda old: {**old, "version": "1.3", "summary": old["totals"]})
     assert loads(json.dumps(data)) == sample()
 
 

@@ -46,7 +46,7 @@ ODD_BYTES = [
 ]
 
 
-BASES = [SAMPLE, SAMPLE.with_name("trace-1.2-greedy.json"), SAMPLE.with_name("trace-1.2-beside.json")]
+BASES = [SAMPLE, SAMPLE.with_name("trace-1.3-greedy.json"), SAMPLE.with_name("trace-1.3-beside.json")]
 
 
 def outcome(content: str | bytes) -> str:

@@ -38,7 +38,7 @@ def test_a_lossy_verifier_is_named_with_its_measured_distance(name):
 
 
 def test_a_lossy_tree_policy_makes_the_run_lossy_whatever_judges_it():
-    trace = trace_of(growth=MethodCard("target_init", {}, lossless=False))
+    trace = trace_of(tree_policy=MethodCard("target_init", {}, lossless=False))
     assert cautions.lossy_sentence(trace.started).partition("target_init: ")[2].startswith("total variation 0.")
     data = as_data(trace, None)
     assert (data["lossless"], data["verifier"]["lossless"]) == (False, False)

@@ -202,7 +202,7 @@ def test_its_trace_is_true_to_itself():
         )
         trace = collect(source, request)
         assert check(loads(dumps(trace))) == []
-        assert not trace.started.growth.lossless
+        assert not trace.started.tree_policy.lossless
         assert "open" in {this.committed.trimmed for this in trace.rounds}
 
 

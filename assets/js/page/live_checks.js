@@ -70,7 +70,7 @@ const liveChecks = (function (S) {
     },
     stopped_early: (trace) => {
       const depths = trace.rounds.map(depthOf).filter((depth) => depth > 0);
-      const policy = trace.started.stopping;
+      const policy = trace.started.stop_policy;
       if (!policy || policy.name === "fixed") return { done: false, said: "This run had no stop policy." };
       const [least, most] = [Math.min(...depths), Math.max(...depths)];
       return { done: least < most, said: `Drafts between ${least} and ${most} deep.` };

@@ -14,7 +14,7 @@ const ownRun = (function (S) {
       @param {trace.Started} started */
   function askedFor(started) {
     const card = (one) => one && [one.name, one.options, one.model ? one.model.name : null];
-    const methods = [started.drafter, started.growth, started.stopping, started.verifier].map((one) =>
+    const methods = [started.drafter, started.tree_policy, started.stop_policy, started.verifier].map((one) =>
       card(one || null),
     );
     return JSON.stringify([started.target.name, started.prompt_text, started.sampling, methods]);

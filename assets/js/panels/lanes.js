@@ -102,8 +102,8 @@ const lanes = (function (S) {
         .join(", ");
     const named = [
       ["drafter", started.drafter],
-      ["tree policy", started.growth],
-      ["stop policy", started.stopping],
+      ["tree policy", started.tree_policy],
+      ["stop policy", started.stop_policy],
       ["verifier", started.verifier],
     ].filter(([, card]) => card);
     const clock =

@@ -46,13 +46,13 @@ const why = (function (S) {
     const { round, trace } = now;
     const { passes } = round.drafted;
     const deepest = Math.max(...round.nodes.map((node) => node.depth));
-    const { stopping } = trace.started;
+    const { stop_policy } = trace.started;
     const longest = trace.started.drafter.options.gamma;
-    if (now.at.level >= deepest && stopping && Number.isInteger(longest) && deepest < longest)
+    if (now.at.level >= deepest && stop_policy && Number.isInteger(longest) && deepest < longest)
       return [
         line(
           "Why keep the token it stopped at?",
-          `The stop policy ${stopping.name} ended this draft at ${deepest} of ${longest}. What was drawn stays: were ` +
+          `The stop policy ${stop_policy.name} ended this draft at ${deepest} of ${longest}. What was drawn stays: were ` +
             "unsure tokens dropped, a token's own value would decide whether it is tested, and that biases the text.",
           { link: { tab: "Proof", text: "try “drop unsure tokens” on the Proof tab" } },
         ),

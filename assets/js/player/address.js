@@ -68,9 +68,12 @@ const address = (function (S) {
       stop: started.stop,
       dtype: started.machine.dtype,
     };
-    for (const role of ["growth", "stopping"])
+    for (const [field, role] of [
+      ["growth", "tree_policy"],
+      ["stopping", "stop_policy"],
+    ])
       if (started[role])
-        Object.assign(request, { [role]: started[role].name, [`${role}_options`]: started[role].options });
+        Object.assign(request, { [field]: started[role].name, [`${field}_options`]: started[role].options });
     if (started.scene)
       request.scene = started.scene.shapes
         .map((one) => `${one.size} ${one.colour} ${one.shape} at ${one.x},${one.y}`)

@@ -165,7 +165,7 @@ const specviz = (function (S) {
     player.alone.stop();
     const before = own.trace;
     own.source = source;
-    own.trace = source ? JSON.parse(source) : null;
+    own.trace = source ? S.readTrace(source) : null;
     own.labels = null;
     if (!own.trace || !own.trace.rounds.length) {
       play(player, false);

@@ -35,7 +35,9 @@ const exports = (function (S) {
   const textOf = (trace, token) => trace.vocab[String(token)].text;
   /** @param {trace.Started} started */
   const methodsOf = (started) =>
-    [started.drafter, started.growth, started.stopping, started.verifier].filter(Boolean).map((card) => card.name);
+    [started.drafter, started.tree_policy, started.stop_policy, started.verifier]
+      .filter(Boolean)
+      .map((card) => card.name);
 
   /** The prompt's name in the set, or its end.
       @param {trace.Started} started */

@@ -8,8 +8,10 @@ const gain = (function (S) {
 
   /** Whether plain decoding was timed beside a run whose own times say something.
       @param {trace.Trace} trace */
-  function isTimed({ started: { source, stopping }, finished }) {
-    return !!(finished && finished.plain) && source !== "simulated" && !(stopping && stopping.deployable === false);
+  function isTimed({ started: { source, stop_policy }, finished }) {
+    return (
+      !!(finished && finished.plain) && source !== "simulated" && !(stop_policy && stop_policy.deployable === false)
+    );
   }
 
   /** Tokens per second over those of plain decoding, the median of the turns; null where none was timed, where the

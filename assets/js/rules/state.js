@@ -14,6 +14,17 @@ const state = (function (S) {
   /** @type {"end"} */
   const END = "end"; // the round's last token, which is no node of the draft tree
   const PHASES = ["draft", "target", "verdicts", "commit"];
+  const FORMER = { growth: "tree_policy", stopping: "stop_policy" }; // what `started` called them before format 1.3
+  const RENAMED = "1.3";
+
+  /** A trace from its JSON text, those of earlier formats by the names of this one; as `codec.loads` in Python.
+      @returns {trace.Trace} */
+  function readTrace(text) {
+    const trace = JSON.parse(text);
+    if (!/^1\.[0-2]$/.test(trace.version)) return trace;
+    const started = Object.entries(trace.started).map(([name, value]) => [FORMER[name] ?? name, value]);
+    return { ...trace, version: RENAMED, started: Object.fromEntries(started) };
+  }
 
   /** The beats of a round: drafting level by level, one target pass, each trial, the last token, the commit.
       @param {trace.Round} round */
@@ -232,6 +243,7 @@ const state = (function (S) {
   return {
     END,
     PHASES,
+    readTrace,
     beats,
     view,
     nodeStates,

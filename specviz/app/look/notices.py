@@ -131,8 +131,8 @@ def _methods(started: Started) -> list[tuple[str, MethodCard]]:
     """What each method that took part is called, and its card; policies only where they were chosen."""
     cards = {
         "drafter": started.drafter,
-        "tree policy": started.growth,
-        "stop policy": started.stopping,
+        "tree policy": started.tree_policy,
+        "stop policy": started.stop_policy,
         "verifier": started.verifier,
     }
     return [(kind, card) for kind, card in cards.items() if card is not None]

@@ -78,7 +78,7 @@ def lossy(started: Started) -> list[str]:
 
 
 def _cards(started: Started) -> Iterator[MethodCard]:
-    for card in (started.drafter, started.growth, started.stopping, started.verifier):
+    for card in (started.drafter, started.tree_policy, started.stop_policy, started.verifier):
         if card is not None:
             yield card
 

@@ -113,7 +113,7 @@ def _methods(trace: Trace) -> str:
     """The drafter and what was chosen beside it: tree policy, stop policy, verifier."""
     started = trace.started
     names = [f"{started.drafter.name} tree" if any(map(branches, trace.rounds)) else started.drafter.name]
-    names += [card.name for card in (started.growth, started.stopping, started.verifier) if card is not None]
+    names += [card.name for card in (started.tree_policy, started.stop_policy, started.verifier) if card is not None]
     return " + ".join(names)
 
 

@@ -66,8 +66,8 @@ def settings_of(started: Started) -> dict[str, str]:
     told = {
         "drafter": started.drafter.name,
         "γ": tree or str(options.get("gamma", "–")),
-        "tree policy": _method(started.growth),
-        "stop policy": _method(started.stopping),
+        "tree policy": _method(started.tree_policy),
+        "stop policy": _method(started.stop_policy),
         "verifier": _method(started.verifier),
         "drafter's model": "–" if started.drafter.model is None else started.drafter.model.name,
         "target": started.target.name,

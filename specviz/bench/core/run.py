@@ -123,10 +123,10 @@ def _finished(
 
 def check_deployable(started: Started) -> None:
     """Raises BenchError for a run whose times would be no speed: its stop policy asked the target beforehand."""
-    if started.stopping is not None and not deployable(started):
+    if started.stop_policy is not None and not deployable(started):
         raise BenchError(
-            f"the stop policy '{started.stopping.name}' asks the target beforehand, so its times are no speed; compare "
-            "its target passes and wasted candidates instead, or measure another stop policy."
+            f"the stop policy '{started.stop_policy.name}' asks the target beforehand, so its times are no speed; "
+            "compare its target passes and wasted candidates instead, or measure another stop policy."
         )
 
 

@@ -20,7 +20,7 @@ from specviz.cli.terminal import Terminal, bar, err, out, printable, stop_on_int
 from specviz.errors import OptionError, TraceError
 from specviz.trace import cautions
 from specviz.trace.events import Round, Step, Trace, VocabEntry
-from specviz.trace.header import MethodCard, Started
+from specviz.trace.header import FORMER_NAMES, MethodCard, Started
 
 ECHO = 300
 """characters of a long prompt that are shown at either end"""
@@ -104,6 +104,8 @@ def _report(args: argparse.Namespace, trace: Trace) -> int:
 def as_data(trace: Trace, path: Path | None) -> dict[str, Any]:
     """What `--json` prints. Stable: keys are added, never renamed."""
     started, finished = trace.started, trace.finished
+    cards = {"tree_policy": started.tree_policy, "stop_policy": started.stop_policy}
+    policies = {name: None if card is None else _as_part(card, started) for name, card in cards.items()}
     return {
         "text": finished.text,
         "output_ids": finished.output_ids,
@@ -114,8 +116,8 @@ def as_data(trace: Trace, path: Path | None) -> dict[str, Any]:
         "prompt_ids": started.prompt_ids,
         "target": asdict(started.target),
         "drafter": _as_part(started.drafter, started),
-        "growth": None if started.growth is None else _as_part(started.growth, started),
-        "stopping": None if started.stopping is None else _as_part(started.stopping, started),
+        **policies,
+        **{FORMER_NAMES[name]: card for name, card in policies.items()},
         "verifier": _as_part(started.verifier, started),
         "lossless": not cautions.lossy_methods(started),
         "lossy": [

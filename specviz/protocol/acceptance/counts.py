@@ -118,7 +118,7 @@ def of_trace(trace: Trace) -> Acceptance:
     steps = [as_judged(this) for this in trace.rounds if drafts(this)]
     per_step = tuple((len(drafts(this)), accepted_drafts(this)) for this in steps)
     gamma = trace.started.drafter.options.get("gamma")
-    chains = trace.started.growth is None and not any(branches(this) for this in steps)
+    chains = trace.started.tree_policy is None and not any(branches(this) for this in steps)
     longest = gamma if chains and type(gamma) is int and all(drafted <= gamma for drafted, _ in per_step) else None
     most = max([longest or 0, *(accepted for _, accepted in per_step)])
     counted = [accepted for _, accepted in per_step]

@@ -46,7 +46,9 @@ def picked(trace: Trace, index: int) -> Round:
 
 def _run(trace: Trace) -> str:
     started = trace.started
-    methods = [card.name for card in (started.drafter, started.growth, started.stopping, started.verifier) if card]
+    methods = [
+        card.name for card in (started.drafter, started.tree_policy, started.stop_policy, started.verifier) if card
+    ]
     return (
         f"Prompt {code(_prompt(trace))}, {' + '.join(methods)}, temperature {number(started.sampling.temperature)}, "
         f"seed {started.seed}; {started.source} run {started.run_id}."

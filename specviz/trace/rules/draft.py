@@ -23,7 +23,7 @@ def candidates(scene: Scene) -> Iterator[Problem]:
     """Sources, kinds and sizes are those of the header's methods."""
     started, nodes = scene.started, scene.round.nodes
     yield from _judged(scene)
-    drafter, tree_policy = known_drafter(started.drafter), started.growth
+    drafter, tree_policy = known_drafter(started.drafter), started.tree_policy
     policy = TREE_POLICIES.get(tree_policy.name) if tree_policy is not None else None
     if drafter is None or (tree_policy is not None and policy is None):
         return
@@ -90,7 +90,7 @@ def _judged(scene: Scene) -> Iterator[Problem]:
 
 def _drawn_kind(scene: Scene) -> str | None:
     """How the header says the model's candidates are drawn; None where the options do not say."""
-    tree_policy, options = scene.started.growth, scene.started.drafter.options
+    tree_policy, options = scene.started.tree_policy, scene.started.drafter.options
     policy = TREE_POLICIES.get(tree_policy.name) if tree_policy is not None else None
     if policy is not None and (settled := policy.greedy_kind if scene.greedy else policy.sampled_kind):
         return settled

@@ -41,14 +41,14 @@ def _marks(started: Started) -> Iterator[Problem]:
     ]
     methods = (
         ("drafter", started.drafter, DRAFTERS),
-        ("growth", started.growth, TREE_POLICIES),
-        ("stopping", started.stopping, STOP_POLICIES),
+        ("tree_policy", started.tree_policy, TREE_POLICIES),
+        ("stop_policy", started.stop_policy, STOP_POLICIES),
     )
     for place, card, table in methods:
         if card is not None and card.name in table:
             claims.append((f"{place}.lossless", card.lossless, table[card.name].lossless))
-    if (stopping := started.stopping) is not None and stopping.name in STOP_POLICIES:
-        claims.append(("stopping.deployable", stopping.deployable, STOP_POLICIES[stopping.name].deployable))
+    if (stop_policy := started.stop_policy) is not None and stop_policy.name in STOP_POLICIES:
+        claims.append(("stop_policy.deployable", stop_policy.deployable, STOP_POLICIES[stop_policy.name].deployable))
     for place, told, known in claims:
         if known is not None and told != known:
             method = getattr(started, place.split(".")[0]).name

@@ -104,7 +104,7 @@ def candidates(scene: Scene) -> Iterator[Problem]:
 def numbered_like_nodes(scene: Scene) -> bool:
     """Whether the n-th node is the n-th draw of its round. Without a tree policy drafters that draw go level by
     level; what they found elsewhere comes after all they drew."""
-    drafter, tree_policy = DRAFTERS.get(scene.started.drafter.name), scene.started.growth
+    drafter, tree_policy = DRAFTERS.get(scene.started.drafter.name), scene.started.tree_policy
     if drafter is None or not drafter.draws:
         return False
     return tree_policy is None or (tree_policy.name in TREE_POLICIES and TREE_POLICIES[tree_policy.name].in_order)

@@ -75,7 +75,7 @@ def _handed_over(scene: Scene) -> Iterator[Problem]:
 
 
 def _drops(scene: Scene) -> bool:
-    card = scene.started.growth
+    card = scene.started.tree_policy
     return card is not None and (card.name not in TREE_POLICIES or TREE_POLICIES[card.name].drops)
 
 

@@ -18,7 +18,7 @@ from specviz.trace.tree_shape import touched_tiles
 
 def shape(scene: Scene, own: list[Node], whole: bool) -> Iterator[Problem]:
     """The candidates of one model against the options of the tree policy; `whole`: nothing else is in the tree."""
-    card = scene.started.growth
+    card = scene.started.tree_policy
     policy = WITHOUT if card is None else TREE_POLICIES[card.name]
     budget = number(card, "budget")
     if 0 < budget < len(own):
@@ -35,7 +35,7 @@ def shape(scene: Scene, own: list[Node], whole: bool) -> Iterator[Problem]:
 
 def _too_much(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
     """More levels, candidates or children than the options allow."""
-    card, place = scene.started.growth, f"{scene.place}.nodes"
+    card, place = scene.started.tree_policy, f"{scene.place}.nodes"
     name = card.name if card is not None else scene.started.drafter.name
     deepest = max((node.depth for node in own), default=0)
     most = number(card, policy.deepest)
@@ -70,7 +70,7 @@ def _expanded(scene: Scene, own: list[Node], name: str, width: int) -> Iterator[
 
 def _noted(scene: Scene, policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
     """The notes that a tree policy leaves with every draft, and what they count."""
-    card, nodes, note = scene.started.growth, scene.round.nodes, scene.round.drafted.note
+    card, nodes, note = scene.started.tree_policy, scene.round.nodes, scene.round.drafted.note
     if card is None or len(nodes) == 1:
         return
     tile, width, depth = (number(card, name) for name in ("tile", policy.widest, policy.deepest))

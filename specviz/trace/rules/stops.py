@@ -25,19 +25,19 @@ LONGEST = 32
 
 def policy_of(scene: Scene) -> KnownStopPolicy | None:
     """None: the run has none, or one that is not known."""
-    card = scene.started.stopping
+    card = scene.started.stop_policy
     return None if card is None else STOP_POLICIES.get(card.name)
 
 
 def asks(scene: Scene) -> bool:
     """Whether a stop policy may end the draft below single nodes."""
     policy = policy_of(scene)
-    return scene.started.stopping is not None and (policy is None or policy.score != "none")
+    return scene.started.stop_policy is not None and (policy is None or policy.score != "none")
 
 
 def levels(scene: Scene) -> int | None:
     """How many levels the stop policy allows in this round; None: as many as the shape has."""
-    card, policy = scene.started.stopping, policy_of(scene)
+    card, policy = scene.started.stop_policy, policy_of(scene)
     if card is None or policy is None:
         return None
     longest = card.options.get("longest")
@@ -89,7 +89,7 @@ def _bound(scene: Scene, node: Node) -> Range:
     plain = (scene.started.sampling.temperature, scene.started.sampling.top_k, scene.started.sampling.top_p)
     if (said is None or said.draft_bits is None) and plain == (1.0, 0, 1.0):
         said = node.agreement_raw
-    scale = scene.started.stopping.options.get("scale") if scene.started.stopping is not None else None
+    scale = scene.started.stop_policy.options.get("scale") if scene.started.stop_policy is not None else None
     if not isinstance(scale, (int, float)):
         return Range(-1e9, 1.0)
     if said is not None and said.draft_bits is not None:
@@ -103,7 +103,7 @@ def _bound(scene: Scene, node: Node) -> Range:
 
 def threshold(scene: Scene, policy: KnownStopPolicy) -> float | None:
     """What a score of this round had to reach."""
-    card = scene.started.stopping
+    card = scene.started.stop_policy
     assert card is not None, "a run without a stop policy has no threshold."
     if policy.score == "target":
         return 0.5  # of what is 0 or 1
@@ -113,13 +113,13 @@ def threshold(scene: Scene, policy: KnownStopPolicy) -> float | None:
 
 
 def moves(scene: Scene, policy: KnownStopPolicy) -> bool:
-    card = scene.started.stopping
+    card = scene.started.stop_policy
     return card is not None and bool(policy.noted) and (not policy.moves or card.options.get(policy.moves) is True)
 
 
 def goes_on(scene: Scene, node: int) -> bool | None:
     """Whether the stop policy lets candidates be drawn below a node; None where the trace does not say."""
-    card, policy = scene.started.stopping, policy_of(scene)
+    card, policy = scene.started.stop_policy, policy_of(scene)
     if card is None:
         return True
     if policy is None:
@@ -139,7 +139,7 @@ def _at_root(scene: Scene, policy: KnownStopPolicy) -> bool:
 
 
 def _keeps(scene: Scene, policy: KnownStopPolicy) -> bool:
-    card = scene.started.stopping
+    card = scene.started.stop_policy
     return card is not None and bool(policy.keeps) and card.options.get(policy.keeps) is True
 
 
@@ -157,7 +157,7 @@ def score(scene: Scene, policy: KnownStopPolicy, node: int) -> Range | None:
 
 def stopped(scene: Scene) -> Iterator[Problem]:
     """Nothing is drafted below a node where the stop policy ends the draft, and each round notes what it goes by."""
-    card, policy = scene.started.stopping, policy_of(scene)
+    card, policy = scene.started.stop_policy, policy_of(scene)
     if card is None or policy is None:
         return
     note = scene.round.drafted.note
@@ -175,7 +175,7 @@ def stopped(scene: Scene) -> Iterator[Problem]:
 
 def unsettled(rounds: Sequence[Scene]) -> Iterator[str]:
     """What of a stop policy left no trace in this run, in words."""
-    card, policy = (rounds[0].started.stopping, policy_of(rounds[0])) if rounds else (None, None)
+    card, policy = (rounds[0].started.stop_policy, policy_of(rounds[0])) if rounds else (None, None)
     if card is None or policy is None or policy.score == "none":
         return
     if not policy.score:
@@ -225,7 +225,7 @@ def _outcome(scene: Scene) -> _Draft:
 
 def _levels_learned(drafts: Sequence[Scene], policy: KnownStopPolicy) -> Iterator[Problem]:
     """So many more after a wholly accepted draft, so many less after another, never below one."""
-    card = drafts[0].started.stopping
+    card = drafts[0].started.stop_policy
     assert card is not None, "there is a policy."
     due, longer, shorter = (card.options.get(name) for name in ("start_levels", "longer", "shorter"))
     if not (isinstance(due, int) and isinstance(longer, int) and isinstance(shorter, int)):
@@ -245,7 +245,7 @@ def _levels_learned(drafts: Sequence[Scene], policy: KnownStopPolicy) -> Iterato
 
 def _threshold_learned(drafts: Sequence[Scene], policy: KnownStopPolicy) -> Iterator[Problem]:
     """Where it cannot be known whether a draft was stopped, both ways are right."""
-    card = drafts[0].started.stopping
+    card = drafts[0].started.stop_policy
     assert card is not None, "there is a policy."
     names = (policy.threshold, "wanted", "step", "memory", "inertia")
     given = [float(value) for name in names if isinstance(value := card.options.get(name), (int, float))]

@@ -29,7 +29,7 @@ WITHOUT = KnownTreePolicy(
 
 def widths(scene: Scene) -> list[int] | None:
     """Children per node level by level, as the header's options say; None where they say nothing of the kind."""
-    card = scene.started.growth
+    card = scene.started.tree_policy
     options = card.options if card is not None else scene.started.drafter.options
     branching = options.get("branching")
     if isinstance(branching, list) and branching:
@@ -50,7 +50,7 @@ def number(card: MethodCard | None, option: str) -> int:
 def planned_paths(scene: Scene) -> dict[Path, list[int]] | None:
     """The children of every node of a shape that the header's tree policy lists path by path; None where it lists none,
     or nothing that can be read."""
-    card = scene.started.growth
+    card = scene.started.tree_policy
     listed = card.options.get("paths") if card is not None else None
     try:
         return families(read_paths(listed)) if isinstance(listed, str) else None
@@ -149,7 +149,7 @@ def _support(scene: Scene, parent: Node) -> int:
 
 def _kept(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
     """So many of those scored are kept as the budget says, and `fan` were scored below every node asked about."""
-    scored, fan = scene.round.drafted.note.get("scored"), number(scene.started.growth, policy.fan)
+    scored, fan = scene.round.drafted.note.get("scored"), number(scene.started.tree_policy, policy.fan)
     passes = scene.round.drafted.passes
     if isinstance(scored, int) and len(own) != min(budget, scored):
         told = f"hold {len(own)} candidates, but of {scored} scored ones {min(budget, scored)} are kept"
@@ -166,7 +166,7 @@ def _beam(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int, d
     """Every level is as wide as the beam, while the level above has anything left to draw."""
     if stops.asks(scene):
         return
-    card, total = scene.started.growth, 0
+    card, total = scene.started.tree_policy, 0
     width, depth = number(card, policy.widest), number(card, policy.deepest)
     for level in range(1, deepest + 1):
         wanted = min(width, budget - total) if budget else width
@@ -183,7 +183,7 @@ def _beam(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int, d
 
 def alike(rounds: Sequence[Scene]) -> Iterator[Problem]:
     """A shape that is planned once is the same in every round, as far as a draft may be deep and has tokens to draw."""
-    card = rounds[0].started.growth if rounds else None
+    card = rounds[0].started.tree_policy if rounds else None
     drafter = known_drafter(rounds[0].started.drafter) if rounds else None
     if drafter is None or drafter.merged or drafter.found:
         return  # then other candidates stand beside those of the shape
@@ -252,7 +252,7 @@ def left(scene: Scene, node: int, siblings: int | None = None) -> Range:
 def best_first(scene: Scene, policy: KnownTreePolicy, deepest: int) -> Iterator[Problem]:
     """No place that was left out is worth more than one that was taken; without an option of that name above 0 the
     budget is spent."""
-    card, nodes = scene.started.growth, scene.round.nodes
+    card, nodes = scene.started.tree_policy, scene.round.nodes
     assert card is not None, "only a tree policy declares this."
     least, budget = card.options.get(policy.best_first), card.options.get("budget")
     if not isinstance(budget, int) or not isinstance(least, (int, float)) or stops.asks(scene):

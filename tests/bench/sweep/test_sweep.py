@@ -169,7 +169,7 @@ def test_quartiles_interpolate_between_order_statistics() -> None:
 
 def test_a_run_that_asked_the_target_beforehand_is_no_speed() -> None:
     card = MethodCard("seer", {}, True, deployable=False)
-    started = SimpleNamespace(stopping=card)
+    started = SimpleNamespace(stop_policy=card)
     with pytest.raises(BenchError, match="'seer' asks the target beforehand"):
         check_deployable(started)
-    check_deployable(SimpleNamespace(stopping=None))
+    check_deployable(SimpleNamespace(stop_policy=None))

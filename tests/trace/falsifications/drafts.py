@@ -17,13 +17,13 @@ falsification("another way of drawing", "tree")(option("drafter", draw="iid"))
 falsification("another way of drawing in a chain", "chain")(option("drafter", draw="top_k"))
 falsification("a shorter n-gram draft", "ngram")(option("drafter", gamma=3))
 falsification("a smaller recycled tree", "token recycling")(option("drafter", nodes=3))
-falsification("a smaller budget", "dyspec")(option("growth", budget=5))
-falsification("a narrower beam", "rsd-s")(option("growth", width=2))
-falsification("a shallower shape", "sequoia")(option("growth", depth=2))
+falsification("a smaller budget", "dyspec")(option("tree_policy", budget=5))
+falsification("a narrower beam", "rsd-s")(option("tree_policy", width=2))
+falsification("a shallower shape", "sequoia")(option("tree_policy", depth=2))
 falsification("a list of paths without one of the candidates", "paths")(
-    option("growth", paths="0; 1; 2; 0,0; 0,1; 0,0,0")
+    option("tree_policy", paths="0; 1; 2; 0,0; 0,1; 0,0,0")
 )
-falsification("a list of paths whose candidates are drawn in another way", "paths")(option("growth", draw="top_k"))
+falsification("a list of paths whose candidates are drawn in another way", "paths")(option("tree_policy", draw="top_k"))
 
 
 def nodes(fields: Data, count: int | None = None) -> Change:
@@ -75,7 +75,7 @@ def a_model(data: Data) -> None:
 
 @falsification("a run without its tree policy", "dyspec")
 def no_policy(data: Data) -> None:
-    data["started"]["growth"] = None
+    data["started"]["tree_policy"] = None
 
 
 @falsification("a candidate that was drawn and never submitted", "chain")

@@ -52,7 +52,7 @@ BASES: dict[str, Path] = {
     "oracle": RECORDED / "stop-oracle.json.gz",
     "entropy": RECORDED / "stop-entropy.json.gz",
     "stop string": GOLDEN / "trace-1.0-sample.json",
-    "beside": GOLDEN / "trace-1.2-beside.json",
+    "beside": GOLDEN / "trace-1.3-beside.json",
 }
 
 Data = dict[str, Any]

@@ -18,10 +18,10 @@ STOPPED = ("stop-confidence", "stop-draft-verify", "stop-entropy", "kangaroo-sto
 )
 def thresholds() -> Iterator[Forged]:
     for name, data in [*shipped(*STOPPED), *kept("stop-entropy")]:
-        said = data["started"]["stopping"]["options"]
+        said = data["started"]["stop_policy"]["options"]
         option = next(one for one in ("threshold", "first_threshold", "floor") if one in said)
         for value in (0.0, 0.05, 0.1, 0.9, 0.95, 0.99, 1.0):
-            yield options(name, data, "stopping", **{option: value})
+            yield options(name, data, "stop_policy", **{option: value})
 
 
 @forgeries("the threshold that a round notes", made=8, found=8)
@@ -53,28 +53,28 @@ def another_stop() -> Iterator[Forged]:
     }
     for name, data in shipped("stop-confidence", "stop-disco", "stop-specdecpp", "model-chain-capital"):
         for policy, said in policies.items():
-            was = data["started"]["stopping"]
+            was = data["started"]["stop_policy"]
             if was is not None and was["name"] == policy:
                 continue
 
             def change(data: Data, card: tuple[str, Data] = (policy, said)) -> None:
                 one = {"lossless": True, "model": None, "deployable": card[0] != "oracle"}
-                data["started"]["stopping"] = {"name": card[0], "options": dict(card[1]), **one}
+                data["started"]["stop_policy"] = {"name": card[0], "options": dict(card[1]), **one}
 
             yield forged(f"{name}: stopped by {policy}", data, change)
 
 
 SIZES: dict[str, tuple[str, str, tuple[object, ...]]] = {
     "ngram-copy-timer": ("drafter", "gamma", (3, 5, 7, 12)),
-    "growth-eagle2": ("growth", "width", (2, 3, 5, 8)),
-    "growth-rsd-s": ("growth", "width", (2, 4, 6)),
-    "growth-dyspec": ("growth", "budget", (6, 9, 16)),
-    "growth-target-init": ("growth", "width", (4, 5, 7)),
-    "growth-levels": ("growth", "branching", ([2, 2, 1], [3, 1, 1], [4, 2, 1], [3, 3])),
-    "growth-rsd-c": ("growth", "branching", ([2, 2, 1], [2, 1, 2], [3, 2, 2])),
-    "growth-chain": ("growth", "budget", (4, 6, 7, 9)),
-    "growth-paths": ("growth", "paths", ("0; 1; 2; 0,0; 0,1; 1,0", "0; 1; 2; 3; 0,0; 0,1; 1,0; 0,0,0")),
-    "growth-sequoia": ("growth", "budget", (4, 6, 7)),
+    "growth-eagle2": ("tree_policy", "width", (2, 3, 5, 8)),
+    "growth-rsd-s": ("tree_policy", "width", (2, 4, 6)),
+    "growth-dyspec": ("tree_policy", "budget", (6, 9, 16)),
+    "growth-target-init": ("tree_policy", "width", (4, 5, 7)),
+    "growth-levels": ("tree_policy", "branching", ([2, 2, 1], [3, 1, 1], [4, 2, 1], [3, 3])),
+    "growth-rsd-c": ("tree_policy", "branching", ([2, 2, 1], [2, 1, 2], [3, 2, 2])),
+    "growth-chain": ("tree_policy", "budget", (4, 6, 7, 9)),
+    "growth-paths": ("tree_policy", "paths", ("0; 1; 2; 0,0; 0,1; 1,0", "0; 1; 2; 3; 0,0; 0,1; 1,0; 0,0,0")),
+    "growth-sequoia": ("tree_policy", "budget", (4, 6, 7)),
     "model-tree-story": ("drafter", "branching", ([3, 2], [3, 2, 2], [2, 2, 1], [3, 2, 1, 1])),
     "verifier-block": ("drafter", "gamma", (4, 6)),
 }
@@ -101,7 +101,7 @@ def offered() -> Iterator[Forged]:
         for value in values:
             yield options(name, data, "drafter", **{option: value})
     for name, data in shipped("growth-sequoia"):
-        yield options(name, data, "growth", budget=20)
+        yield options(name, data, "tree_policy", budget=20)
 
 
 @forgeries("fewer continuations than an n-gram draft has", made=1, found=1)
@@ -122,14 +122,14 @@ def claimed() -> Iterator[Forged]:
     cards: dict[str, Data] = {}
     names = ("growth-dyspec", "growth-eagle2", "growth-rsd-s", "growth-rsd-c", "growth-sequoia", "growth-levels")
     for name, data in shipped(*names):
-        cards[name] = data["started"]["growth"]
+        cards[name] = data["started"]["tree_policy"]
     for name, data in shipped(*names, "model-tree-story"):
         for other, card in cards.items():
             if other == name or (name == "growth-eagle2") != (other == "growth-eagle2"):
                 continue
 
             def change(data: Data, card: Data = card) -> None:
-                data["started"]["growth"] = copy.deepcopy(card)
+                data["started"]["tree_policy"] = copy.deepcopy(card)
                 data["started"]["drafter"]["options"] = {}
 
             yield forged(f"{name} said to be by {card['name']}", data, change)
