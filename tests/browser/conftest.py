@@ -36,6 +36,7 @@ PATIENCE_MS = 30_000
 SIZE: ViewportSize = {"width": 1280, "height": 800}
 STORED = "local_storage,indexeddb,cache_storage,service_workers"
 HAS_REAL_CLOCK = "setTimeout.toString().includes('[native code]')"
+MEASURING = ("watch", "when-it-pays", "analysis")
 LOCAL = {"127.0.0.1", "localhost", ""}
 
 
@@ -63,6 +64,27 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page over a source that answers at once, with the golden trace as its only recording. One for all tests that
     need no other: to build and serve a page takes seconds, and what a visitor does there nobody else sees."""
     with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The same with its first tab alone, which opens in half the time."""
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery"), tabs=["watch"]) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def measuring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The same with the tabs that measure and count."""
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery"), tabs=MEASURING) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def learning() -> Iterator[str]:
+    """The recordings that ship, in *Watch* and *Learn*."""
+    with served(ReplaySource(sample()), ROOT / "traces", tabs=["watch", "learn"]) as url:
         yield url
 
 

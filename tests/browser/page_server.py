@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr
 from playwright.sync_api import Page, expect
 
+from specviz.app import tab
 from specviz.app.form.request import Limits
 from specviz.app.page.build import build
 from specviz.app.page.sessions import keep_little
@@ -21,6 +23,10 @@ from specviz.app.runs.gallery import gallery
 from specviz.protocol.runs import TraceSource
 from specviz.trace import codec
 from tests.app.doubles import sample
+
+REST_S = 0.02
+"""how often a queue looks whether there is work: Gradio's thousand times a second are some hundredths of a core for
+each server that a set of tests leaves open"""
 
 
 def free_port() -> int:
@@ -41,20 +47,29 @@ def opened(page: Page, url: str, *shown: str) -> Page:
 
 
 @contextmanager
-def served(source: TraceSource, recorded: Path, limits: Limits | None = None) -> Iterator[str]:
-    """The page's address while the block runs; `recorded` gets the golden trace if it is empty."""
-    with serving(source, recorded, limits) as demo:
+def served(
+    source: TraceSource, recorded: Path, limits: Limits | None = None, tabs: Collection[str] = ()
+) -> Iterator[str]:
+    """The page's address while the block runs; `recorded` gets the golden trace if it is empty. With `tabs`, the page
+    has these alone: to open a whole page takes the browser twice as long as to open one with *Watch* alone."""
+    with serving(source, recorded, limits, tabs) as demo:
         yield demo.local_url
 
 
 @contextmanager
-def serving(source: TraceSource, recorded: Path, limits: Limits | None = None) -> Iterator[gr.Blocks]:
+def serving(
+    source: TraceSource, recorded: Path, limits: Limits | None = None, tabs: Collection[str] = ()
+) -> Iterator[gr.Blocks]:
     """The same, with the page itself."""
     limits = limits or Limits()
     if not list(recorded.glob("*.json.gz")):
         codec.write(sample(), recorded / "sample.json.gz")
-    demo = build(source, gallery(recorded), limits, sweeps=recorded)
+    built = tuple(each for each in tab.found() if not tabs or each.name in tabs)
+    assert {*tabs} <= {each.name for each in built}, "a tab of this name there is not"
+    with patch.object(tab, "found", lambda: built):
+        demo = build(source, gallery(recorded), limits, sweeps=recorded)
     settings = {**launch_settings(limits), "server_port": free_port(), "quiet": True}
+    demo._queue.sleep_when_free = REST_S
     demo.launch(prevent_thread_lock=True, **settings)
     keep_little(demo)
     try:

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def analysis(page: Page, address: str) -> Page:
-    opened(page, address)
+def analysis(page: Page, measuring: str) -> Page:
+    opened(page, measuring)
     open_tab(page, "Analysis")
     expect(page.locator("#sv-analysis-answer .sv-answer")).to_contain_text("Why are the tokens of")
     return page

@@ -41,7 +41,7 @@ def address(source: ReplaySource, tmp_path_factory: pytest.TempPathFactory) -> I
     folder: Path = tmp_path_factory.mktemp("gallery")
     codec.write(recorded(), folder / "a.json.gz")
     write_index(folder)
-    with served(source, folder) as url:
+    with served(source, folder, tabs=["watch"]) as url:
         yield url
 
 

@@ -32,7 +32,7 @@ def source() -> Drawn:
 
 @pytest.fixture(scope="module")
 def address(source: Drawn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(source, tmp_path_factory.mktemp("gallery")) as url:
+    with served(source, tmp_path_factory.mktemp("gallery"), tabs=["watch"]) as url:
         yield url
 
 

@@ -11,10 +11,10 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
-def test_the_draft_tree_is_in_the_first_screen(page: Page, shipped: str, size: tuple[int, int]) -> None:
+def test_the_draft_tree_is_in_the_first_screen(page: Page, learning: str, size: tuple[int, int]) -> None:
     """At the first beat, and when the whole round is there."""
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    opened(page, shipped)
+    opened(page, learning)
     for beat in (0, 99):
         page.evaluate("beat => document.querySelector('#sv-player .sv-player').specviz.go({ round: 0, beat })", beat)
         for part in ("#sv-player .svp-caption", "#sv-player .svp-btn.is-play", "#sv-prompt", "#sv-run"):
@@ -25,10 +25,10 @@ def test_the_draft_tree_is_in_the_first_screen(page: Page, shipped: str, size: t
         assert box["y"] + box["height"] <= size[1]
 
 
-def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(browser: Browser, shipped: str) -> None:
+def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(browser: Browser, learning: str) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     page = context.new_page()
-    page.goto(shipped)
+    page.goto(learning)
     root, play = page.locator("#sv-player .sv-player"), page.locator("#sv-player .svp-btn.is-play")
     expect(root).to_have_attribute("data-alone", "round")
     expect(play).to_have_text("pause")

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from specviz.app.lab.waterfall import STEPS
 from tests.app.doubles import ReplaySource, sample
+from tests.browser.conftest import MEASURING
 from tests.browser.page_server import opened, served
 from tests.browser.tabs import is_open
 from tests.browser.test_page import message, open_form, speedup
@@ -18,8 +19,8 @@ from tests.browser.test_page import message, open_form, speedup
 pytestmark = pytest.mark.browser
 
 
-def test_a_chart_is_chosen_read_saved_and_found_again_by_its_link(page: Page, address: str, tmp_path: Path) -> None:
-    speedup(opened(page, address))
+def test_a_chart_is_chosen_read_saved_and_found_again_by_its_link(page: Page, measuring: str, tmp_path: Path) -> None:
+    speedup(opened(page, measuring))
     plot = page.locator("#sv-lab-plot")
     expect(plot).to_contain_text("Nothing is measured yet")
     open_form(page)
@@ -50,7 +51,7 @@ def test_a_chart_is_chosen_read_saved_and_found_again_by_its_link(page: Page, ad
         page.get_by_text("Results as JSON").first.click()
     download.value.save_as(tmp_path / "all_drafters.json")
     query = page.url.partition("?")[2]
-    with served(ReplaySource(sample()), tmp_path) as url:
+    with served(ReplaySource(sample()), tmp_path, tabs=MEASURING) as url:
         page.goto(f"{url}?{query}")
         is_open(page, "When it pays")
         expect(page.get_by_label("Acceptance by position")).to_be_checked()

@@ -35,8 +35,8 @@ STATE = "() => SpecViz.lesson.state()"
 
 
 @pytest.fixture
-def home(page: Page, shipped: str) -> Page:
-    return opened(page, shipped, LESSON_LIST)
+def home(page: Page, learning: str) -> Page:
+    return opened(page, learning, LESSON_LIST)
 
 
 def lessons(page: Page) -> list[dict[str, Any]]:
@@ -107,13 +107,13 @@ def test_a_wrong_answer_is_said_to_be_wrong_and_a_skipped_one_is_shown(home: Pag
     expect(home.locator(".svl-choice.is-right")).to_have_count(1)
 
 
-def test_a_lesson_goes_on_where_it_was_left(home: Page, shipped: str) -> None:
+def test_a_lesson_goes_on_where_it_was_left(home: Page, learning: str) -> None:
     one = start(home, "trees")
     for _ in range(3):
         home.keyboard.press("PageDown")
     home.get_by_role("button", name="Leave the lesson").click()
     expect(home.locator(".svl")).to_have_count(0)
-    opened(home, shipped, LESSON_LIST)
+    opened(home, learning, LESSON_LIST)
     open_tab(home, "Learn")
     expect(home.get_by_text(f"at 4 of {len(one['beats'])}")).to_be_visible()
     home.get_by_role("button", name=f"Go on: {one['title']}").click()
@@ -179,7 +179,8 @@ def test_keys_typed_into_a_field_stay_there(home: Page) -> None:
     expect(home.locator(".svl-where")).to_contain_text("· 1 of")
 
 
-def test_a_link_leads_to_its_tab_and_the_first_tab_back(home: Page) -> None:
+def test_a_link_leads_to_its_tab_and_the_first_tab_back(page: Page, shipped: str) -> None:
+    home = opened(page, shipped, LESSON_LIST)
     one = start(home, "the_law_stays")
     place = next(index for index, beat in enumerate(one["beats"]) if beat["link"])
     for _ in range(place):

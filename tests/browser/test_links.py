@@ -44,11 +44,23 @@ def source() -> ReplaySource:
 
 
 @pytest.fixture(scope="module")
-def address(source: ReplaySource, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recorded")
     codec.write(sample(), folder / "a-sample.json.gz")
     codec.write(another(), folder / "b-greedy.json.gz")
-    with served(source, folder) as url:
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(source: ReplaySource, recordings: Path) -> Iterator[str]:
+    with served(source, recordings) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def watch(source: ReplaySource, recordings: Path) -> Iterator[str]:
+    """The same for links that open no other tab."""
+    with served(source, recordings, tabs=["watch"]) as url:
         yield url
 
 
@@ -78,8 +90,8 @@ def choose_recording(page: Page) -> None:
     expect(page.locator("#sv-message")).to_contain_text("in 2 target passes")
 
 
-def test_a_recording_chosen_from_the_gallery_is_in_the_address(page: Page, address: str, browser: Browser) -> None:
-    opened(page, address)
+def test_a_recording_chosen_from_the_gallery_is_in_the_address(page: Page, watch: str, browser: Browser) -> None:
+    opened(page, watch)
     assert "#" not in page.url
     choose_recording(page)
     expect(page).to_have_url(re.compile("#run=b-greedy&round="))
@@ -94,8 +106,8 @@ def test_a_recording_chosen_from_the_gallery_is_in_the_address(page: Page, addre
     other.context.close()
 
 
-def test_a_link_to_the_run_that_opens_the_page_holds_its_node(page: Page, address: str) -> None:
-    opened(page, f"{address}#run=a-sample&round=2&beat=9&node=3")
+def test_a_link_to_the_run_that_opens_the_page_holds_its_node(page: Page, watch: str) -> None:
+    opened(page, f"{watch}#run=a-sample&round=2&beat=9&node=3")
     expect(page.locator("#sv-player .svp-where")).to_contain_text("Round 2 of 8")
     assert where(page)[2] == "3"
 
@@ -117,24 +129,24 @@ LATE = """{
 
 @pytest.mark.parametrize(("run", "shown"), [("a-sample", "Round 2 of 8"), ("b-greedy", "Round 2 of 2")])
 def test_a_run_does_not_take_another_runs_moment_before_the_names_are_known(
-    page_of_its_own: Page, address: str, run: str, shown: str
+    page_of_its_own: Page, watch: str, run: str, shown: str
 ) -> None:
     page = page_of_its_own
     page.add_init_script(LATE)
-    opened(page, f"{address}#run={run}&round=2&beat=2")
+    opened(page, f"{watch}#run={run}&round=2&beat=2")
     expect(page.locator("#sv-player .svp-where")).to_have_text(shown)
     page.wait_for_function("() => !SpecViz.AWAITS_NAMES")
     expect(page.locator("#sv-player .svp-where")).to_have_text(shown)
     expect(page).to_have_url(re.compile(f"#run={run}&round=2&"))
 
 
-def test_an_old_link_without_a_run_opens_the_first(page: Page, address: str) -> None:
-    opened(page, f"{address}#round=2&beat=9&node=3")
+def test_an_old_link_without_a_run_opens_the_first(page: Page, watch: str) -> None:
+    opened(page, f"{watch}#round=2&beat=9&node=3")
     assert where(page)[1:] == ("Round 2 of 8", "3")
 
 
-def test_a_live_run_is_run_again_and_says_so(page: Page, address: str, browser: Browser, source: ReplaySource) -> None:
-    opened(page, address)
+def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, browser: Browser, source: ReplaySource) -> None:
+    opened(page, watch)
     page.locator("#sv-prompt textarea").fill("def second():\n")
     page.locator("#sv-run").click()
     expect(page.locator("#sv-message")).to_contain_text("engine time")
@@ -152,9 +164,9 @@ def test_a_live_run_is_run_again_and_says_so(page: Page, address: str, browser: 
     other.context.close()
 
 
-def test_a_machine_that_writes_another_text_says_so(page: Page, address: str) -> None:
+def test_a_machine_that_writes_another_text_says_so(page: Page, watch: str) -> None:
     request = pack_request(replace(request_of(sample().started), drafter="model", verifier="auto", target="target"))
-    opened(page, f"{address}#ask={request}&text={text_hash('another text')}&round=2")
+    opened(page, f"{watch}#ask={request}&text={text_hash('another text')}&round=2")
     expect(page.locator("#sv-message")).to_contain_text("The link was made from another text")
     expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
 
@@ -169,8 +181,8 @@ def test_a_machine_that_writes_another_text_says_so(page: Page, address: str) ->
         ("run=<img src=x onerror=alert(1)>", "there is no recorded run '<img"),
     ],
 )
-def test_a_link_that_cannot_be_opened_says_why(page: Page, address: str, fields: str, said: str) -> None:
-    opened(page, f"{address}#{fields}&round=2")
+def test_a_link_that_cannot_be_opened_says_why(page: Page, watch: str, fields: str, said: str) -> None:
+    opened(page, f"{watch}#{fields}&round=2")
     expect(page.locator("#sv-message")).to_contain_text(said, ignore_case=True)
     assert page.locator("#sv-message img").count() == 0
 
@@ -295,22 +307,22 @@ def test_a_simulated_run_is_drawn_again(page: Page, address: str, browser: Brows
     other.context.close()
 
 
-def test_methods_are_chosen_by_a_link_and_nothing_runs(page: Page, address: str, source: ReplaySource) -> None:
+def test_methods_are_chosen_by_a_link_and_nothing_runs(page: Page, watch: str, source: ReplaySource) -> None:
     before = len(source.requests)
     chosen = pack({"prompt": "", "drafter": "ngram", "drafter_options": {"longest": 5}})
-    opened(page, f"{address}#tab=step&choose={chosen}")
+    opened(page, f"{watch}#tab=step&choose={chosen}")
     page.evaluate("() => SpecViz.toggleDrawer(true)")
     expect(page.get_by_label("longest", exact=False).locator("visible=true").first).to_have_value("5")
     assert len(source.requests) == before
 
 
-def test_hidden_parts_stay_hidden(page: Page, address: str) -> None:
-    opened(page, f"{address}#round=2&hide=card,costs")
+def test_hidden_parts_stay_hidden(page: Page, watch: str) -> None:
+    opened(page, f"{watch}#round=2&hide=card,costs")
     expect(page.locator("#sv-player .sv-player")).to_have_attribute("data-hidden", "card costs")
 
 
-def test_the_qr_code_is_of_the_link(page: Page, address: str) -> None:
-    opened(page, f"{address}#run=a-sample&round=2&beat=9&node=3")
+def test_the_qr_code_is_of_the_link(page: Page, watch: str) -> None:
+    opened(page, f"{watch}#run=a-sample&round=2&beat=9&node=3")
     page.locator("#sv-player summary", has_text="share").click()
     page.get_by_role("button", name="QR code").click()
     box = page.get_by_role("dialog", name="QR code")

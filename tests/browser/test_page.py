@@ -16,6 +16,7 @@ from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.toml_file import read_definition
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, ReplaySource, sample
+from tests.browser.conftest import MEASURING
 from tests.browser.page_server import opened, served
 from tests.browser.tabs import FRONT, LAB, is_open, open_tab
 
@@ -24,8 +25,20 @@ expect.set_options(timeout=20_000)
 
 
 @pytest.fixture
-def step(page: Page, address: str) -> Page:
-    """The Watch tab of a freshly opened page."""
+def step(page: Page, watch: str) -> Page:
+    """The Watch tab of a freshly opened page, which has no other."""
+    return opened(page, watch)
+
+
+@pytest.fixture
+def paying(page: Page, measuring: str) -> Page:
+    """A freshly opened page with *When it pays*, where sweeps are made."""
+    return opened(page, measuring)
+
+
+@pytest.fixture
+def whole(page: Page, address: str) -> Page:
+    """A freshly opened page with every tab."""
     return opened(page, address)
 
 
@@ -139,7 +152,7 @@ def test_an_error_leaves_what_was_typed(step: Page) -> None:
 def test_stop_ends_a_run_at_once_and_keeps_what_was_computed(page: Page, tmp_path: Path) -> None:
     """The source waits before its third round until the gate opens; only Stop can end the run here."""
     gate = Event()
-    with served(ReplaySource(sample(), gate, free_rounds=2), tmp_path) as url:
+    with served(ReplaySource(sample(), gate, free_rounds=2), tmp_path, tabs=["watch"]) as url:
         opened(page, url)
         page.locator("#sv-run").click()
         message(page).to_contain_text("Running: ")
@@ -166,19 +179,19 @@ def test_a_trace_file_is_opened(step: Page, tmp_path: Path, suffix: str) -> None
 
 
 def test_a_sweep_file_opens_in_its_own_tab_and_a_trace_leaves_no_old_name_in_the_lists(
-    step: Page, tmp_path: Path
+    paying: Page, tmp_path: Path
 ) -> None:
-    recorded = step.locator("#sv-recorded input").first
+    recorded = paying.locator("#sv-recorded input").first
     assert recorded.input_value()
-    choose(step, SAMPLE)
+    choose(paying, SAMPLE)
     expect(recorded).to_have_value("")
     file = tmp_path / "own.toml"
     file.write_text('title = "Own"\nevery_drafter = true\n', encoding="utf-8")
-    with step.expect_file_chooser() as chooser:
-        step.locator("#sv-upload").click()
+    with paying.expect_file_chooser() as chooser:
+        paying.locator("#sv-upload").click()
     chooser.value.set_files(file)
-    expect(step.locator("#sv-sweep-message")).to_contain_text("Own: Run sweep makes its 14 runs")
-    is_open(step, "When it pays")
+    expect(paying.locator("#sv-sweep-message")).to_contain_text("Own: Run sweep makes its 14 runs")
+    is_open(paying, "When it pays")
 
 
 def test_a_bad_file_is_refused_with_its_place_and_the_stage_stays(step: Page, tmp_path: Path) -> None:
@@ -202,45 +215,45 @@ def test_hostile_names_in_a_file_stay_text(step: Page, tmp_path: Path) -> None:
     assert step.locator("#sv-badges img").count() == 0
 
 
-def test_the_fold_of_smaller_heads_draws_and_answers_its_slider(step: Page) -> None:
-    open_tab(step, "Machine")
-    step.locator("#sv-heads").get_by_text("A smaller draft head").click()
-    step.locator("#sv-heads-plot .main-svg").first.wait_for(state="visible")
-    box = step.locator("#sv-heads-plot .main-svg").first.bounding_box()
+def test_the_fold_of_smaller_heads_draws_and_answers_its_slider(whole: Page) -> None:
+    open_tab(whole, "Machine")
+    whole.locator("#sv-heads").get_by_text("A smaller draft head").click()
+    whole.locator("#sv-heads-plot .main-svg").first.wait_for(state="visible")
+    box = whole.locator("#sv-heads-plot .main-svg").first.bounding_box()
     assert box is not None
     assert box["width"] > 400
-    step.locator("#sv-heads-size input[type=number]").fill("2048")
-    step.locator("#sv-heads-size input[type=number]").press("Tab")
-    step.locator("#sv-heads-sentence").get_by_text("2048 of 4096 tokens").wait_for()
+    whole.locator("#sv-heads-size input[type=number]").fill("2048")
+    whole.locator("#sv-heads-size input[type=number]").press("Tab")
+    whole.locator("#sv-heads-sentence").get_by_text("2048 of 4096 tokens").wait_for()
 
 
-def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(step: Page) -> None:
-    open_tab(step, "Studies")
-    step.locator("#sv-asynchronous-plot .main-svg").first.wait_for(state="visible")
-    step.get_by_label("How large a batch?").check()
-    expect(step.locator("#sv-study-asynchronous")).to_be_hidden()
-    step.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
-    box = step.locator("#sv-batch-plot .main-svg").first.bounding_box()
+def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(whole: Page) -> None:
+    open_tab(whole, "Studies")
+    whole.locator("#sv-asynchronous-plot .main-svg").first.wait_for(state="visible")
+    whole.get_by_label("How large a batch?").check()
+    expect(whole.locator("#sv-study-asynchronous")).to_be_hidden()
+    whole.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
+    box = whole.locator("#sv-batch-plot .main-svg").first.bounding_box()
     assert box is not None
     assert box["width"] > 400
-    expect(step.locator("#sv-batch-sentence")).to_contain_text("speculation pays")
-    expect(step.locator("#sv-study-batch")).to_contain_text("Recorded 20")
-    step.wait_for_url(re.compile("tab=studies.*set="))
-    step.goto("about:blank")
-    step.go_back()
-    step.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
+    expect(whole.locator("#sv-batch-sentence")).to_contain_text("speculation pays")
+    expect(whole.locator("#sv-study-batch")).to_contain_text("Recorded 20")
+    whole.wait_for_url(re.compile("tab=studies.*set="))
+    whole.goto("about:blank")
+    whole.go_back()
+    whole.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
 
 
-def test_the_machine_tab_draws_a_shipped_curve_when_it_is_opened(step: Page) -> None:
-    open_tab(step, "Machine")
-    expect(step.locator("#sv-machine-sentence")).to_contain_text("Free means at most 10% more time")
-    expect(step.locator("#sv-machine-plot .legendtext").first).to_have_text("t(n), measured")
-    expect(step.locator("#sv-machine-table tbody tr").first).to_contain_text("1.00")
-    expect(step.locator("#sv-machine-run")).to_be_disabled()
+def test_the_machine_tab_draws_a_shipped_curve_when_it_is_opened(whole: Page) -> None:
+    open_tab(whole, "Machine")
+    expect(whole.locator("#sv-machine-sentence")).to_contain_text("Free means at most 10% more time")
+    expect(whole.locator("#sv-machine-plot .legendtext").first).to_have_text("t(n), measured")
+    expect(whole.locator("#sv-machine-table tbody tr").first).to_contain_text("1.00")
+    expect(whole.locator("#sv-machine-run")).to_be_disabled()
 
 
-def test_a_sweep_runs_and_shows_measured_points_with_theory(step: Page) -> None:
-    sweep = speedup(step)
+def test_a_sweep_runs_and_shows_measured_points_with_theory(paying: Page) -> None:
+    sweep = speedup(paying)
     open_form(sweep)
     sweep.get_by_label("speculation lengths γ").fill("1,2")
     message(sweep, "sweep-").to_contain_text("makes 10 runs")
@@ -261,15 +274,15 @@ def test_a_sweep_runs_and_shows_measured_points_with_theory(step: Page) -> None:
     assert read_definition(named(download.value, "sweep.toml")) == result.definition
 
 
-def test_a_modelled_setting_is_stepped_through_as_a_simulated_run(step: Page) -> None:
-    open_tab(step, "What if")
-    step.locator("#sv-what-if-tree input, #sv-what-if-tree textarea").fill("2,1")
-    expect(step.locator("#sv-what-if-verdict")).to_contain_text("with tree 2,1 (4 candidates) at α 0.70")
-    step.locator("#sv-what-if-play").click()
-    is_open(step, "Watch")
-    expect(step.locator("#sv-badges")).to_contain_text("times modelled")
-    expect(step.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
-    message(step).to_contain_text("95 % of such runs lie between")
+def test_a_modelled_setting_is_stepped_through_as_a_simulated_run(whole: Page) -> None:
+    open_tab(whole, "What if")
+    whole.locator("#sv-what-if-tree input, #sv-what-if-tree textarea").fill("2,1")
+    expect(whole.locator("#sv-what-if-verdict")).to_contain_text("with tree 2,1 (4 candidates) at α 0.70")
+    whole.locator("#sv-what-if-play").click()
+    is_open(whole, "Watch")
+    expect(whole.locator("#sv-badges")).to_contain_text("times modelled")
+    expect(whole.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
+    message(whole).to_contain_text("95 % of such runs lie between")
 
 
 def named(download: Download, name: str) -> Path:
@@ -282,7 +295,7 @@ def test_a_cancelled_sweep_keeps_its_points_goes_on_by_resume_and_opens_again_as
     page: Page, tmp_path: Path
 ) -> None:
     slow = ReplaySource(sample(), round_wait_s=0.02)
-    with served(slow, tmp_path) as url:
+    with served(slow, tmp_path, tabs=MEASURING) as url:
         sweep = speedup(opened(page, url))
         file = tmp_path / "own.toml"
         file.write_text('title = "Own <b>"\nevery_drafter = true\n', encoding="utf-8")
@@ -304,7 +317,7 @@ def test_a_cancelled_sweep_keeps_its_points_goes_on_by_resume_and_opens_again_as
         result = sweep_store.read(named(download.value, "sweep.json"))
         assert (len(result.points), len(result.provenance.continued)) == (14, 1)
     sweep_store.write(result, tmp_path / "all_drafters.json")
-    with served(ReplaySource(sample()), tmp_path) as url:
+    with served(ReplaySource(sample()), tmp_path, tabs=MEASURING) as url:
         sweep = speedup(opened(page, url))
         expect(sweep.locator("#sv-sweep-origin .sv-badge-recorded")).to_be_visible()
         expect(sweep.locator("#sv-lab-plot .legendtext").first).to_be_visible()
@@ -328,27 +341,27 @@ def open_table(sweep: Page) -> None:
     sweep.get_by_role("button", name="All measurements in a table").click()
 
 
-def test_the_speedup_chart_is_in_the_first_screen_and_no_tools_lie_over_it(step: Page) -> None:
+def test_the_speedup_chart_is_in_the_first_screen_and_no_tools_lie_over_it(paying: Page) -> None:
     """The chart stood below 800 px of controls, and Plotly's tools covered an entry of its legend."""
-    sweep = speedup(step)
+    sweep = speedup(paying)
     box = sweep.locator("#sv-sweep-plot").bounding_box()
     assert box is not None
     assert box["y"] < 480
     expect(sweep.locator("#sv-sweep-plot .modebar")).to_be_hidden()
 
 
-def test_the_light_button_darkens_player_and_charts_and_is_remembered(step: Page) -> None:
-    button = step.get_by_role("button", name="switch between light and dark")
+def test_the_light_button_darkens_player_and_charts_and_is_remembered(paying: Page) -> None:
+    button = paying.get_by_role("button", name="switch between light and dark")
     ink = "getComputedStyle(document.querySelector('#sv-sweep-plot .legendtext, #sv-sweep-plot text')).fill"
-    light = speedup(step).evaluate(ink)
+    light = speedup(paying).evaluate(ink)
     button.focus()
-    step.keyboard.press("Enter")
-    expect(step.locator("body")).to_have_class(re.compile(r"\bdark\b"))
-    assert step.evaluate(ink) != light
-    step.reload()
-    expect(step.locator("#sv-player [data-ready]").first).to_be_attached()
-    expect(step.locator("body")).to_have_class(re.compile(r"\bdark\b"))
-    assert step.evaluate("getComputedStyle(document.querySelector('.sv-player')).colorScheme") == "dark"
+    paying.keyboard.press("Enter")
+    expect(paying.locator("body")).to_have_class(re.compile(r"\bdark\b"))
+    assert paying.evaluate(ink) != light
+    paying.reload()
+    expect(paying.locator("#sv-player [data-ready]").first).to_be_attached()
+    expect(paying.locator("body")).to_have_class(re.compile(r"\bdark\b"))
+    assert paying.evaluate("getComputedStyle(document.querySelector('.sv-player')).colorScheme") == "dark"
 
 
 def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) -> None:
@@ -388,7 +401,7 @@ def test_the_controls_are_reached_with_the_keyboard_alone(step: Page) -> None:
 
 
 def test_a_public_machine_keeps_its_limits(page: Page, tmp_path: Path) -> None:
-    with served(ReplaySource(sample()), tmp_path, Limits(prompt_chars=10, any_model=False)) as url:
+    with served(ReplaySource(sample()), tmp_path, Limits(prompt_chars=10, any_model=False), tabs=["watch"]) as url:
         opened(page, url)
         page.locator("#sv-prompt textarea").fill("far too long for here")
         page.locator("#sv-run").click()

@@ -28,7 +28,7 @@ class Proving(ReplaySource):
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     source = Proving(sample())
     source.prover()  # imports torch, which may take longer than a page is waited for
-    with served(source, tmp_path_factory.mktemp("gallery")) as url:
+    with served(source, tmp_path_factory.mktemp("gallery"), tabs=["watch", "proof"]) as url:
         yield url
 
 

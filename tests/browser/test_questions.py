@@ -50,7 +50,7 @@ def address(source: ReplaySource, tmp_path_factory: pytest.TempPathFactory) -> I
     recorded, run = tmp_path_factory.mktemp("recorded"), sample()
     own = replace(run.started, target=replace(run.started.target, name="target"))
     codec.write(replace(run, started=own), recorded / "sample.json.gz")
-    with served(source, recorded) as url:
+    with served(source, recorded, tabs=["watch", "what-if"]) as url:
         yield url
 
 

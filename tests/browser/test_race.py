@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -17,6 +18,7 @@ from tests.browser.page_server import served
 from tests.browser.tabs import open_tab
 
 pytestmark = pytest.mark.browser
+TABS = ("watch", "race")
 HOSTILE = "#<b>${1+1}`{{x}}"
 
 
@@ -29,6 +31,12 @@ class Telling(ReplaySource):
             for one in super().catalog().drafters
         ]
         return replace(super().catalog(), drafters=tuple(told))
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery"), tabs=TABS) as url:
+        yield url
 
 
 @pytest.fixture
@@ -83,7 +91,7 @@ def test_a_length_typed_while_the_answer_to_another_drafter_is_on_its_way_stays(
         return answer(actions, drafter, standing)
 
     monkeypatch.setattr(RaceActions, "another", late)
-    with served(Telling(sample()), tmp_path) as url:
+    with served(Telling(sample()), tmp_path, tabs=TABS) as url:
         tab = opened(page, url)
         tab.locator("#sv-race-drafter-1 input").click()
         tab.get_by_role("option", name="model").first.click()
