@@ -32,10 +32,13 @@ WORDS_A_MINUTE = 130
 """read slowly, with a look at the picture"""
 
 
+RUNS = {file.name: cache(partial(codec.read, file)) for file in sorted(FOLDER.glob("*.json.gz"))}
+"""each read once for all tests"""
+
+
 @cache
 def resolved() -> dict[str, Any]:
-    files = sorted(FOLDER.glob("*.json.gz"))
-    return lessons_json(LESSONS, {file.name: partial(codec.read, file) for file in files})
+    return lessons_json(LESSONS, RUNS)
 
 
 def lesson(name: str) -> dict[str, Any]:
@@ -60,11 +63,10 @@ def test_no_beat_is_without_a_claim() -> None:
 
 @pytest.mark.parametrize("name", [one.id for one in LESSONS])
 def test_a_false_claim_takes_any_lesson_from_the_page(name: str) -> None:
-    files = sorted(FOLDER.glob("*.json.gz"))
     told = next(one for one in LESSONS if one.id == name)
     false = replace(told.beats[-1], claims=["passes > 100000"])
     planted = replace(told, beats=[*told.beats[:-1], false])
-    missing = lessons_json([planted], {file.name: partial(codec.read, file) for file in files})["missing"]
+    missing = lessons_json([planted], RUNS)["missing"]
     assert [one["id"] for one in missing] == [name]
     assert "it claims passes > 100000, but here passes is " in missing[0]["why"]
 

@@ -61,8 +61,11 @@ def _error(case: ProofCase, model) -> float:
     return max(abs(found.get(text, 0.0) - prob) for text, prob in expected.items())
 
 
-@pytest.mark.parametrize("verifier", ["naive", "sequential"])
-@pytest.mark.parametrize("options", [(("gamma", 2),), (("branching", (2, 1)),)], ids=["chain", "tree"])
+@pytest.mark.parametrize(
+    ("verifier", "options"),
+    [("naive", (("gamma", 2),)), ("sequential", (("gamma", 2),)), ("sequential", (("branching", (2, 1)),))],
+    ids=["naive chain", "chain", "tree"],
+)
 def test_the_caption_has_the_law_of_the_target_that_sees(pair, verifier, options):
     case = _case(pair, verifier=verifier, options=options, sampling=WARM)
     assert _error(case, pair[0]) < SINGLE

@@ -5,8 +5,8 @@ Summary and seal are made anew after every change, as a careful forger would.
 
 from __future__ import annotations
 
-import copy
 import json
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -82,7 +82,7 @@ def kept(*names: str) -> list[tuple[str, Data]]:
 
 def forged(what: str, data: Data, change: Change) -> Forged:
     """The recording with one change, and with the sums over it."""
-    changed = copy.deepcopy(data)
+    changed = pickle.loads(pickle.dumps(data))  # a copy, in a tenth of the time of deepcopy
     change(changed)
     assert changed != data, f"{what}: nothing was changed"
     trace = loads(json.dumps(changed))
