@@ -24,13 +24,13 @@ PARALLEL = -n $(WORKERS) --maxprocesses 4 --dist worksteal
 FIND_CHROMIUM = command -v "$$CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome
 export CHROMIUM
 
-.PHONY: app test test-fast check generate mutants bench clean browser
+.PHONY: app test test-fast check generate mutants bench clean browser real
 .DELETE_ON_ERROR:
 
 app: $(VENV)/app.stamp
 	$(BIN)/python app.py
 
-test: $(VENV)/dev.stamp browser
+test: $(VENV)/dev.stamp browser real
 	@if [ -n "$$SPECVIZ_NO_BROWSER" ]; then $(BIN)/python -m pytest $(PARALLEL) -m "not browser" $(PYTEST_ARGS); \
 	else CHROMIUM="$$($(FIND_CHROMIUM))" $(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS); fi
 
@@ -81,6 +81,10 @@ $(VENV)/app.stamp: requirements.txt pyproject.toml | $(VENV)/bin/python
 $(VENV)/dev.stamp: $(VENV)/app.stamp
 	$(PIP) $(PIP_ARGS) --editable '.[dev]'
 	touch $@
+
+# Without a network the tests marked `real` say so and are skipped.
+real: $(VENV)/dev.stamp
+	@$(BIN)/specviz get smollm2 || echo "The tests marked real are skipped: they need that model."
 
 browser:
 	@if [ -n "$$SPECVIZ_NO_BROWSER" ] || { $(FIND_CHROMIUM); } >/dev/null; then exit 0; fi; \
