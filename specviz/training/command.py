@@ -57,24 +57,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def stage_functions() -> Mapping[str, Stage]:
     """Name to function, in order; imported here because torch is slow to load and `--help` does without."""
-    from specviz.training import drafter_stages, publication, skips, stages, target_stages
+    from specviz.training import drafter, publication, skips, stages
     from specviz.training.alignment import align
     from specviz.training.captions import export as captions
-    from specviz.training.modules import stage
+    from specviz.training.modules import train
 
     functions: tuple[Stage, ...] = (
         lambda options, report: report(stages.prepare(options)),
         stages.train_target,
-        drafter_stages.teach,
-        drafter_stages.train_drafter,
-        drafter_stages.train_weak,
+        drafter.teach,
+        drafter.train_drafter,
+        drafter.train_weak,
         publication.export,
         publication.measure,
         skips.search_skips,
-        target_stages.prompts,
-        target_stages.figures,
-        target_stages.keep,
-        stage.train_module,
+        publication.prompts,
+        publication.figures,
+        publication.keep,
+        train.train_module,
         align.drafter_align,
         captions.train_captions,
     )

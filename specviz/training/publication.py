@@ -1,6 +1,8 @@
-"""The last two stages: `export` writes the models with their facts, `measure` their figures and cards.
+"""The stages after training: `export` writes the models with their facts, `measure` their figures and cards, `figures`
+measures a target on the small world, `keep` exports a target alone to train on later, `prompts` writes the prompt set.
 
-Place in the flow: after target and drafter; reads the work folder, writes the assets folder.
+Place in the flow: reads the work folder, writes the assets folder. `figures` and `keep` also work while the target
+still trains; `prompts` needs its export.
 """
 
 import datetime
@@ -11,29 +13,36 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from transformers import LlamaForCausalLM
+import torch
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
+from specviz.corpus import prompt_set
 from specviz.errors import TrainingError
-from specviz.training import pair_tables
-from specviz.training.card import LIMITS, card, fenced, held_out_table
-from specviz.training.drafter_stages import WEAK
+from specviz.training import pair_report
+from specviz.training.drafter import WEAK
 from specviz.training.loop import Report
 from specviz.training.options import TrainOptions
+from specviz.training.pair_figures import pair_figures
 from specviz.training.pair_report import MODELS, TARGET, first_of_each, held_out_texts, measured_pair
 from specviz.training.publish import (
+    LIMITS,
     bits_per_byte,
+    card,
     checkpoint_facts,
     continuation,
     copy_split,
     draw_loss_curve,
     export_model,
+    fenced,
+    held_out_bits,
+    held_out_table,
     load_exported,
     measure_held_out,
     write_json,
 )
 from specviz.training.stages import prepared_tokenizer
-from specviz.training.tokenizer import load_tokenizer
-from specviz.training.windows import load_stream
+from specviz.training.target import model_config
+from specviz.training.windows import load_stream, load_tokenizer
 
 SAMPLE_FAMILIES = ("story", "facts", "sums", "letter", "code")
 PARAMETERS = ".layers."
@@ -206,19 +215,19 @@ def corpus_line(facts: dict[str, Any], split: dict[str, Any]) -> str:
 
 def world_section(name: str, history_rows: list[dict[str, Any]], pair: dict[str, Any]) -> str:
     """Figures of all models; for a drafter how often it is accepted, for the target what further tokens brought."""
-    parts = [pair_tables.figures_table(pair["figures"])]
+    parts = [pair_report.figures_table(pair["figures"])]
     if name in pair["acceptance"]:
         found = pair["acceptance"][name]
         parts.append(
             f"Greedy acceptance with the bundled target, speculation length {found['draft_length']}, each prompt to "
             f"its end or {found['new_tokens']} tokens (the rate, accepted and drafted tokens, tokens per round with "
-            f"the bonus):\n\n{pair_tables.acceptance_table({name: found})}"
+            f"the bonus):\n\n{pair_report.acceptance_table({name: found})}"
         )
         if pair["examples"][name]:
-            said = pair_tables.example_lines(pair["examples"][name], name)
+            said = pair_report.example_lines(pair["examples"][name], name)
             parts.append(f"Where it errs and the target is right:\n\n{said}")
     elif history_rows:
-        parts.append(f"What further tokens brought:\n\n{pair_tables.history_table(history_rows)}")
+        parts.append(f"What further tokens brought:\n\n{pair_report.history_table(history_rows)}")
     return "\n\n".join(parts)
 
 
@@ -273,3 +282,66 @@ RECIPE = {
     "drafter-weak": "Fresh weights, plain cross entropy on the training text of both halves (Muon and AdamW as for the "
     "target, linear decay to zero); nothing of the target was used.",
 }
+
+
+def checkpoint_model(options: TrainOptions) -> tuple[LlamaForCausalLM, int]:
+    """The last checkpoint's weights, rounded to bfloat16 as an export's are, and the tokens they have seen."""
+    path = options.work_dir / "target" / "checkpoint.pt"
+    if not path.is_file():
+        raise TrainingError("No checkpoint in the work folder: run `specviz train target` first.")
+    payload = torch.load(path, map_location="cpu", weights_only=True)
+    model = LlamaForCausalLM(
+        model_config(options.layers, options.hidden, options.heads, options.intermediate, options.vocabulary)
+    )
+    try:
+        model.load_state_dict(payload["model"])
+    except RuntimeError as error:
+        raise TrainingError(
+            "The checkpoint's weights have another shape than the options say (or the depth has not grown yet)."
+        ) from error
+    return model.bfloat16().float().eval(), int(payload["progress"]["tokens"])
+
+
+def both_halves(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, options: TrainOptions) -> dict[str, float]:
+    """`held_out_bits` of Python and of plain English, where they have been prepared."""
+    files = {"python": options.work_dir / "held_out.npy", "english": options.work_dir / "held_out_english.npy"}
+    return {
+        f"{name}_bits_per_byte_sampled": held_out_bits(model, tokenizer, load_stream(path), options.window)
+        for name, path in files.items()
+        if path.is_file()
+    }
+
+
+def figures(options: TrainOptions, report: Report) -> None:
+    """Measures `--start` where it is given, else the checkpoint; writes `figures-TOKENS.json` in the work folder."""
+    options.work_dir.mkdir(parents=True, exist_ok=True)  # before the work, not after it
+    if options.start:
+        model, tokenizer = load_exported(Path(options.start)), load_tokenizer(Path(options.start))
+        name = "start"
+        bits: dict[str, float] = {}
+    else:
+        tokenizer = prepared_tokenizer(options)
+        model, tokens = checkpoint_model(options)
+        name, bits = str(tokens), both_halves(model, tokenizer, options)
+    found: dict[str, Any] = bits | pair_figures(model, tokenizer, options.figure_cases)
+    write_json(options.work_dir / f"figures-{name}.json", found, report)
+    report({key: value for key, value in found.items() if not isinstance(value, dict)})
+
+
+def prompts(options: TrainOptions, report: Report) -> None:
+    """Writes the prompt set anew: its English prompts from held-out documents, and all lengths in the exported target's
+    tokens."""
+    tokenizer = load_tokenizer(options.out_dir / "target")
+    count = prompt_set.write(options.prompts, lambda text: len(tokenizer(text)["input_ids"]))
+    report({"wrote": options.prompts.name, "prompts": count})
+
+
+def keep(options: TrainOptions, report: Report) -> None:
+    """Exports the trained target to OUT_DIR/target with its figures, so that a later run can start from it."""
+    export_one("target", options, report)
+    folder = options.out_dir / "target"
+    facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    model, tokenizer = load_exported(folder), load_tokenizer(folder)
+    found = pair_figures(model, tokenizer, options.figure_cases)
+    facts["figures"] = both_halves(model, tokenizer, options) | {k: v for k, v in found.items() if k != "misses"}
+    write_json(folder / "training.json", facts, report)

@@ -21,14 +21,23 @@ from specviz.corpus.packages import package_documents
 from specviz.corpus.plain_english.generator import shares_with
 from specviz.corpus.standard_library import Corpus, collect, manifest
 from specviz.errors import TrainingError
-from specviz.training import english_streams
+from specviz.training import mixture
 from specviz.training.loop import Loop, LoopOptions, Objective, Report
 from specviz.training.mixture import DocumentWindows, Mixture, load_packed
 from specviz.training.optimiser import Budget
 from specviz.training.options import TrainOptions
 from specviz.training.target import held_out_loss, model_config, moved, new_model, read_out_loss, target_objective
-from specviz.training.tokenizer import load_tokenizer, train_tokenizer
-from specviz.training.windows import Batch, Batches, Windows, held_out_batches, load_stream, pack, save_stream
+from specviz.training.windows import (
+    Batch,
+    Batches,
+    Windows,
+    held_out_batches,
+    load_stream,
+    load_tokenizer,
+    pack,
+    save_stream,
+    train_tokenizer,
+)
 
 VALIDATION_WINDOWS = 24
 
@@ -44,9 +53,7 @@ def prepare(options: TrainOptions, corpus: Corpus | None = None) -> dict[str, An
     (work / "split.json").write_text(json.dumps(split, indent=1) + "\n", encoding="utf-8")
     texts = [document.text for document in corpus.train]
     shares = shares_with(options.english_shares)
-    english = (
-        english_streams.write(options.english_seed, options.english_characters, shares) if options.english > 0 else None
-    )
+    english = mixture.write(options.english_seed, options.english_characters, shares) if options.english > 0 else None
     if options.tokenizer:
         tokenizer = load_tokenizer(Path(options.tokenizer))
     else:

@@ -29,7 +29,7 @@ from specviz.stop_policies.learned import OF_DISTRIBUTION, against_base_rate
 from specviz.stop_policies.learned import features as candidate_features
 from specviz.stop_policies.oracle import OracleOptions, OracleStopPolicy
 from specviz.stop_policies.specdecpp import SpecDecPPOptions, SpecDecPPStopPolicy
-from specviz.training.stop_classifiers.fit import frequency, log_loss
+from specviz.training.stop_classifiers.learn import frequency, log_loss
 
 
 class View:

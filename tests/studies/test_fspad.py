@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from specviz.studies.fspad.measure import ALIGNMENT, SAMPLING, run_study, small
 from specviz.studies.fspad.result import STUDY, markdown
-from specviz.training.modules.batches import TextOptions
+from specviz.training.modules.texts import TextOptions
 
 
 def test_every_cell_learns_from_the_same_text_and_stands_in_the_table(module_target, module_work, tmp_path):

@@ -9,7 +9,7 @@ from specviz.corpus.standard_library import Corpus
 from specviz.training.options import TrainOptions
 from specviz.training.stages import prepare
 from specviz.training.target import model_config, new_model
-from specviz.training.tokenizer import load_tokenizer
+from specviz.training.windows import load_tokenizer
 
 
 @pytest.fixture

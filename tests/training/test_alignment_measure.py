@@ -5,7 +5,6 @@ from itertools import product
 import pytest
 import torch
 
-from specviz.training.acceptance import greedy_text, replay_rounds
 from specviz.training.alignment.measure import (
     Counts,
     JudgedText,
@@ -16,6 +15,7 @@ from specviz.training.alignment.measure import (
     judged,
     measured,
 )
+from specviz.training.pair_report import greedy_text, replay_rounds
 from specviz.training.target import model_config, new_model
 
 

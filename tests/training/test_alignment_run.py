@@ -14,20 +14,19 @@ from specviz.errors import TraceError, TrainingError
 from specviz.studies.alignment import result as alignments
 from specviz.studies.alignment.measure import Material, Plan, bytes_per_pass, held_out_texts, plans, run_study
 from specviz.training import generation
-from specviz.training.alignment import align, batches, texts
+from specviz.training.alignment import align, texts
 from specviz.training.alignment.align import Recipe, aligned, drafter_align, recipe_of, weights_key
-from specviz.training.alignment.batches import Diet, batches_of
 from specviz.training.alignment.measure import WrittenText, judged, measured
-from specviz.training.alignment.texts import Source, joined_rows, training_streams
+from specviz.training.alignment.texts import Diet, Source, batches_of, joined_rows, training_streams
 from specviz.training.loop import Loop
 from specviz.training.options import TrainOptions
 from specviz.training.publish import export_model
 from specviz.training.stages import prepare
 from specviz.training.target import model_config, new_model
-from specviz.training.tokenizer import load_tokenizer
+from specviz.training.windows import load_tokenizer
 
 LENGTH = 24
-STEP = batches.ROWS_PER_STEP * LENGTH
+STEP = texts.ROWS_PER_STEP * LENGTH
 TOKENS = 4 * STEP
 
 
@@ -61,10 +60,9 @@ def options(tmp_path: Path, prepared: Path, monkeypatch) -> TrainOptions:
     """A copy of them, and few rows at a time."""
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(texts, "GENERATED_ROWS", 16)
-    monkeypatch.setattr(batches, "BLOCK_ROWS", 8)
+    monkeypatch.setattr(texts, "BLOCK_ROWS", 8)
     monkeypatch.setattr(generation, "PREFIX_LENGTHS", (3, 6))
-    for module in (texts, batches):
-        monkeypatch.setattr(module, "GENERATED_LENGTH", LENGTH)
+    monkeypatch.setattr(texts, "GENERATED_LENGTH", LENGTH)
     monkeypatch.setattr(align, "TOKENS_PER_STEP", STEP)
     return TrainOptions(
         work_dir=tmp_path / "work", out_dir=tmp_path / "models", align_out=tmp_path / "aligned", vocabulary=320,

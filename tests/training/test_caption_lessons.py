@@ -11,8 +11,7 @@ import torch
 from specviz.scenes.generator import HELD_OUT, scene_of
 from specviz.scenes.scene import COLOURS, GROUND, RGB, SHAPES, Scene, covered, pixels
 from specviz.training.captions.lessons import FAR, KINDS, NOT_ASKED, Lessons, answers_of, shown
-from specviz.training.captions.model import waves
-from specviz.training.captions.train import EYES_ALONE, fresh
+from specviz.training.captions.train import EYES_ALONE, fresh, waves
 
 TWO = Scene.parse("large red circle at 9,8; small blue square at 24,20")
 RED_CIRCLE = Scene.parse("large red circle at 9,8")

@@ -19,10 +19,8 @@ from specviz.scenes.generator import HELD_OUT, scene_of
 from specviz.scenes.scene import COLOURS, SHAPES, Scene
 from specviz.scenes.vocabulary import PICTURE_IDS
 from specviz.training.captions import train
-from specviz.training.captions.accuracy import SPLITS, accuracy
-from specviz.training.captions.batches import IGNORED, UNKNOWN_ID, UNREAD, Captions, LessonCaptions, batch_of
-from specviz.training.captions.export import MEASURED_SCENES, train_captions, write_checkpoint
-from specviz.training.captions.lessons import shown
+from specviz.training.captions.export import MEASURED_SCENES, SPLITS, accuracy, train_captions, write_checkpoint
+from specviz.training.captions.lessons import IGNORED, UNKNOWN_ID, UNREAD, Captions, LessonCaptions, batch_of, shown
 from specviz.training.captions.train import (
     EYES_ALONE,
     ROLES,

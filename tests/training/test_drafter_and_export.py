@@ -11,12 +11,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from specviz.errors import TrainingError
-from specviz.training import drafter_stages, publication, stages
-from specviz.training.acceptance import Acceptance, greedy_text, replay_rounds
-from specviz.training.drafter import drafter_from
-from specviz.training.drafter_stages import save_rows, train_drafter, train_weak
+from specviz.training import publication, stages
+from specviz.training.drafter import drafter_from, joined, save_rows, train_drafter, train_weak, trained_target
 from specviz.training.generation import LARGEST_SHARE, Beginnings, continue_batch, corpus_rows, row_attention
 from specviz.training.options import TrainOptions
+from specviz.training.pair_report import Acceptance, greedy_text, replay_rounds
 from specviz.training.target import layer_outputs, model_config, new_model
 
 
@@ -104,7 +103,7 @@ def test_acceptance_counts_add_up() -> None:
 
 def test_a_stage_without_its_input_says_which_one_to_run(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="specviz train target"):
-        drafter_stages.trained_target(TrainOptions(work_dir=tmp_path))
+        trained_target(TrainOptions(work_dir=tmp_path))
     with pytest.raises(TrainingError, match="specviz train prepare"):
         stages.target_loop(TrainOptions(work_dir=tmp_path, dtype="float32"))
 
@@ -114,19 +113,17 @@ def test_a_shipped_target_can_be_taught_from_without_being_trained_here(target, 
     shipped = tmp_path / "shipped"
     target.bfloat16().save_pretrained(shipped)
     options = TrainOptions(work_dir=tmp_path, start=str(shipped))
-    found = drafter_stages.trained_target(options)
+    found = trained_target(options)
     assert (found.dtype, found.config.hidden_size, found.training) == (torch.float32, 32, False)
     new_model(model_config(1, 16, 2, 24, 320), seed=0).save_pretrained(tmp_path / "target" / "model")
-    assert drafter_stages.trained_target(options).config.hidden_size == 16
+    assert trained_target(options).config.hidden_size == 16
 
 
 def run_all_stages(options: TrainOptions) -> TrainOptions:
     """Target, drafter, export and measure on the miniature; prompts from its own held-out file."""
     stages.train_target(options, lambda row: None)
     windows = stages.target_batches(dataclasses.replace(options, batch_tokens=40 * 32))
-    taught = drafter_stages.joined(
-        [next(corpus_rows(drafter_stages.trained_target(options), windows, 1.0)) for _ in range(2)]
-    )
+    taught = joined([next(corpus_rows(trained_target(options), windows, 1.0)) for _ in range(2)])
     for name in ("generated", "corpus"):
         save_rows(options.work_dir / "taught" / name, taught)
     prompts = [

@@ -11,7 +11,7 @@ import torch
 from specviz.corpus.standard_library import Corpus
 from specviz.errors import TrainingError
 from specviz.theory.repetition import repetition
-from specviz.training import pair_figures, stages, target_stages
+from specviz.training import pair_figures, publication, stages
 from specviz.training.mixture import (
     DocumentWindows,
     Mixture,
@@ -24,7 +24,7 @@ from specviz.training.optimiser import learning_rate_factor
 from specviz.training.options import TrainOptions
 from specviz.training.stages import carry_embeddings, old_pieces
 from specviz.training.target import model_config, new_model
-from specviz.training.tokenizer import train_tokenizer
+from specviz.training.windows import train_tokenizer
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_a_target_is_trained_measured_kept_and_trained_on(
     monkeypatch.setattr(pair_figures, "MOST_TOKENS", 16)
     stages.train_target(english_options, lambda row: None)
     rows: list = []
-    target_stages.figures(english_options, rows.append)
+    publication.figures(english_options, rows.append)
     found = json.loads((english_options.work_dir / f"figures-{128 * 12}.json").read_text(encoding="utf-8"))
     assert {
         "facts",
@@ -157,7 +157,7 @@ def test_a_target_is_trained_measured_kept_and_trained_on(
         "english_bits_per_byte_sampled",
     } <= set(found)
     assert found["cases"]["facts"] == 4
-    target_stages.keep(english_options, rows.append)
+    publication.keep(english_options, rows.append)
     kept = english_options.out_dir / "target"
     facts = json.loads((kept / "training.json").read_text(encoding="utf-8"))
     assert facts["tokens"] == 128 * 12

@@ -18,16 +18,15 @@ from specviz.lm.load import load
 from specviz.options import Options, option
 from specviz.protocol import trainings
 from specviz.training.modules import loop as loop_module
-from specviz.training.modules import stage
-from specviz.training.modules.batches import TextOptions
+from specviz.training.modules import train
 from specviz.training.modules.loop import LoopOptions, ModuleLoop
 from specviz.training.modules.measure import HeldOut
 from specviz.training.modules.teacher import Reading, Teacher
-from specviz.training.modules.texts import Amount, packed_here
+from specviz.training.modules.texts import Amount, TextOptions, packed_here
 from specviz.training.modules.train import ModuleTraining, Training, Wanted, distance_of, train_modules
 from specviz.training.optimiser import Budget
 from specviz.training.options import TrainOptions
-from specviz.training.tokenizer import load_tokenizer, train_tokenizer
+from specviz.training.windows import load_tokenizer, train_tokenizer
 
 TINY = TextOptions(length=24, rows=4, block_rows=3, write_every=3, most_written=2)
 
@@ -234,15 +233,15 @@ def test_tables_of_tokens_are_no_matter_of_muon(teacher):
 
 def test_the_command_names_modules_and_their_shapes(kind):
     options = TrainOptions(names=("two_ahead",), module_options="two_ahead.depth=3", minutes=2.0, target="some")
-    made = stage.training_of(options)
+    made = train.training_of(options)
     assert made.wanted == (Wanted("two_ahead", {"depth": "3"}),)
     assert (made.minutes, made.target) == (2.0, "some")
     with pytest.raises(TrainingError, match="'medusa', which is not trained here"):
-        stage.training_of(replace(options, module_options="medusa.heads=3"))
+        train.training_of(replace(options, module_options="medusa.heads=3"))
     with pytest.raises(TrainingError, match="'two_ahead=3' in --module-options is no choice"):
-        stage.training_of(replace(options, module_options="two_ahead=3"))
+        train.training_of(replace(options, module_options="two_ahead=3"))
     with pytest.raises(SpecVizError, match="nothing_such"):
-        stage.training_of(replace(options, names=("nothing_such",), module_options=""))
+        train.training_of(replace(options, names=("nothing_such",), module_options=""))
 
 
 def test_texts_packed_with_another_tokenizer_are_refused(training_of, tmp_path):

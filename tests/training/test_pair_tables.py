@@ -3,7 +3,7 @@
 import pytest
 
 from specviz.training.pair_figures import begins_with
-from specviz.training.pair_tables import example_lines, markdown
+from specviz.training.pair_report import example_lines, markdown
 
 FIGURES = {"facts": 0.875, "python_bits_per_byte_sampled": 1.25}
 FAMILY = {"rate": 0.75, "accepted": 3, "drafted": 4, "rounds": 2, "mean_length": 2.5}

@@ -19,7 +19,7 @@ from specviz.corpus.plain_english.generator import (
 from specviz.corpus.plain_english.page import Draw, Page, is_held_out
 from specviz.corpus.plain_english.wordings import KINDS
 from specviz.errors import TrainingError
-from specviz.training import english_streams
+from specviz.training import mixture
 
 SUM = re.compile(r"(?<![+-] )\b(\d+) ([+-]) (\d+) = (\d+)")
 
@@ -203,7 +203,7 @@ def test_casts_of_stories_are_held_out_together() -> None:
 
 
 def test_no_held_out_text_is_a_training_text() -> None:
-    corpus = english_streams.write(0, 300_000)
+    corpus = mixture.write(0, 300_000)
     assert not {made.text for made in corpus.train} & {made.text for made in corpus.held_out}
 
 

@@ -6,14 +6,20 @@ from pathlib import Path
 import pytest
 
 from specviz.lm.text import TextCodec
-from specviz.training.acceptance import acceptance_by_family
 from specviz.training.options import TrainOptions
 from specviz.training.pair_figures import SUM_TOKENS, answers, fact_cases, repetition, sum_cases
-from specviz.training.pair_report import MODELS, TARGET, as_data, first_of_each
-from specviz.training.pair_tables import acceptance_table, figures_table
+from specviz.training.pair_report import (
+    MODELS,
+    TARGET,
+    acceptance_by_family,
+    acceptance_table,
+    as_data,
+    figures_table,
+    first_of_each,
+)
 from specviz.training.publication import prompts_of, read_json, tokens_so_far
 from specviz.training.publish import load_exported
-from specviz.training.tokenizer import load_tokenizer
+from specviz.training.windows import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "assets" / "models"

@@ -14,10 +14,8 @@ from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import STOP_POLICIES, Recipe
 from specviz.stop_policies.learned import Network, shipped
 from specviz.theory.formulas import StepTimes
-from specviz.training.stop_classifiers.costs import Costs, outcome
-from specviz.training.stop_classifiers.fit import accuracy, auc, fit
-from specviz.training.stop_classifiers.learn import _rule, learnable
-from specviz.training.stop_classifiers.rounds import LoggedRound, logged_rounds
+from specviz.training.stop_classifiers.learn import _rule, accuracy, auc, fit, learnable
+from specviz.training.stop_classifiers.rounds import Costs, LoggedRound, logged_rounds, outcome
 from tests.proof.letters import toy_loader
 
 RUN = RunRequest("abcab", drafter_options={"gamma": 4}, max_new_tokens=40)

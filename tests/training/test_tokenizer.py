@@ -4,7 +4,7 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from specviz.corpus.standard_library import Corpus
-from specviz.training.tokenizer import END_OF_TEXT, train_tokenizer
+from specviz.training.windows import END_OF_TEXT, train_tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -32,16 +32,15 @@ from specviz.studies.alignment.result import (
 from specviz.studies.study import Workplace
 from specviz.theory.formulas import memory_bound_speedup
 from specviz.training.alignment.align import Recipe, aligned, source_of, weights_key
-from specviz.training.alignment.batches import BOTH, DATA, Diet
 from specviz.training.alignment.losses import LOSSES
 from specviz.training.alignment.measure import JudgedText, WrittenText, judged, measured
-from specviz.training.alignment.texts import Source
+from specviz.training.alignment.texts import BOTH, DATA, Diet, Source
 from specviz.training.generation import continue_batch
 from specviz.training.options import TrainOptions
 from specviz.training.pair_report import first_of_each
 from specviz.training.publication import prompts_of
 from specviz.training.publish import load_exported
-from specviz.training.tokenizer import load_tokenizer
+from specviz.training.windows import load_tokenizer
 
 GAMMA = 4
 TEMPERATURES = (0.0, 0.7, 1.0)

@@ -16,9 +16,8 @@ from transformers.utils.logging import disable_progress_bar
 
 from specviz.studies.fspad.result import Cell, FspadStudy
 from specviz.studies.study import Workplace
-from specviz.training.modules.batches import TextOptions
-from specviz.training.modules.stage import Lines
-from specviz.training.modules.train import ModuleTraining, Training, Wanted
+from specviz.training.modules.texts import TextOptions
+from specviz.training.modules.train import Lines, ModuleTraining, Training, Wanted
 
 SAMPLING = (1, 2, 4)
 ALIGNMENT = (0.0, 0.3, 1.0)

@@ -33,7 +33,7 @@ from specviz.protocol.trainings import UNTRAINED
 from specviz.studies.long_context.result import STUDY, TARGET, ContextCost, LongContexts
 from specviz.studies.long_context.training import RaisedOptions, beyond, both_networks, trainings_of, within
 from specviz.studies.study import Workplace
-from specviz.training.modules.stage import Lines
+from specviz.training.modules.train import Lines
 
 CONTEXTS = (256, 512, 1024, 2048, 4096, 8192)
 DRAFT = 5

@@ -32,10 +32,9 @@ from specviz.lm.place import locate
 from specviz.options import Options
 from specviz.protocol.sweeps.intervals import mean
 from specviz.studies.long_context.result import Beyond, BeyondContext, ContextAcceptance, RaisedLoss
-from specviz.training.modules.batches import TextOptions
 from specviz.training.modules.measure import DRAFT_LENGTH, HeldOut
 from specviz.training.modules.teacher import Reading, Teacher
-from specviz.training.modules.texts import Amount, held_out_here
+from specviz.training.modules.texts import Amount, TextOptions, held_out_here
 from specviz.training.modules.train import ModuleTraining, Training, Wanted
 from specviz.training.windows import TokenStream
 

@@ -14,17 +14,15 @@ from transformers import LlamaForCausalLM
 
 from specviz.errors import TrainingError
 from specviz.lm.checkpoint import sha256_of, weight_files
-from specviz.training.alignment.batches import TOKENS_PER_STEP, Diet, batches_of
 from specviz.training.alignment.losses import LOSSES, Loss
-from specviz.training.alignment.texts import Source, training_streams
+from specviz.training.alignment.texts import TOKENS_PER_STEP, Diet, Source, batches_of, training_streams
 from specviz.training.loop import Loop, LoopOptions, Objective, Report
 from specviz.training.optimiser import Budget
 from specviz.training.options import TrainOptions
 from specviz.training.publish import export_model, load_exported, write_json
 from specviz.training.stages import measured_dtype, with_autocast
 from specviz.training.target import layer_outputs, logits_of, moved
-from specviz.training.tokenizer import load_tokenizer
-from specviz.training.windows import Batch
+from specviz.training.windows import Batch, load_tokenizer
 
 ADAM_SHARE = 0.1
 """of Muon's learning rate, for embeddings and norms"""

@@ -16,9 +16,8 @@ from torch import Tensor
 
 from specviz.drafters.learned.module import DrafterModule
 from specviz.options import Options
-from specviz.training.modules.batches import beginnings, written
 from specviz.training.modules.teacher import Reading, Teacher
-from specviz.training.modules.texts import Domain
+from specviz.training.modules.texts import Domain, beginnings, written
 
 DRAFT_LENGTH = 4
 HELD_OUT_SEED = 10_007

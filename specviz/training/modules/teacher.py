@@ -31,7 +31,7 @@ from specviz.lm.place import locate
 from specviz.lm.rotary import turned_by
 from specviz.options import Options
 from specviz.training.target import layer_outputs, moved
-from specviz.training.tokenizer import load_tokenizer
+from specviz.training.windows import load_tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "captioner: the word after the nameless one need not be said",
-        "specviz/training/captions/batches.py",
+        "specviz/training/captions/lessons.py",
         "batch.labels[row, hidden - 1] = IGNORED",
         "batch.labels[row, hidden] = IGNORED",
         (

@@ -24,9 +24,9 @@ from specviz.lm.load import load
 from specviz.proof.small_models import small_pair
 from specviz.studies.depth_width import training as depth_study
 from specviz.studies.depth_width.training import TABLES_ONLY, DepthStudy, training_of, wanted
-from specviz.training.modules.batches import TextOptions
 from specviz.training.modules.loop import LoopOptions, optimisers_of
 from specviz.training.modules.teacher import Teacher
+from specviz.training.modules.texts import TextOptions
 from specviz.training.modules.train import TEXT, ModuleTraining, Training, Wanted
 from specviz.training.optimiser import Budget, Muon
 

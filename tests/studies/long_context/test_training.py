@@ -22,10 +22,10 @@ from specviz.studies.long_context.training import (
     trainings_of,
     within,
 )
-from specviz.training.modules import stage
-from specviz.training.modules.batches import TextOptions
+from specviz.training.modules import train
 from specviz.training.modules.measure import HeldOut
 from specviz.training.modules.teacher import Teacher
+from specviz.training.modules.texts import TextOptions
 from specviz.training.modules.train import ModuleTraining, Training, Wanted
 from specviz.training.options import TrainOptions
 
@@ -196,6 +196,6 @@ def test_the_target_reads_texts_where_the_module_puts_them(training, module_targ
 
 def test_presets_have_folders_of_their_own():
     options = TrainOptions(names=("cross_kv",), module_options="cross_kv.preset=tandem cross_kv.block=2")
-    (wanted,) = stage.training_of(options).wanted
+    (wanted,) = train.training_of(options).wanted
     assert wanted.called == "cross_kv_tandem"
-    assert stage.training_of(replace(options, module_options="")).wanted == (Wanted("cross_kv"),)
+    assert train.training_of(replace(options, module_options="")).wanted == (Wanted("cross_kv"),)

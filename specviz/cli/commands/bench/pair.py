@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from specviz.lm.step_time import use_threads
     from specviz.training import publication
     from specviz.training.options import TrainOptions
-    from specviz.training.pair_tables import markdown
+    from specviz.training.pair_report import markdown
 
     at_least_one(args, ("cases", "prompts", "threads"))
     if args.write is not None:
