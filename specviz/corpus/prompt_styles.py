@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from specviz.corpus.plain_english import problems, sums
+from specviz.corpus.plain_english import sums
 from specviz.corpus.plain_english.page import Draw
 
 INSTRUCTIONS = {
@@ -47,7 +47,7 @@ def question(kind: str, seed: int, number: int) -> Question:
     """The numbered question of a kind, `sums` or `problems`: held out from training, a function of its key alone."""
     draw = Draw(f"{seed}/styles/{kind}/{number}", held_out=True)
     if kind == "problems":
-        page = problems.document(draw)
+        page = sums.problem(draw)
         return Question("".join(page.texts[:2]).strip(), int(str(page.slots["c"])))
     while True:
         a, b, sign = sums.operands(draw)

@@ -12,9 +12,9 @@ import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from specviz.corpus.plain_english import people, questions, sums, words
+from specviz.corpus.plain_english.facts import KINDS
 from specviz.corpus.plain_english.generator import SHARES, document
 from specviz.corpus.plain_english.page import Draw
-from specviz.corpus.plain_english.wordings import KINDS
 from specviz.theory.repetition import repeats, repetition
 
 SEED = 2026

@@ -17,9 +17,8 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from specviz.corpus.packages import package_documents
 from specviz.corpus.plain_english.generator import shares_with
-from specviz.corpus.standard_library import Corpus, collect, manifest
+from specviz.corpus.standard_library import Corpus, collect, manifest, package_documents
 from specviz.errors import TrainingError
 from specviz.training import mixture
 from specviz.training.loop import Loop, LoopOptions, Objective, Report

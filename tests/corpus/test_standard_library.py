@@ -2,8 +2,7 @@
 
 import pytest
 
-from specviz.corpus.packages import is_permissive
-from specviz.corpus.standard_library import Corpus, Document, is_held_out, literal_share, manifest, split
+from specviz.corpus.standard_library import Corpus, Document, is_held_out, is_permissive, literal_share, manifest, split
 from specviz.errors import TrainingError
 
 

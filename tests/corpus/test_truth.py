@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from specviz.corpus.plain_english.truth import untrue, worked_out
-from specviz.corpus.prompt_families import ENGLISH
+from specviz.corpus.prompt_set import ENGLISH
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from specviz.corpus.prompt_families import ENGLISH, PYTHON, Family
+from specviz.corpus.prompt_set import ENGLISH, PYTHON, Family
 from specviz.resources import ROOT
 
 SECTION = "pair in short"

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from specviz.corpus.plain_english import facts, people, questions, styles, sums, words
+from specviz.corpus.plain_english.facts import KINDS
 from specviz.corpus.plain_english.generator import (
     FAMILIES,
     SHARES,
@@ -17,7 +18,6 @@ from specviz.corpus.plain_english.generator import (
     shares_with,
 )
 from specviz.corpus.plain_english.page import Draw, Page, is_held_out
-from specviz.corpus.plain_english.wordings import KINDS
 from specviz.errors import TrainingError
 from specviz.training import mixture
 

@@ -13,7 +13,7 @@ from transformers import AutoTokenizer
 
 from specviz.corpus import prompt_set
 from specviz.corpus.plain_english.generator import documents
-from specviz.corpus.prompt_families import ENGLISH, FAMILIES
+from specviz.corpus.prompt_set import ENGLISH, FAMILIES
 from specviz.datastore.retrieval import plain_english
 from specviz.errors import TrainingError
 

@@ -9,18 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from specviz.corpus.plain_english import (
-    letters,
-    passages,
-    problems,
-    questions,
-    recipes,
-    stories,
-    styles,
-    sums,
-    tables,
-    talk,
-)
+from specviz.corpus.plain_english import letters, passages, questions, recipes, stories, styles, sums, tables, talk
 from specviz.corpus.plain_english.page import Draw, Page
 from specviz.errors import TrainingError
 
@@ -30,7 +19,7 @@ FAMILIES: Mapping[str, Callable[[Draw], Page]] = {
     "sums": sums.document,
     "practice": sums.practice,
     "styles": styles.document,
-    "problem": problems.document,
+    "problem": sums.problem,
     "talk": talk.document,
     "letter": letters.document,
     "recipe": recipes.document,

@@ -4,7 +4,7 @@ Place in the flow: one family of `generator`. A frame and a wording together are
 a fact can be asked in a phrasing that never occurred in training while frame, wording and fact each did.
 """
 
-from specviz.corpus.plain_english import wordings
+from specviz.corpus.plain_english import facts
 from specviz.corpus.plain_english.page import Draw, Page, is_held_out
 from specviz.corpus.plain_english.people import NAMES
 
@@ -58,11 +58,11 @@ would teach that its answer never begins plainly."""
 PLAIN_ANSWERS = 4
 """how much oftener than each other phrasing a question is answered plainly, so that this is the likeliest answer"""
 NAMING = " to name "  # only "the capital of France" can be named, not "where France is"
-WEIGHTED_KINDS = tuple(kind for kind in wordings.KINDS for _ in range(kind.weight))
-SUBJECTS = tuple((kind, subject) for kind in wordings.KINDS for subject in kind.pairs)
+WEIGHTED_KINDS = tuple(kind for kind in facts.KINDS for _ in range(kind.weight))
+SUBJECTS = tuple((kind, subject) for kind in facts.KINDS for subject in kind.pairs)
 
 
-def phrasings(kind: wordings.Kind) -> list[tuple[str, str]]:
+def phrasings(kind: facts.Kind) -> list[tuple[str, str]]:
     """Every (frame, wording) that fits a kind."""
     plain = (kind.statement, *kind.others)
     found = [(frame, words) for frame in DIRECT for words in kind.questions]
@@ -75,7 +75,7 @@ def phrasings(kind: wordings.Kind) -> list[tuple[str, str]]:
     return found + [(frame, words) for frame in PLAIN for words in plain]
 
 
-def taught(kind: wordings.Kind) -> list[tuple[str, str]]:
+def taught(kind: facts.Kind) -> list[tuple[str, str]]:
     """The phrasings that training may draw from, the plain answer several times; what is held out in it is refused by
     the draw. A question whose plain phrasing is held out occurs under no other beginning of the answer either."""
     found = []
@@ -91,7 +91,7 @@ def is_question(phrasing: tuple[str, str]) -> bool:
     return phrasing[0] not in PLAIN
 
 
-def prompt_and_answer(kind: wordings.Kind, phrasing: tuple[str, str], subject: str) -> tuple[str, str]:
+def prompt_and_answer(kind: facts.Kind, phrasing: tuple[str, str], subject: str) -> tuple[str, str]:
     """A question as a prompt, up to where the answer begins, and the sentence or word that answers it.
 
     For measuring: names are fixed, so that the phrasing alone differs.
@@ -103,7 +103,7 @@ def prompt_and_answer(kind: wordings.Kind, phrasing: tuple[str, str], subject: s
     return page.text[: page.text.rindex(answer)].rstrip(" "), answer
 
 
-def slots_of(kind: wordings.Kind, phrasing: tuple[str, str], subject: str) -> dict[str, str]:
+def slots_of(kind: facts.Kind, phrasing: tuple[str, str], subject: str) -> dict[str, str]:
     """The filled wordings of one fact, under the names that frames use."""
     page = Page(Draw("", False), x=subject, y=kind.pairs[subject])
     words = {name: text.format(**page.slots) for name, text in (("q", phrasing[1]), ("s", kind.statement))}

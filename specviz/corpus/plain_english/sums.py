@@ -1,16 +1,18 @@
-"""Additions and subtractions up to 999, bare, as questions, and with worked steps.
+"""Additions and subtractions up to 999, bare, as questions, with worked steps, and as word problems.
 
-Place in the flow: two families of `generator`. Which operands meet is what is held out: a pair belongs to one side.
+Place in the flow: three families of `generator`. Which operands meet is what is held out: a pair belongs to one side.
 Numbers of two and three digits are answered with their steps, however they are asked, smaller ones at once. `practice`
-is a family of its own: the prompt set rests on the documents of the other one.
+is a family of its own: the prompt set rests on the documents of the other one. A word problem is a small story with two
+or three numbers, a question, the sum and the answer; its numbers and things are carried from the story to the answer.
 """
 
-from specviz.corpus.plain_english.page import Draw, Page
-from specviz.corpus.plain_english.people import NAMES
+from specviz.corpus.plain_english.page import Draw, Page, is_held_out
+from specviz.corpus.plain_english.people import NAMES, pronouns
+from specviz.corpus.plain_english.words import COUNTED, PLACES
 
 BARE_PRACTICE = 0.6
 """how much of `practice` is bare sums: with no word before them, their digits stand at places that vary most"""
-PLACES = ("Ones", "Tens", "Hundreds", "Thousands")
+COLUMNS = ("Ones", "Tens", "Hundreds", "Thousands")
 BARE = (
     "{a} {sign} {b} = {c}",
     "{a} {sign} {b} = {c}.",
@@ -54,13 +56,13 @@ def steps(a: int, b: int, sign: str) -> str:
         moved = f" {sign} {carry}" if carry else ""
         if sign == "+":
             total = x + y + carry
-            line = f"{PLACES[index]}: {x} + {y}{moved} = {total}"
+            line = f"{COLUMNS[index]}: {x} + {y}{moved} = {total}"
             line += f", write {total % 10}, carry 1." if total > 9 and index < count - 1 else "."
             carry = total // 10
         else:
             borrowed = x - y - carry < 0
             top = x + 10 if borrowed else x
-            line = f"{PLACES[index]}: {f'borrow, {top}' if borrowed else x} - {y}{moved} = {top - y - carry}."
+            line = f"{COLUMNS[index]}: {f'borrow, {top}' if borrowed else x} - {y}{moved} = {top - y - carry}."
             carry = int(borrowed)
         lines.append(line)
     return " ".join(lines) + " "
@@ -122,4 +124,65 @@ def practice(draw: Draw) -> Page:
         page.say(*ASKED, *STEPWISE)
         page.say("{steps}")
         page.say("{a} {sign} {b} = {c}.")
+    return page
+
+
+MORE = (
+    "{name} has {a} {things}. {other} gives {her} {b} more. ",
+    "{name} finds {a} {things} {place} and {b} {things} at home. ",
+    "{name} buys {a} {things} on {day1} and {b} more on {day2}. ",
+    "There are {a} {things} in the cupboard. {name} puts {b} more into it. ",
+    "In the morning {name} counts {a} {things}. In the evening {she} counts {b} more. ",
+    "{name} has {a} {things} and {other} has {b} {things}. They put them together. ",
+)
+LESS = (
+    "{name} has {a} {things}. {She} gives {b} of them to {other}. ",
+    "{name} had {a} {things}, but {she} lost {b} of them {place}. ",
+    "There are {a} {things} on the table. {name} takes {b} of them away. ",
+    "{name} picked {a} {things}. {other} took {b} of them. ",
+    "{name} carries {a} {things}. On the way {b} of them fall down. ",
+    "A shop has {a} {things}. On {day1} it sells {b} of them. ",
+)
+QUESTIONS = (
+    "How many {things} are there now? ",
+    "How many {things} are there in the end? ",
+    "What is the number of {things} now? ",
+)
+ANSWERS = ("Now there are {c} {things}.", "There are {c} {things}.", "So there are {c} {things} now.")
+
+
+def numbers(draw: Draw, sign: str) -> tuple[int, int, int]:
+    """Operands of this document's side and their result."""
+    while True:
+        a, b = draw.integer(2, 60), draw.integer(1, 39)
+        if (sign == "+" or a > b) and is_held_out("problem", a, b, sign) == draw.held_out:
+            return a, b, a + b if sign == "+" else a - b
+
+
+def problem(draw: Draw) -> Page:
+    """One word problem with its answer."""
+    sign = draw.one("+-")
+    a, b, result = numbers(draw, sign)
+    name, other = draw.several(NAMES, 2)
+    she, her, _ = pronouns(name)
+    page = Page(
+        draw,
+        a=a,
+        b=b,
+        c=result,
+        sign=sign,
+        name=name,
+        other=other,
+        she=she,
+        She=she.title(),
+        her=her,
+        things=draw.one(COUNTED),
+        place=draw.one(PLACES),
+        day1=draw.one(("Monday", "Tuesday")),
+        day2=draw.one(("Friday", "Saturday")),
+    )
+    page.say(*(MORE if sign == "+" else LESS))
+    page.say(*QUESTIONS)
+    page.say("{a} {sign} {b} = {c}. ", "\n{a} {sign} {b} = {c}.\n")
+    page.say(*ANSWERS)
     return page

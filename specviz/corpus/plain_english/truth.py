@@ -1,6 +1,6 @@
 """Whether a text says what is true in the small world: sums worked out, statements and answers looked up.
 
-Place in the flow: over `facts` and `wordings`; the search for the page's opening asks it, and so do the tests of what
+Place in the flow: over `facts`; the search for the page's opening asks it, and so do the tests of what
 ships. It knows no other facts than these tables: what they do not speak of is neither true nor false here.
 """
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from specviz.corpus.plain_english.wordings import KINDS, Kind
+from specviz.corpus.plain_english.facts import KINDS, Kind
 
 EQUATION = re.compile(r"(?<![\d+-] )(?<![\d.])(\d+(?: [+-] \d+)+) = (\d+)(?![\d.]\d)")
 ASKED_SUM = re.compile(r"(\d+) (plus|minus|\+|-) (\d+)(?=\?| =\s*$)")

@@ -18,7 +18,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
 
 from specviz.bench.core.provenance import origin_here
-from specviz.corpus.prompt_families import PYTHON
+from specviz.corpus.prompt_set import PYTHON
 from specviz.errors import TrainingError
 from specviz.resources import ROOT
 from specviz.studies.alignment.result import (
