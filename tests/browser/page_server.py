@@ -51,7 +51,8 @@ def served(
     source: TraceSource, recorded: Path, limits: Limits | None = None, tabs: Collection[str] = ()
 ) -> Iterator[str]:
     """The page's address while the block runs; `recorded` gets the golden trace if it is empty. With `tabs`, the page
-    has these alone: to open a whole page takes the browser twice as long as to open one with *Watch* alone."""
+    has these alone, and *Lab*, which opens only with a tab of its own: a whole page takes the browser twice as long to
+    open as one with *Watch* alone."""
     with serving(source, recorded, limits, tabs) as demo:
         yield demo.local_url
 

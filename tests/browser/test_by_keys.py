@@ -49,7 +49,7 @@ def test_the_first_stop_leads_to_play(home: Page) -> None:
     expect(home.get_by_role("link", name="skip to the player")).to_be_focused()
     home.keyboard.press("Enter")
     expect(home.locator("#sv-player .svp-btn.is-play")).to_be_focused()
-    home.locator("[role=tablist] > [role=tab]").nth(2).click()
+    home.locator("[role=tablist] > [role=tab]").nth(1).click()
     expect(home.locator("#sv-player .svp-btn.is-play")).to_be_hidden()
     home.get_by_role("link", name="skip to the player").focus()
     home.keyboard.press("Enter")
