@@ -24,7 +24,7 @@ from specviz.drafters.small_model import BLOCKS, STUDIED, WHOLE, SmallModelModul
 from specviz.lm.base import GivesFeatures
 from specviz.lm.load import load
 from specviz.training.mixture import DocumentWindows
-from specviz.training.modules.teacher import HELD_OUT_SEED
+from specviz.training.modules.measure import HELD_OUT_SEED
 from specviz.training.modules.texts import TextOptions
 from specviz.training.modules.train import KL, TEXT, ModuleTraining, Training, Wanted
 
