@@ -34,9 +34,11 @@ def run(prompt: str, **settings: Any) -> Trace:
     from dataclasses import fields
 
     from specviz.errors import OptionError
+    from specviz.protocol.choice import renamed
     from specviz.protocol.runs import RunRequest
     from specviz.trace.codec import assemble
 
+    settings = renamed(settings)
     known = [field.name for field in fields(RunRequest)]
     for name in settings:
         if name not in known:

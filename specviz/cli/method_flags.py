@@ -23,7 +23,7 @@ from specviz.trace.events import Option
 METAVARS = {"int": "N", "float": "X", "bool": "true|false", "str": "WORD", "ints": "N,N,…"}
 PLAIN = "drafter"
 """the kind whose options have plain names"""
-WORDS = {"growth": "tree policy", "stopping": "stop policy"}
+WORDS = {"tree_policy": "tree policy", "stop_policy": "stop policy"}
 """what a kind is called where that is not its name"""
 KINDS = ("drafter", "tree-policy", "stop-policy", "verifier")
 """kinds as their flags begin"""
@@ -134,7 +134,7 @@ def check_shape(args: argparse.Namespace, drafter: MethodDescription, tree_polic
     """Raises OptionError where a flag asks the drafter for a shape that the tree policy decides."""
     for option in drafter.options:
         if option.shape and getattr(args, _dest(PLAIN, option.name)) is not None:
-            instead = " or ".join(flag_of("growth", one.name, args.own_flags) for one in tree_policy.options)
+            instead = " or ".join(flag_of("tree_policy", one.name, args.own_flags) for one in tree_policy.options)
             raise OptionError(
                 f"{flag_of(PLAIN, option.name, args.own_flags)} is an option of the drafter '{drafter.name}' for runs "
                 f"without a tree policy, but --tree-policy {tree_policy.name} decides the shape; use {instead} "

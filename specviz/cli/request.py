@@ -21,11 +21,11 @@ from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest, request_of
 
 PLAIN = (
-    "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "datastore", "verifier",
-    "chat", "scene", "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device", "top",
+    "target", "drafter", "drafter_model", "tree_policy", "stop_policy", "memory", "memory_file", "datastore",
+    "verifier", "chat", "scene", "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device", "top",
 )  # fmt: skip
 """fields of RunRequest that a flag sets"""
-FIELDS = {"--tree-policy": "growth", "--stop-policy": "stopping"}
+FIELDS = {"--tree-policy": "tree_policy", "--stop-policy": "stop_policy"}
 """flags that are called otherwise than their field"""
 
 
@@ -47,7 +47,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--memory-file", str, "FILE", "holds that memory between commands: read if there, written after the run")
     parser.add_argument(
         "--stop-policy-weights",
-        dest="stopping_weights",
+        dest="stop_policy_weights",
         metavar="FILE",
         type=Path,
         help="weights of a stop policy that learns (`specviz learn`)",
@@ -116,8 +116,8 @@ def build_request(args: argparse.Namespace, catalog: Catalog, resume: Resume | N
     given: dict[str, Any] = {name: getattr(args, name) for name in PLAIN if getattr(args, name) is not None}
     if args.stop is not None:
         given["stop"] = tuple(args.stop)
-    if args.stopping_weights is not None:
-        given["stopping_weights"] = read_weights(args.stopping_weights)
+    if args.stop_policy_weights is not None:
+        given["stop_policy_weights"] = read_weights(args.stop_policy_weights)
     request = replace(base, **given)
     for role, methods in _roles(catalog):
         name = getattr(request, role)
@@ -136,7 +136,7 @@ def _without_shape(args: argparse.Namespace, request: RunRequest, catalog: Catal
         (
             method_description
             for method_description in catalog.tree_policies
-            if method_description.name == request.growth
+            if method_description.name == request.tree_policy
         ),
         None,
     )
@@ -153,8 +153,8 @@ def _roles(catalog: Catalog) -> list[tuple[str, tuple[MethodDescription, ...]]]:
     """The choices of a run that have options of their own, and what can be chosen."""
     return [
         ("drafter", catalog.drafters),
-        ("growth", catalog.tree_policies),
-        ("stopping", catalog.stop_policies),
+        ("tree_policy", catalog.tree_policies),
+        ("stop_policy", catalog.stop_policies),
         ("verifier", catalog.verifiers),
     ]
 
@@ -176,7 +176,7 @@ def _without_idle(request: RunRequest, catalog: Catalog) -> RunRequest:
         method = next((one for one in methods if one.name == getattr(request, role)), None)
         given: Mapping[str, Any] = getattr(request, f"{role}_options")
         has_policy = role == "drafter" and any(
-            method_description.name == request.growth for method_description in catalog.tree_policies
+            method_description.name == request.tree_policy for method_description in catalog.tree_policies
         )
         idle = idle_among(method.options, given, has_policy) if method is not None else {}
         default = {option.name: option.default for option in method.options} if method is not None else {}

@@ -71,13 +71,13 @@ def without_idle(request: RunRequest) -> RunRequest:
         idle = idle_among(describe(kind.options_type), given, has_policy)
         return {name: value for name, value in given.items() if name not in idle}
 
-    has_policy = request.growth != OWN_TREES
+    has_policy = request.tree_policy != OWN_TREES
     changed: dict[str, Any] = {
         "drafter_options": kept(DRAFTERS.get(request.drafter), request.drafter_options, has_policy),
-        "stopping_options": kept(STOP_POLICIES.get(request.stopping), request.stopping_options),
+        "stop_policy_options": kept(STOP_POLICIES.get(request.stop_policy), request.stop_policy_options),
     }
     if has_policy:
-        changed["growth_options"] = kept(TREE_POLICIES.get(request.growth), request.growth_options)
+        changed["tree_policy_options"] = kept(TREE_POLICIES.get(request.tree_policy), request.tree_policy_options)
     if request.verifier != "auto":
         changed["verifier_options"] = kept(VERIFIERS.get(request.verifier), request.verifier_options)
     return replace(request, **changed)
@@ -96,7 +96,7 @@ def _check_shape(drafter: Drafter[Options]) -> None:
             raise OptionError(
                 f"{name} of the drafter '{drafter.name}' is {values[name]}, but the tree policy '{tree_policy.name}' "
                 f"decides the shape of its drafts; leave {name} out and use the policy's own options "
-                f"({', '.join(to_mapping(tree_policy.options))}), or leave growth at '{OWN_TREES}'."
+                f"({', '.join(to_mapping(tree_policy.options))}), or leave tree_policy at '{OWN_TREES}'."
             )
 
 
@@ -115,17 +115,17 @@ def _check_memory(request: RunRequest, drafter: Drafter[Options]) -> None:
 
 def make_policies(request: RunRequest) -> DraftPolicies:
     """The tree and stop policy that a request names. Raises OptionError where there is none, or for bad options."""
-    stop = STOP_POLICIES.get(request.stopping)
-    stopping = stop.of(request.stopping_options)
-    if request.stopping_weights is not None:
-        stopping.use(request.stopping_weights)
-    if request.growth == OWN_TREES:
-        if request.growth_options:
+    stop = STOP_POLICIES.get(request.stop_policy)
+    stop_policy = stop.of(request.stop_policy_options)
+    if request.stop_policy_weights is not None:
+        stop_policy.use(request.stop_policy_weights)
+    if request.tree_policy == OWN_TREES:
+        if request.tree_policy_options:
             raise OptionError(
-                f"the tree policy is '{OWN_TREES}', which has no options, but {', '.join(request.growth_options)} was "
-                f"given; "
-                "choose a tree policy or use the drafter's own options."
+                f"the tree policy is '{OWN_TREES}', which has no options, but "
+                f"{', '.join(request.tree_policy_options)} was given; choose a tree policy or use the drafter's own "
+                "options."
             )
-        return DraftPolicies(stop_policy=stopping)
-    tree_policy = TREE_POLICIES.get(request.growth)
-    return DraftPolicies(tree_policy.of(request.growth_options), stopping)
+        return DraftPolicies(stop_policy=stop_policy)
+    tree_policy = TREE_POLICIES.get(request.tree_policy)
+    return DraftPolicies(tree_policy.of(request.tree_policy_options), stop_policy)

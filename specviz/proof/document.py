@@ -17,7 +17,7 @@ from specviz.proof.table import EXACT, Row, names_of, options_of
 
 Cells = Sequence[str]
 HEAD = (
-    *("drafter", "growth", "stop", "verifier", "options", "T:", "toy"),
+    *("drafter", "tree policy", "stop policy", "verifier", "options", "T:", "toy"),
     *("candidates per round:", "max. error:", "law"),
 )
 METHOD_CELLS = 5
@@ -32,9 +32,9 @@ def table(head: Cells, lines: Sequence[Cells]) -> str:
 
 def method_cells(names: Sequence[str], options: str) -> list[str]:
     """The cells that name a method: drafter, tree policy, stop policy, verifier, options."""
-    drafter, tree_policy, stopping, verifier = (f"`{name}`" for name in names)
+    drafter, tree_policy, stop_policy, verifier = (f"`{name}`" for name in names)
     own = "own" if tree_policy == "`auto`" else tree_policy
-    return [drafter, own, "–" if stopping == "`fixed`" else stopping, verifier, options or "–"]
+    return [drafter, own, "–" if stop_policy == "`fixed`" else stop_policy, verifier, options or "–"]
 
 
 def rows_table(rows: Sequence[Row]) -> str:
@@ -44,7 +44,7 @@ def rows_table(rows: Sequence[Row]) -> str:
 
 def _cells(row: Row) -> list[str]:
     toy = f"{row.vocab_size} tokens, text of {row.tokens}"
-    names = (row.drafter, row.growth, row.stopping, row.verifier)
+    names = (row.drafter, row.tree_policy, row.stop_policy, row.verifier)
     numbers = [f"{row.per_round:.2f}", f"{row.error:.1e}"]
     return [*method_cells(names, row.options), f"{row.temperature:g}", toy, *numbers, law_of(row)]
 

@@ -65,10 +65,10 @@ class ProofCase:
     length: int = 3
     """tokens whose joint law is compared"""
     vocab_size: int = 3
-    growth: str = "auto"
-    growth_options: tuple[tuple[str, object], ...] = ()
-    stopping: str = "fixed"
-    stopping_options: tuple[tuple[str, object], ...] = ()
+    tree_policy: str = "auto"
+    tree_policy_options: tuple[tuple[str, object], ...] = ()
+    stop_policy: str = "fixed"
+    stop_policy_options: tuple[tuple[str, object], ...] = ()
     memory: bytes = b""
     """what the drafter recalls from earlier runs"""
     fault: Callable[[Method], Method] | None = None
@@ -76,23 +76,26 @@ class ProofCase:
 
     def draft_policies(self) -> DraftPolicies:
         """New tree and stop policies: a stop policy remembers the rounds of its run."""
-        stop = STOP_POLICIES.get(self.stopping)
-        stopping = stop.of(dict(self.stopping_options))
+        stop = STOP_POLICIES.get(self.stop_policy)
+        stop_policy = stop.of(dict(self.stop_policy_options))
         drafter = self.models()[1].info
         weights = toy_weights(stop, drafter.hidden_size, drafter.weights_sha256)
         if weights is not None:
-            stopping.use(weights)
-        if self.growth == "auto":
-            return DraftPolicies(stop_policy=stopping)
-        tree_policy = TREE_POLICIES.get(self.growth)
-        return DraftPolicies(tree_policy.of(dict(self.growth_options)), stopping)
+            stop_policy.use(weights)
+        if self.tree_policy == "auto":
+            return DraftPolicies(stop_policy=stop_policy)
+        tree_policy = TREE_POLICIES.get(self.tree_policy)
+        return DraftPolicies(tree_policy.of(dict(self.tree_policy_options)), stop_policy)
 
     def __str__(self) -> str:
         options = ",".join(f"{name}={value}" for name, value in self.options)
         top = f",top_k={self.sampling.top_k}" if self.sampling.top_k else ""
         draft_policies = "".join(
             f"-{name}({','.join(f'{key}={value}' for key, value in given)})"
-            for name, given in ((self.growth, self.growth_options), (self.stopping, self.stopping_options))
+            for name, given in (
+                (self.tree_policy, self.tree_policy_options),
+                (self.stop_policy, self.stop_policy_options),
+            )
             if name not in ("auto", "fixed")
         )
         return f"{self.drafter}({options}){draft_policies}-{self.verifier}-T={self.sampling.temperature:g}{top}"

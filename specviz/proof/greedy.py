@@ -32,7 +32,7 @@ class Comparison:
 def greedy_cases() -> list[ProofCase]:
     """Every lossless method of the table that is legal at temperature 0, each once."""
     cold = [
-        replace(case, sampling=COLD) for case in cases(full=True) if case.stopping == "fixed" and says_lossless(case)
+        replace(case, sampling=COLD) for case in cases(full=True) if case.stop_policy == "fixed" and says_lossless(case)
     ]
     return list(dict.fromkeys(case for case in cold if legal(case)))
 

@@ -32,7 +32,9 @@ Models = tuple[LanguageModel, LanguageModel]
 def large(tree_policy: str, verifier: str, **options: object) -> ProofCase:
     """A large tree on the small Llama."""
     given = tuple(options.items())
-    return ProofCase("model", verifier, sampling=PLAIN, length=LENGTH, growth=tree_policy, growth_options=given)
+    return ProofCase(
+        "model", verifier, sampling=PLAIN, length=LENGTH, tree_policy=tree_policy, tree_policy_options=given
+    )
 
 
 LARGE: tuple[ProofCase, ...] = (

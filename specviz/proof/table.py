@@ -48,8 +48,8 @@ class Row:
     """One method and what the walk found."""
 
     drafter: str
-    growth: str
-    stopping: str
+    tree_policy: str
+    stop_policy: str
     verifier: str
     options: str
     """of drafter, tree policy and stop policy, as far as they were chosen"""
@@ -86,13 +86,15 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[ProofCase]:
         for tree_policy in TREE_POLICIES.names() if issubclass(kind, Grows) and (full or drafter == GROWING) else ():
             for table_set in TABLE_SETS.get(tree_policy, tree_policy_sets(tree_policy)[:1]):
                 shape = () if drafter == GROWING else own
-                case = ProofCase(drafter, "naive", shape, growth=tree_policy, growth_options=_pairs(table_set))
+                case = ProofCase(
+                    drafter, "naive", shape, tree_policy=tree_policy, tree_policy_options=_pairs(table_set)
+                )
                 found += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
     shapes: list[tuple[str, Given]] = [("chain", {"length": 2}), ("levels", {"branching": (2, 1)})]
     for stop in STOP_POLICIES.names():
-        for tree_policy, given in shapes if stop != ProofCase.stopping else ():
-            case = ProofCase(GROWING, "sequential", growth=tree_policy, growth_options=_pairs(given))
-            found.append(replace(case, stopping=stop, stopping_options=_pairs(stop_policy_sets(stop)[0])))
+        for tree_policy, given in shapes if stop != ProofCase.stop_policy else ():
+            case = ProofCase(GROWING, "sequential", tree_policy=tree_policy, tree_policy_options=_pairs(given))
+            found.append(replace(case, stop_policy=stop, stop_policy_options=_pairs(stop_policy_sets(stop)[0])))
     unknown = sorted(set(only) - {name for case in found for name in names_of(case)})
     if unknown:
         raise OptionError(f"there is no method called '{unknown[0]}'; `specviz list` shows them.")
@@ -106,7 +108,7 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[ProofCase]:
 
 def names_of(case: ProofCase) -> tuple[str, str, str, str]:
     """Drafter, tree policy, stop policy and verifier."""
-    return case.drafter, case.growth, case.stopping, case.verifier
+    return case.drafter, case.tree_policy, case.stop_policy, case.verifier
 
 
 def legal(case: ProofCase) -> bool:
@@ -140,7 +142,7 @@ def options_of(case: ProofCase) -> str:
     """What was chosen for drafter, tree policy and stop policy."""
     return ", ".join(
         f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"
-        for name, value in (*case.options, *case.growth_options, *case.stopping_options)
+        for name, value in (*case.options, *case.tree_policy_options, *case.stop_policy_options)
     )
 
 
@@ -195,7 +197,7 @@ def _ways(case: ProofCase) -> int | None:
 
 
 def _at_its_temperature(case: ProofCase) -> ProofCase:
-    greedy = "zero" in (VERIFIERS.get(case.verifier).temperatures, STOP_POLICIES.get(case.stopping).temperatures)
+    greedy = "zero" in (VERIFIERS.get(case.verifier).temperatures, STOP_POLICIES.get(case.stop_policy).temperatures)
     return replace(case, sampling=Sampling(0.0) if greedy else WARM)
 
 

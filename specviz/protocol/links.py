@@ -16,6 +16,7 @@ from dataclasses import fields
 from typing import Any
 
 from specviz.errors import OptionError
+from specviz.protocol.choice import renamed
 from specviz.protocol.runs import RunRequest
 
 MOST_CHARACTERS = 16_000
@@ -23,10 +24,10 @@ MOST_BYTES = 200_000
 """of the JSON text in a link; a few characters of deflate could hold far more"""
 DTYPES = ("auto", "float64", "float32", "bfloat16", "float16")
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "prompt": str, "target": str, "drafter": str, "drafter_model": str, "drafter_options": dict, "growth": str,
-    "growth_options": dict, "stopping": str, "stopping_options": dict, "verifier": str, "verifier_options": dict,
-    "temperature": (int, float), "top_k": int, "top_p": (int, float), "seed": int, "max_new_tokens": int,
-    "stop": list, "scene": str, "dtype": str, "chat": bool,
+    "prompt": str, "target": str, "drafter": str, "drafter_model": str, "drafter_options": dict, "tree_policy": str,
+    "tree_policy_options": dict, "stop_policy": str, "stop_policy_options": dict, "verifier": str,
+    "verifier_options": dict, "temperature": (int, float), "top_k": int, "top_p": (int, float), "seed": int,
+    "max_new_tokens": int, "stop": list, "scene": str, "dtype": str, "chat": bool,
 }  # fmt: skip
 """what a link may hold, by the names of `RunRequest`; files and memories of one machine are no part of it"""
 
@@ -65,7 +66,7 @@ def read_request(text: str) -> RunRequest:
     data = unpack(text)
     if not isinstance(data, dict) or "prompt" not in data:
         raise OptionError("this link carries no run; ask for it again.")
-    return RunRequest(**{name: _value(name, value) for name, value in data.items() if name in _TYPES})
+    return RunRequest(**{name: _value(name, value) for name, value in renamed(data).items() if name in _TYPES})
 
 
 def _value(name: str, value: object) -> Any:

@@ -62,20 +62,20 @@ def _texts(value: object) -> bool:
 _Kind = tuple[tuple[str, ...], Callable[[object], bool], str]
 _KINDS: tuple[_Kind, ...] = (
     (
-        ("prompt", "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "datastore",
-         "verifier", "scene", "dtype", "device"),
+        ("prompt", "target", "drafter", "drafter_model", "tree_policy", "stop_policy", "memory", "memory_file",
+         "datastore", "verifier", "scene", "dtype", "device"),
         _text, "text",
     ),
     (("temperature", "top_p"), _number, "a number"),
     (("top_k", "max_new_tokens", "top"), _whole, "a whole number"),
     (("seed",), _seed, "a whole number within ±(2^53 - 1)"),
     (
-        ("drafter_options", "growth_options", "stopping_options", "verifier_options"),
+        ("drafter_options", "tree_policy_options", "stop_policy_options", "verifier_options"),
         _options, "a mapping of option names to numbers, text or lists of whole numbers",
     ),
     (("stop",), _texts, "a list of texts"),
     (("prompt_name",), lambda value: value is None or _text(value), "text or None"),
-    (("stopping_weights",), lambda value: value is None or isinstance(value, Mapping), "a mapping or None"),
+    (("stop_policy_weights",), lambda value: value is None or isinstance(value, Mapping), "a mapping or None"),
     (("record", "recorded", "chat"), lambda value: isinstance(value, bool), "True or False"),
 )  # fmt: skip
 """by kind: the fields of `RunRequest`, whether a value is right, and what it must be"""

@@ -30,18 +30,18 @@ class RunRequest:
     drafter_model: str = "drafter"
     """weights of a drafter that needs a model; ignored by the others"""
     drafter_options: Mapping[str, Option] = field(default_factory=dict)
-    growth: str = "auto"
+    tree_policy: str = "auto"
     """tree policy of a drafter that grows trees; `auto`: as the drafter's own options say"""
-    growth_options: Mapping[str, Option] = field(default_factory=dict)
-    stopping: str = "fixed"
+    tree_policy_options: Mapping[str, Option] = field(default_factory=dict)
+    stop_policy: str = "fixed"
     """stop policy of such a drafter: when a draft ends"""
-    stopping_options: Mapping[str, Option] = field(default_factory=dict)
+    stop_policy_options: Mapping[str, Option] = field(default_factory=dict)
     memory: str = "cold"
     """for drafters that remember; `cold`: begin with nothing and keep nothing; `warm`: begin with what earlier runs
     left, and leave what is learnt to the next; `reset`: begin with nothing, and leave what is learnt"""
     memory_file: str = ""
     """file that holds the memory between processes; empty: this process alone"""
-    stopping_weights: Mapping[str, Any] | None = None
+    stop_policy_weights: Mapping[str, Any] | None = None
     """weights of a stop policy that learns, as `TraceSource.learn` gave them; None: the shipped ones"""
     datastore: str = ""
     """file that a drafter retrieves from; empty: that of the target's tokenizer in the user's cache"""
@@ -76,7 +76,7 @@ class RunRequest:
         """The same request with another drafter, with nothing left that belonged to the one before: its options, tree
         policy, stop policy and weights, and memory. `keeps_policies`: the new one grows its drafts by the same."""
         standard = RunRequest(prompt="")
-        policies = ["growth", "growth_options", "stopping", "stopping_options", "stopping_weights"]
+        policies = ["tree_policy", "tree_policy_options", "stop_policy", "stop_policy_options", "stop_policy_weights"]
         cleared = ["memory", "memory_file", *([] if keeps_policies else policies)]
         values: dict[str, Any] = {name: getattr(standard, name) for name in cleared}
         return replace(self, drafter=drafter, drafter_options=dict(options or {}), **values)
@@ -103,7 +103,7 @@ def request_of(started: Started) -> RunRequest:
         recorded=True,
         dtype=started.machine.dtype,  # `auto` goes by the machine, and another format rounds to another text
     )
-    for role, card in (("growth", started.tree_policy), ("stopping", started.stop_policy)):
+    for role, card in (("tree_policy", started.tree_policy), ("stop_policy", started.stop_policy)):
         if card is not None:
             choice: dict[str, Any] = {role: card.name, f"{role}_options": dict(card.options)}
             request = replace(request, **choice)
@@ -246,7 +246,7 @@ class Learned:
 
     policy: str
     weights: Mapping[str, Any]
-    """plain JSON data, for `RunRequest.stopping_weights` or a file"""
+    """plain JSON data, for `RunRequest.stop_policy_weights` or a file"""
     sentence: str
     """what came out, for a visitor"""
     numbers: Mapping[str, int | float | str | None]

@@ -103,7 +103,7 @@ def test_a_tree_stands_in_a_column_beside_the_lengths_and_the_break_even_line_is
 
 def test_chart_and_table_name_the_policies_and_theory_keeps_out_of_early_ends() -> None:
     grown = replace(point(1.3, None), policies=Policies("dyspec", {"budget": 8}))
-    view = speedup_view([point(1.2), replace(point(1.1), policies=Policies(stopping="hasty")), grown])
+    view = speedup_view([point(1.2), replace(point(1.1), policies=Policies(stop_policy="hasty")), grown])
     assert [(series.label, series.theory is None) for series in view.series] == [
         ("model", False),
         ("model · hasty", True),
@@ -173,5 +173,5 @@ def test_several_temperatures_are_series_of_their_own() -> None:
 def test_the_csv_has_one_line_per_run_and_no_formula() -> None:
     header, first, second = sweep_csv([point(1.5), point(1.2, prompt="=1+1")]).splitlines()
     cells = dict(zip(header.split(","), first.split(","), strict=True))
-    assert (cells["ratio"], cells["growth"], cells["target_rows"], cells["options"]) == ("1.5", "auto", "24", "{}")
+    assert (cells["ratio"], cells["tree_policy"], cells["target_rows"], cells["options"]) == ("1.5", "auto", "24", "{}")
     assert "'=1+1" in second

@@ -71,7 +71,7 @@ def bench() -> dict[str, list[str]]:
     trees = tree_cases(source, plan)
     return {
         "drafters": [one.name for one in chosen(source.catalog(), ())],
-        "tree_policies": sorted({one.growth for one in trees}),
+        "tree_policies": sorted({one.tree_policy for one in trees}),
         "verifiers": sorted({one.verifier for one in trees}),
     }
 

@@ -41,7 +41,7 @@ def drawing(page: Page, address: str) -> tuple[Locator, Locator]:
     opened(page, address)
     page.locator("#sv-settings").click()
     page.get_by_role("button", name="How the draft grows and ends").click()
-    page.locator("#sv-growth").get_by_label("paths").check()
+    page.locator("#sv-tree_policy").get_by_label("paths").check()
     picture = page.locator("#sv-drawing")
     expect(picture.locator(".svd-node")).to_have_count(4)
     return picture, page.get_by_role("textbox", name="paths")
@@ -70,8 +70,8 @@ def test_a_press_adds_or_removes_and_the_run_gets_what_the_text_says(page: Page,
     expect(page.locator("#sv-badges")).to_contain_text("live")
     expect(page.locator("#sv-run")).to_be_enabled()
     drafted = [asked for asked, _ in source.requests if asked.drafter == "model"]  # plain decoding is timed beside it
-    assert drafted[-1].growth == "paths"
-    assert drafted[-1].growth_options == {"paths": "0; 1; 2; 1,0"}
+    assert drafted[-1].tree_policy == "paths"
+    assert drafted[-1].tree_policy_options == {"paths": "0; 1; 2; 1,0"}
 
 
 def test_a_damaged_text_is_said_and_the_last_good_picture_stays(page: Page, address: str) -> None:

@@ -368,14 +368,14 @@ def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) ->
     step.locator("#sv-settings").click()
     fold = step.get_by_role("button", name="How the draft grows and ends: auto, fixed")
     fold.click()
-    expect(step.locator("#sv-growth")).to_be_visible()
-    step.locator("#sv-stopping").get_by_label("doubt").check()
+    expect(step.locator("#sv-tree_policy")).to_be_visible()
+    step.locator("#sv-stop_policy").get_by_label("doubt").check()
     expect(step.get_by_label("floor").first).to_be_visible()
     expect(step.get_by_role("button", name="How the draft grows and ends: auto, doubt")).to_be_visible()
-    step.locator("#sv-growth").get_by_label("levels").check()
+    step.locator("#sv-tree_policy").get_by_label("levels").check()
     expect(step.locator(".sv-method", has_text="set aside").first).to_contain_text("✓ lossless The same children")
     pick(step, "#sv-drafter", "ngram")
-    expect(step.locator("#sv-growth")).to_be_hidden()
+    expect(step.locator("#sv-tree_policy")).to_be_hidden()
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -22,7 +22,7 @@ def test_only_given_twice_keeps_both_names(specviz: Callable) -> None:
     """The last one alone was kept once, and the rows of the others silently left out."""
     flags = [["--only", "none", "--only", "entropy"], ["--only", "none", "entropy"]]
     walked = [json.loads(specviz("prove", *one, "--json").out)["rows"] for one in flags]
-    assert {(row["drafter"], row["stopping"]) for row in walked[0]} == {("none", "fixed"), ("model", "entropy")}
+    assert {(row["drafter"], row["stop_policy"]) for row in walked[0]} == {("none", "fixed"), ("model", "entropy")}
     assert walked[0] == walked[1]
 
 

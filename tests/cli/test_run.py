@@ -63,12 +63,12 @@ def test_summary_json_and_replay_name_every_method_of_a_run(
         trace.started, tree_policy=card, stop_policy=replace(card, name="doubt", options={"threshold": 0.2})
     )
     data = run_command.as_data(replace(trace, started=started), None)
-    assert (data["growth"]["name"], data["stopping"]["options"]) == ("bush", {"threshold": 0.2})
+    assert (data["tree_policy"]["name"], data["stop_policy"]["options"]) == ("bush", {"threshold": 0.2})
     codec.write(replace(trace, started=started), tmp_path / "t.json")
     said = "tree policy bush branching=3,1 · stop policy doubt threshold=0.2 · verifier sequential"
     assert specviz("replay", tmp_path / "t.json").out.count(said) == 2, "in the header and in the summary"
     assert "run with  drafter sample branching=3,2,1 gamma=4" in specviz("run", "--prompt", "x").out
-    assert json.loads(specviz("run", "--prompt", "x", "--json").out)["growth"] is None
+    assert json.loads(specviz("run", "--prompt", "x", "--json").out)["tree_policy"] is None
 
 
 def test_accepted_tokens_are_coloured_in_a_terminal(terminal: Call, played: Any) -> None:
@@ -97,7 +97,7 @@ def test_every_flag_reaches_the_request(specviz: Call, played: Any) -> None:
     assert (request.dtype, request.device) == ("float32", "cpu")
     assert request.drafter_options == {"gamma": "2"}
     assert request.verifier_options == {"top_k": "5"}, "an option of any method but a drafter carries its kind"
-    assert (request.growth_options, request.stopping_options) == ({"branching": "3"}, {"threshold": "0.2"})
+    assert (request.tree_policy_options, request.stop_policy_options) == ({"branching": "3"}, {"threshold": "0.2"})
 
 
 def test_without_flags_the_request_is_the_documented_default(specviz: Call, played: Any) -> None:
@@ -136,13 +136,13 @@ def test_an_unknown_flag_is_answered_with_those_that_end_like_it(specviz: Call, 
     ("role", "option", "flag"),
     [
         ("drafter", "max_ngram", "--max-ngram"),
-        ("growth", "budget", "--tree-policy-budget"),
-        ("stopping", "threshold", "--stop-policy-threshold"),
+        ("tree_policy", "budget", "--tree-policy-budget"),
+        ("stop_policy", "threshold", "--stop-policy-threshold"),
         ("verifier", "top_k", "--verifier-top-k"),
         ("drafter", "top_k", "--drafter-top-k"),
         ("drafter", "model", "--model"),
         ("drafter", "tree_policy_budget", "--drafter-tree-policy-budget"),
-        ("stopping", "weights", "--stop-policy-option-weights"),
+        ("stop_policy", "weights", "--stop-policy-option-weights"),
     ],
 )
 def test_a_flags_name_depends_on_its_method_and_on_no_other(role: str, option: str, flag: str) -> None:
@@ -271,17 +271,17 @@ def test_tree_and_stop_policy_are_choices_with_options_of_their_own(specviz: Cal
     )
     assert specviz("run", "--prompt", "x", *chosen).code == 0
     request = played.requests[0]
-    assert (request.growth, request.growth_options) == ("bush", {"branching": "3,1"})
-    assert (request.stopping, request.stopping_options) == ("doubt", {"threshold": "0.2"})
+    assert (request.tree_policy, request.tree_policy_options) == ("bush", {"branching": "3,1"})
+    assert (request.stop_policy, request.stop_policy_options) == ("doubt", {"threshold": "0.2"})
 
 
 def test_a_resumed_run_keeps_its_tree_and_stop_policy(golden: Path) -> None:
     started = codec.read(golden).started
     card = replace(started.verifier, name="bush", options={"branching": [3, 1]})
     request = request_of(replace(started, tree_policy=card, stop_policy=replace(card, name="doubt", options={})))
-    assert (request.growth, request.growth_options) == ("bush", {"branching": [3, 1]})
-    assert (request.stopping, request.stopping_options) == ("doubt", {})
-    assert request_of(started).growth == "auto"
+    assert (request.tree_policy, request.tree_policy_options) == ("bush", {"branching": [3, 1]})
+    assert (request.stop_policy, request.stop_policy_options) == ("doubt", {})
+    assert request_of(started).tree_policy == "auto"
 
 
 def test_resume_refuses_a_prompt_and_a_round_that_is_not_there(specviz: Call, played: Any, golden: Path) -> None:

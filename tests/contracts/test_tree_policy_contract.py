@@ -19,22 +19,22 @@ from tests.lm.tiny_models import random_tokens
 LOSSLESS = [name for name, tree_policy in TREE_POLICIES.items() if tree_policy.lossless]
 """a lossy policy needs a lossy rule; how far it drifts is for its own tests to say"""
 POLICIES = [
-    *({"growth": name, "growth_options": options} for name in LOSSLESS for options in tree_policy_sets(name)),
+    *({"tree_policy": name, "tree_policy_options": options} for name in LOSSLESS for options in tree_policy_sets(name)),
     *(
-        {"drafter_options": {"gamma": 5}, "stopping": name, "stopping_options": options}
+        {"drafter_options": {"gamma": 5}, "stop_policy": name, "stop_policy_options": options}
         for name in STOP_POLICIES.names()
         for options in stop_policy_sets(name)
     ),
-    {"growth": "dyspec", "growth_options": {"budget": 64}, "stopping": "confidence"},
-    {"growth": "rsd_s", "growth_options": {"width": 8, "depth": 4}},
+    {"tree_policy": "dyspec", "tree_policy_options": {"budget": 64}, "stop_policy": "confidence"},
+    {"tree_policy": "rsd_s", "tree_policy_options": {"width": 8, "depth": 4}},
 ]
 POLICY_IDS = ["-".join(str(value) for value in draft_policies.values()) for draft_policies in POLICIES]
 
 
 def speed(draft_policies, earlier):
     """The first options of each policy are quick; others and combinations are slow."""
-    names = [(one.get("growth"), one.get("stopping")) for one in earlier]
-    return pytest.mark.slow if (draft_policies.get("growth"), draft_policies.get("stopping")) in names else ()
+    names = [(one.get("tree_policy"), one.get("stop_policy")) for one in earlier]
+    return pytest.mark.slow if (draft_policies.get("tree_policy"), draft_policies.get("stop_policy")) in names else ()
 
 
 every_policy = pytest.mark.parametrize(
@@ -50,8 +50,10 @@ def request_for(pair, draft_policies, **changes) -> RunRequest:
     """Weights of the pair's own for a policy that learns; temperature 0 for one that works there alone."""
     request = replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24), **draft_policies, **changes)
     drafter = pair.drafter.info
-    weights = toy_weights(STOP_POLICIES.get(request.stopping), drafter.hidden_size, drafter.weights_sha256)
-    return replace(request, temperature=temperature(request.stopping, request.temperature), stopping_weights=weights)
+    weights = toy_weights(STOP_POLICIES.get(request.stop_policy), drafter.hidden_size, drafter.weights_sha256)
+    return replace(
+        request, temperature=temperature(request.stop_policy, request.temperature), stop_policy_weights=weights
+    )
 
 
 def session_of(pair, request, prompt):
@@ -70,11 +72,11 @@ def output(pair, request, prompt):
 def plain_output(pair, request, prompt):
     """Computed once for all policies."""
     plain = {
-        "growth": "auto",
-        "growth_options": {},
-        "stopping": "fixed",
-        "stopping_options": {},
-        "stopping_weights": None,
+        "tree_policy": "auto",
+        "tree_policy_options": {},
+        "stop_policy": "fixed",
+        "stop_policy_options": {},
+        "stop_policy_weights": None,
     }
     return pair.plain_output(replace(request, **plain), prompt)
 
@@ -86,7 +88,7 @@ def test_the_same_seed_gives_the_same_valid_trace(source, pair, draft_policies, 
     first, second = collect(source, request), collect(source, request)
     assert check(first) == []
     assert difference(first, second) is None
-    assert (first.started.tree_policy.name if first.started.tree_policy else "auto") == request.growth
+    assert (first.started.tree_policy.name if first.started.tree_policy else "auto") == request.tree_policy
 
 
 @every_policy
@@ -125,7 +127,10 @@ def test_the_drafters_cache_holds_nothing_but_the_text(pair, draft_policies):
 def test_every_nodes_draft_logits_are_those_of_its_path_alone(pair, tree_policy):
     """Pruned and reordered trees included: what the trace shows at a node belongs to that node."""
     request = request_for(
-        pair, {"growth": tree_policy, "growth_options": {"budget": 12}}, verifier="sequential", temperature=0.9
+        pair,
+        {"tree_policy": tree_policy, "tree_policy_options": {"budget": 12}},
+        verifier="sequential",
+        temperature=0.9,
     )
     session = session_of(pair, request, [1, 2, 3, 1, 2])
     model = session.method.drafter.drafting_model()

@@ -103,7 +103,9 @@ def test_the_cache_follows_an_encoding_that_changes_as_the_text_grows():
 
 @pytest.mark.parametrize("tree_policy", ["dyspec", "rsd_s", "sequoia"])
 def test_every_tree_policy_stays_lossless(tree_policy):
-    case = ProofCase("cross_vocabulary", "sequential", length=2, growth=tree_policy, growth_options=(("budget", 3),))
+    case = ProofCase(
+        "cross_vocabulary", "sequential", length=2, tree_policy=tree_policy, tree_policy_options=(("budget", 3),)
+    )
     assert error(case) < 1e-12
 
 

@@ -168,10 +168,10 @@ def test_what_hangs_below_a_candidate_may_depend_on_a_later_sibling(verifier: st
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
-@pytest.mark.parametrize("growth", ["auto", "levels", "dyspec", "rsd_s"])
-def test_runs_give_sound_traces_that_name_every_model(temperature: float, growth: str) -> None:
+@pytest.mark.parametrize("tree_policy", ["auto", "levels", "dyspec", "rsd_s"])
+def test_runs_give_sound_traces_that_name_every_model(temperature: float, tree_policy: str) -> None:
     source = LiveSource(load=toy_loader(), measure=False)
-    request = RunRequest("abcab", drafter="merged", growth=growth, temperature=temperature, max_new_tokens=24)
+    request = RunRequest("abcab", drafter="merged", tree_policy=tree_policy, temperature=temperature, max_new_tokens=24)
     trace = collect(source, request)
     assert check(trace) == []
     assert [one.name for one in trace.started.drafter.further_models] == ["table-6-3"]

@@ -83,7 +83,9 @@ def test_with_the_whole_vocabulary_it_is_the_drafter_model():
 @pytest.mark.parametrize("tree_policy", ["dyspec", "eagle2", "rsd_s", "sequoia"])
 def test_every_tree_policy_stays_lossless_with_tokens_that_cannot_be_drafted(tree_policy):
     options = (("head_size", 2), *BY_ID.items())
-    case = ProofCase("vocabtrim", "sequential", options, length=2, growth=tree_policy, growth_options=(("budget", 3),))
+    case = ProofCase(
+        "vocabtrim", "sequential", options, length=2, tree_policy=tree_policy, tree_policy_options=(("budget", 3),)
+    )
     assert error(case) < 1e-12
 
 

@@ -62,7 +62,7 @@ def test_the_residual_is_what_the_correction_was_drawn_from_and_not_the_targets_
     ("tree_policy", "options"), [("", {}), ("dyspec", {"budget": 5}), ("eagle2", {"budget": 4, "depth": 2, "width": 2})]
 )
 def test_every_nodes_raw_rows_are_its_own(tree_policy, options):
-    grown = replace(CASE, options=(), growth=tree_policy, growth_options=tuple(options.items()))
+    grown = replace(CASE, options=(), tree_policy=tree_policy, tree_policy_options=tuple(options.items()))
     drafted = 0
     for was, said in recorded(grown if options else CASE):
         asked = {node: row for nodes, rows in was.proposal.draft_logits for node, row in zip(nodes, rows, strict=True)}

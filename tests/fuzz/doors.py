@@ -51,7 +51,7 @@ from tests.proof.letters import LetterTexts, toy_loader
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 TAKEN, REFUSED = "taken", "refused"
-FLAGS = {"growth": "tree-policy", "stopping": "stop-policy"}
+FLAGS = {"tree_policy": "tree-policy", "stop_policy": "stop-policy"}
 """settings whose flags have other names"""
 SMALL = ("target", "drafter", "drafter-weak")
 FAULT_OF_PAGE = "log says more"
@@ -373,8 +373,8 @@ def form_values(world: World) -> dict[str, Any]:
     """The form as it opens, with the options of every method."""
     found: dict[str, Any] = {
         "prompt": "abc", "target": "target", "drafter": "model", "drafter_model": "drafter", "verifier": "auto",
-        "temperature": 0, "top_k": 0, "top_p": 1, "seed": 7, "max_new_tokens": 4, "stop": "", "growth": "auto",
-        "stopping": "fixed", "memory": "cold", "datastore": "",
+        "temperature": 0, "top_k": 0, "top_p": 1, "seed": 7, "max_new_tokens": 4, "stop": "", "tree_policy": "auto",
+        "stop_policy": "fixed", "memory": "cold", "datastore": "",
     }  # fmt: skip
     for group, methods in (("drafter", world.catalog.drafters), ("verifier", world.catalog.verifiers)):
         for method in methods:

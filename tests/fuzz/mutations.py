@@ -75,7 +75,10 @@ def _damage_setting(rng: random.Random, data: dict[str, Any]) -> None:
     key = rng.choice([*data, "gammas", "trees", "prompts", "families", "drafters", "seed", "threads", "repeats", "odd"])
     value: Any = copy.deepcopy(rng.choice([*PLAUSIBLE, *ODD_VALUES]))
     if key == "drafters" and rng.random() < 0.7:
-        entry = {"name": rng.choice(PLAUSIBLE), rng.choice(["options", "lengths", "growth", "label", "odd"]): value}
+        entry = {
+            "name": rng.choice(PLAUSIBLE),
+            rng.choice(["options", "lengths", "tree_policy", "label", "odd"]): value,
+        }
         value = [rng.choice([entry, value])]
     elif rng.random() < 0.4:
         value = [value, copy.deepcopy(value)]
@@ -94,7 +97,7 @@ def request_of(rng: random.Random, catalog: Catalog) -> dict[str, Any]:
     found: dict[str, Any] = {"prompt": rng.choice(["abc", "abc", "ab" * 9, "", "x" * 5000, "\x1b[2J"])}
     for kind, methods, likely in (
         ("drafter", catalog.drafters, 1.0), ("verifier", catalog.verifiers, 0.3),
-        ("growth", catalog.tree_policies, 0.3), ("stopping", catalog.stop_policies, 0.3),
+        ("tree_policy", catalog.tree_policies, 0.3), ("stop_policy", catalog.stop_policies, 0.3),
     ):  # fmt: skip
         if rng.random() < likely:
             method = rng.choice(methods)

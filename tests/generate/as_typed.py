@@ -17,8 +17,8 @@ from specviz.trace.events import Option
 
 ROLES = {
     "options": "drafter",
-    "growth_options": "growth",
-    "stopping_options": "stopping",
+    "tree_policy_options": "tree_policy",
+    "stop_policy_options": "stop_policy",
     "verifier_options": "verifier",
 }
 """where a recording keeps a method's options → the kind of method"""

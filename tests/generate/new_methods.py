@@ -42,11 +42,11 @@ def unrecorded(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
     for name in set(DRAFTERS.names()) - {one.drafter.name for one in headers}:
         yield "drafter", name, [f'drafter = "{name}"']
     for name in set(TREE_POLICIES.names()) - {one.tree_policy.name for one in headers if one.tree_policy}:
-        yield "growth", name, ['drafter = "model"', f'growth = "{name}"']
+        yield "growth", name, ['drafter = "model"', f'tree_policy = "{name}"']
     for name in (
         set(STOP_POLICIES.names()) - {one.stop_policy.name for one in headers if one.stop_policy} - {NEVER_STOPPING}
     ):
-        yield "stop", name, ['drafter = "model"', f'stopping = "{name}"']
+        yield "stop", name, ['drafter = "model"', f'stop_policy = "{name}"']
     for name in set(VERIFIERS.names()) - {one.verifier.name for one in headers}:
         yield "verifier", name, ['drafter = "model"', f'verifier = "{name}"', "temperature = 0.8"]
 

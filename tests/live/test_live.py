@@ -172,12 +172,12 @@ def test_trees_are_not_sized_for_a_drafter_whose_passes_were_not_measured(only_t
 )
 def test_a_shape_that_would_be_ignored_is_refused_with_what_decides_instead(options, tree_policy, sentence):
     """`--tree-policy chain --gamma 9` once drafted 4 and reported 9."""
-    request = replace(REQUEST, drafter_options=options, growth=tree_policy)
+    request = replace(REQUEST, drafter_options=options, tree_policy=tree_policy)
     assert re.search(sentence, toy_source().explain(request))
 
 
 def test_the_header_reports_no_shape_that_was_not_drafted():
-    request = replace(REQUEST, growth="chain", growth_options={"length": 2})
+    request = replace(REQUEST, tree_policy="chain", tree_policy_options={"length": 2})
     started = collect(toy_source(), request).started
     assert (started.drafter.options, started.tree_policy.options["length"]) == ({}, 2)
     again = replace(request_of(started), target=REQUEST.target, drafter_model=REQUEST.drafter_model)
@@ -187,10 +187,10 @@ def test_the_header_reports_no_shape_that_was_not_drafted():
 def test_a_request_names_tree_and_stop_policy_and_the_header_says_what_they_were():
     request = RunRequest(
         "ab",
-        growth="sequoia",
-        growth_options={"budget": 3},
-        stopping="confidence",
-        stopping_options={"threshold": 0.1},
+        tree_policy="sequoia",
+        tree_policy_options={"budget": 3},
+        stop_policy="confidence",
+        stop_policy_options={"threshold": 0.1},
         temperature=1.0,
         max_new_tokens=8,
     )
@@ -209,12 +209,15 @@ def test_a_request_names_tree_and_stop_policy_and_the_header_says_what_they_were
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"growth": "rsdc"}, "there is no tree policy called 'rsdc'; did you mean 'rsd_c'?"),
-        ({"stopping": "heuristics"}, "there is no stop policy called 'heuristics'; did you mean 'heuristic'?"),
-        ({"growth_options": {"budget": 3}}, "the tree policy is 'auto', which has no options, but budget was given"),
-        ({"growth": "eagle2", "growth_options": {"width": 99}}, "width is 99, but must be between 1 and 16"),
-        ({"drafter": "ngram", "growth": "chain"}, "makes its drafts in its own way and has no tree policy"),
-        ({"drafter": "none", "stopping": "entropy"}, "makes its drafts in its own way and has no stop policy"),
+        ({"tree_policy": "rsdc"}, "there is no tree policy called 'rsdc'; did you mean 'rsd_c'?"),
+        ({"stop_policy": "heuristics"}, "there is no stop policy called 'heuristics'; did you mean 'heuristic'?"),
+        (
+            {"tree_policy_options": {"budget": 3}},
+            "the tree policy is 'auto', which has no options, but budget was given",
+        ),
+        ({"tree_policy": "eagle2", "tree_policy_options": {"width": 99}}, "width is 99, but must be between 1 and 16"),
+        ({"drafter": "ngram", "tree_policy": "chain"}, "makes its drafts in its own way and has no tree policy"),
+        ({"drafter": "none", "stop_policy": "entropy"}, "makes its drafts in its own way and has no stop policy"),
     ],
 )
 def test_policies_that_cannot_be_are_explained(changes, reason):

@@ -44,23 +44,23 @@ def requests() -> list[RunRequest]:
         for name in DRAFTERS.names()
         if name not in NEED_LAYERS
     ]
-    growths = [
-        RunRequest(**LONG, growth=name, verifier="longest_path" if name == "target_init" else "auto")
+    tree_policies = [
+        RunRequest(**LONG, tree_policy=name, verifier="longest_path" if name == "target_init" else "auto")
         for name in TREE_POLICIES.names()
     ]
     stops = [
         RunRequest(
-            **{**LONG, "temperature": 0.0 if STOP_POLICIES.get(name).temperatures == "zero" else 0.8}, stopping=name
+            **{**LONG, "temperature": 0.0 if STOP_POLICIES.get(name).temperatures == "zero" else 0.8}, stop_policy=name
         )
         for name in STOP_POLICIES.names()
         if name not in NEED_HIDDEN
     ]
     fitted = RunRequest(**LONG, drafter="token_recycling", drafter_options={"fit": True})
-    return [*drafters, *growths, *stops, fitted]
+    return [*drafters, *tree_policies, *stops, fitted]
 
 
 def named(request: RunRequest) -> str:
-    return f"{request.drafter}-{request.growth}-{request.stopping}-{dict(request.drafter_options)}"
+    return f"{request.drafter}-{request.tree_policy}-{request.stop_policy}-{dict(request.drafter_options)}"
 
 
 @pytest.mark.parametrize("request_made", requests(), ids=named)
@@ -108,7 +108,9 @@ def test_an_old_trace_that_names_an_option_without_effect_is_repeated_and_contin
 
 
 def test_an_old_trace_that_names_a_shape_beside_a_tree_policy_is_repeated_by_the_policy():
-    first = collect(source(measure=False), RunRequest(**LONG, growth="levels", growth_options={"branching": "2,1"}))
+    first = collect(
+        source(measure=False), RunRequest(**LONG, tree_policy="levels", tree_policy_options={"branching": "2,1"})
+    )
     card = replace(first.started.drafter, options={"gamma": 9, "branching": [3, 1], "draw": "auto"})
     again = collect(source(measure=False), request_of(replace(first.started, drafter=card)))
     assert again.finished.output_ids == first.finished.output_ids

@@ -68,7 +68,7 @@ def test_parameters_are_counted_as_those_of_the_plain_model(quantised):
     assert info.parameters == sum(one.numel() for one in random_model("llama", **SIZES).parameters())
 
 
-@pytest.mark.parametrize("policy", [{}, {"growth": "eagle2"}])
+@pytest.mark.parametrize("policy", [{}, {"tree_policy": "eagle2"}])
 def test_greedy_text_is_that_of_transformers_generate(quantised, reference, policy):
     settings = {"drafter": "model", "drafter_model": str(quantised), **policy}
     trace = specviz.run(PROMPT, target=str(quantised), max_new_tokens=16, **settings)

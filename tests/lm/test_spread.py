@@ -121,7 +121,7 @@ def test_a_target_cut_over_two_processes_writes_the_text_of_one(checkpoint, tmp_
     """With a drafter that has a model of its own, and trees, of which rows are kept and dropped on both ranks; the text
     is printed once."""
     folder, draft = checkpoint("llama", **LLAMA), checkpoint("llama", hidden_size=16, **LLAMA)
-    settings = {"drafter": "model", "drafter_model": str(draft), "growth": "eagle2", "max_new_tokens": 12}
+    settings = {"drafter": "model", "drafter_model": str(draft), "tree_policy": "eagle2", "max_new_tokens": 12}
     prompt = "w1 w2 w3 w4"
     expected = specviz.run(prompt, target=str(folder), **settings)
     flags = ["--drafter", "model", "--drafter-model", str(draft), "--tree-policy", "eagle2"]

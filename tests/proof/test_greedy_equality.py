@@ -36,7 +36,10 @@ def plain(models):
 def test_every_lossless_method_that_works_at_temperature_zero_is_compared():
     found = greedy_cases()
     assert {case.drafter for case in found} == {name for name, kind in DRAFTERS.items() if kind.lossless}
-    assert {case.growth for case in found} == {"auto", *(name for name, kind in TREE_POLICIES.items() if kind.lossless)}
+    assert {case.tree_policy for case in found} == {
+        "auto",
+        *(name for name, kind in TREE_POLICIES.items() if kind.lossless),
+    }
     drawn_only = {"block", "kseq", "specinfer"}
     lossless = {name for name, rule in VERIFIERS.items() if rule.lossless}
     assert lossless - drawn_only <= {case.verifier for case in found} <= lossless
@@ -44,13 +47,14 @@ def test_every_lossless_method_that_works_at_temperature_zero_is_compared():
 
 
 CASES = [
-    pytest.param(case, id=str(case), marks=() if case.growth == "auto" else pytest.mark.slow) for case in greedy_cases()
+    pytest.param(case, id=str(case), marks=() if case.tree_policy == "auto" else pytest.mark.slow)
+    for case in greedy_cases()
 ]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_greedy_text_is_that_of_plain_decoding(models, plain, case):
-    prompts = PROMPTS if case.growth == "auto" else PROMPTS[:FEW]
+    prompts = PROMPTS if case.tree_policy == "auto" else PROMPTS[:FEW]
     (found,) = comparisons(models, prompts, TOKENS, [case], plain[: len(prompts)])
     assert (found.prompts, found.tokens, found.different) == (len(prompts), len(prompts) * TOKENS, 0)
 

@@ -24,7 +24,9 @@ MODEL = DRAFTERS.get("model")
 
 
 def grown(tree_policy: str, options: dict[str, object], **changes: object) -> ProofCase:
-    return ProofCase("model", "sequential", growth=tree_policy, growth_options=tuple(options.items()), **changes)
+    return ProofCase(
+        "model", "sequential", tree_policy=tree_policy, tree_policy_options=tuple(options.items()), **changes
+    )
 
 
 def legal(verifier: str, sampling: Sampling, draft_policies: DraftPolicies) -> bool:
@@ -53,8 +55,8 @@ def tree_policy_cases() -> list[ProofCase]:
                     (),
                     sampling,
                     vocab_size=2,
-                    growth=tree_policy,
-                    growth_options=tuple(options.items()),
+                    tree_policy=tree_policy,
+                    tree_policy_options=tuple(options.items()),
                 )
                 for verifier in VERIFIERS.names()
                 for sampling in (Sampling(0.0), WARM)
@@ -67,16 +69,16 @@ def stop_cases() -> list[ProofCase]:
     """Every stop policy on a chain and on trees, over as many rounds as it takes to change its mind."""
     shapes: list[dict[str, object]] = [
         {"options": (("gamma", 3),), "length": 4},
-        {"growth": "rsd_s", "growth_options": (("width", 2), ("depth", 2))},
-        {"growth": "dyspec", "growth_options": (("budget", 3),)},
+        {"tree_policy": "rsd_s", "tree_policy_options": (("width", 2), ("depth", 2))},
+        {"tree_policy": "dyspec", "tree_policy_options": (("budget", 3),)},
     ]
     return [
         ProofCase(
             "model",
             "sequential",
             sampling=Sampling(temperature(stop, WARM.temperature)),
-            stopping=stop,
-            stopping_options=tuple(options.items()),
+            stop_policy=stop,
+            stop_policy_options=tuple(options.items()),
             vocab_size=2,
             **shape,
         )
@@ -84,7 +86,7 @@ def stop_cases() -> list[ProofCase]:
         for options in stop_policy_sets(stop)
         for shape in shapes
     ] + [
-        ProofCase("model", verifier, (("gamma", 3),), vocab_size=2, stopping="confidence", length=4)
+        ProofCase("model", verifier, (("gamma", 3),), vocab_size=2, stop_policy="confidence", length=4)
         for verifier in VERIFIERS.names()
         if legal(verifier, WARM, DraftPolicies(TREE_POLICIES.get("chain").of({})))
     ]
@@ -135,7 +137,7 @@ def test_the_shape_is_random_indeed(tree_policy):
 def test_drafts_do_end_at_different_depths(stop):
     options = tuple(stop_policy_sets(stop)[0].items())
     case = ProofCase(
-        "model", "sequential", (("gamma", 3),), length=5, vocab_size=2, stopping=stop, stopping_options=options
+        "model", "sequential", (("gamma", 3),), length=5, vocab_size=2, stop_policy=stop, stop_policy_options=options
     )
     rounds = [branch.records for branch in branches(case, (), 1 if stop == "heuristic" else 0)]
     assert len({max(record.proposal.tree.depths) for records in rounds for record in records}) > 1

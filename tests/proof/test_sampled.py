@@ -18,7 +18,7 @@ from specviz.proof.small_models import small_pair
 from specviz.tree_policies.drawing import WithoutReplacement
 
 RUNS = 100
-CASES = [case for case in LARGE if case.growth in ("rsd_s", "levels", "dyspec")]
+CASES = [case for case in LARGE if case.tree_policy in ("rsd_s", "levels", "dyspec")]
 
 FINE = Sample(ProofCase("none", "naive"), 40, 0.0, 1.0, (10, 10, 20), (0.25, 0.25, 0.5))
 """counts that are exactly what is expected"""

@@ -36,7 +36,7 @@ def hesitant(monkeypatch):
 
 
 def judged_by(verifier: str) -> ProofCase:
-    return ProofCase("model", verifier, growth="hesitant", length=2)
+    return ProofCase("model", verifier, tree_policy="hesitant", length=2)
 
 
 def test_it_is_refused_with_the_reason_and_the_cure():

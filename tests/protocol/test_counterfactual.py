@@ -67,7 +67,7 @@ def test_no_more_is_asked_for_than_the_run_had_left(source):
     done = sum(len(one.committed.tokens) for one in trace.rounds[:2])
     method = next(one for one in source.catalog().drafters if one.name == "ngram")
     request = request_for(trace, 2, method)
-    assert (request.max_new_tokens, request.drafter, request.growth) == (12 - done, "ngram", "auto")
+    assert (request.max_new_tokens, request.drafter, request.tree_policy) == (12 - done, "ngram", "auto")
 
 
 @pytest.mark.parametrize(

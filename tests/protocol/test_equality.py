@@ -26,10 +26,10 @@ def test_the_pair_writes_the_text_of_plain_decoding_in_fewer_passes():
 
 def test_both_runs_are_greedy_in_float32_and_the_baseline_drafts_nothing():
     source = ReplaySource(sample())
-    list(compare(source, RunRequest("x", temperature=1.0, growth="levels", growth_options={"budget": 3})))
+    list(compare(source, RunRequest("x", temperature=1.0, tree_policy="levels", tree_policy_options={"budget": 3})))
     (plain, _), (drafted, _) = source.requests
-    assert (plain.drafter, plain.growth, plain.growth_options) == ("none", "auto", {})
-    assert (drafted.drafter, drafted.growth) == ("model", "levels")
+    assert (plain.drafter, plain.tree_policy, plain.tree_policy_options) == ("none", "auto", {})
+    assert (drafted.drafter, drafted.tree_policy) == ("model", "levels")
     assert {(one.temperature, one.dtype, one.verifier) for one in (plain, drafted)} == {(0.0, "float32", "auto")}
 
 

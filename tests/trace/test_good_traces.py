@@ -65,7 +65,7 @@ def requests(**fixed: Any) -> Iterator[RunRequest]:
 DRAFTS = [
     *({"drafter": name, "drafter_options": options} for name in DRAFTERS.names() for options in option_sets(name)),
     *(
-        {"growth": name, "growth_options": options}
+        {"tree_policy": name, "tree_policy_options": options}
         for name in TREE_POLICIES.names()
         for options in tree_policy_sets(name)
     ),
@@ -136,8 +136,8 @@ MODELS: list[dict[str, Any]] = [
     {"drafter_options": {"branching": (3, 2, 1)}, "verifier": "traversal"},
     {"drafter_options": {"branching": (3, 2), "draw": "iid"}, "verifier": "kseq"},
     {"drafter_options": {"gamma": 5}, "verifier": "block"},
-    {"growth": "dyspec"},
-    {"growth": "target_init", "verifier": "longest_path"},
+    {"tree_policy": "dyspec"},
+    {"tree_policy": "target_init", "verifier": "longest_path"},
 ]
 
 

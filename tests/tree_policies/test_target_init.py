@@ -155,8 +155,8 @@ CASE = ProofCase(
     "longest_path",
     length=4,
     vocab_size=2,
-    growth="target_init",
-    growth_options=(("width", 2), ("depth", 2)),
+    tree_policy="target_init",
+    tree_policy_options=(("width", 2), ("depth", 2)),
 )
 
 
@@ -184,7 +184,7 @@ def test_an_open_token_is_not_counted_twice():
 
 def test_all_rounds_masks_are_cut_from_that_of_the_whole_fork():
     options = (("width", 2), ("depth", 4))
-    session = session_of(replace(CASE, length=24, growth_options=options), SeededRandom(5))
+    session = session_of(replace(CASE, length=24, tree_policy_options=options), SeededRandom(5))
     session.begin()
     notes = []
     while session.finished is None:
@@ -198,7 +198,7 @@ def test_its_trace_is_true_to_itself():
     source = LiveSource(load=toy_loader(), measure=False)
     for temperature in (0.0, 0.9):
         request = RunRequest(
-            "abc", verifier="longest_path", growth="target_init", temperature=temperature, max_new_tokens=12
+            "abc", verifier="longest_path", tree_policy="target_init", temperature=temperature, max_new_tokens=12
         )
         trace = collect(source, request)
         assert check(loads(dumps(trace))) == []
@@ -209,4 +209,4 @@ def test_its_trace_is_true_to_itself():
 @pytest.mark.parametrize("verifier", ["sequential", "naive", "typical", "greedy"])
 def test_rules_that_have_nothing_to_decide_about_the_targets_candidates_are_refused(verifier):
     with pytest.raises(PairingError, match="choose the verifier 'longest_path'"):
-        error(ProofCase("model", verifier, sampling=COLD, growth="target_init"))
+        error(ProofCase("model", verifier, sampling=COLD, tree_policy="target_init"))

@@ -68,12 +68,9 @@ const address = (function (S) {
       stop: started.stop,
       dtype: started.machine.dtype,
     };
-    for (const [field, role] of [
-      ["growth", "tree_policy"],
-      ["stopping", "stop_policy"],
-    ])
+    for (const role of ["tree_policy", "stop_policy"])
       if (started[role])
-        Object.assign(request, { [field]: started[role].name, [`${field}_options`]: started[role].options });
+        Object.assign(request, { [role]: started[role].name, [`${role}_options`]: started[role].options });
     if (started.scene)
       request.scene = started.scene.shapes
         .map((one) => `${one.size} ${one.colour} ${one.shape} at ${one.x},${one.y}`)

@@ -37,15 +37,15 @@ def kinds(catalog: Catalog) -> tuple[Kind, ...]:
     found = (
         Kind("drafter", "drafter", catalog.drafters, standard.drafter, ""),
         Kind(
-            "growth",
+            "tree_policy",
             "tree policy",
             catalog.tree_policies,
-            standard.growth,
+            standard.tree_policy,
             "as the drafter's options say",
             True,
             "The drafter's own options of shape are set aside.",
         ),
-        Kind("stopping", "stop policy", catalog.stop_policies, standard.stopping, "", True),
+        Kind("stop_policy", "stop policy", catalog.stop_policies, standard.stop_policy, "", True),
         Kind("verifier", "verifier", catalog.verifiers, standard.verifier, "greedy at temperature 0, sequential above"),
     )
     return tuple(kind for kind in found if kind.methods)

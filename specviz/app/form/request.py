@@ -29,7 +29,7 @@ FURTHER_MODELS = "others"
 """the option of a drafter that names models beside the run's own"""
 ZIP_TIMES = 8
 """so many times as large as one trace may a zip of them be"""
-WORDS = {"growth": "tree policy", "stopping": "stop policy"}
+WORDS = {"tree_policy": "tree policy", "stop_policy": "stop policy"}
 """what kinds of method are called in a sentence"""
 
 

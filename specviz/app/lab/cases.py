@@ -72,7 +72,7 @@ class CaseRuns:
     series: str
     """the same without the length: what is drawn in one colour"""
     gamma: int | None
-    stopping: str
+    stop_policy: str
     points: tuple[SweepPoint, ...]
     own: Sums
     plain: Sums | None
@@ -126,7 +126,7 @@ def _case(runs: Sequence[SweepPoint], plain: dict[tuple[str, int, float], SweepP
         name=f"{first.label}{length}{_policies(first)}{heat}",
         series=f"{title(first)}{heat}",
         gamma=first.gamma,
-        stopping=first.policies.stopping,
+        stop_policy=first.policies.stop_policy,
         points=tuple(runs),
         own=Sums.of(runs),
         plain=beside if beside.runs == len(runs) and beside.timed else None,

@@ -27,7 +27,7 @@ class Mark:
     """One case on the prompts that all cases have; below and to the left is better."""
 
     name: str
-    stopping: str
+    stop_policy: str
     sums: Sums
     on_front: bool = False
     """no other mark is at least as good in both numbers and better in one"""
@@ -58,7 +58,7 @@ def marks(points: Sequence[SweepPoint]) -> list[Mark]:
     found = cases(points)
     common = set.intersection(*({_run(point) for point in case.points} for case in found)) if found else set()
     made = [
-        Mark(case.name, case.stopping, Sums.of([point for point in case.points if _run(point) in common]))
+        Mark(case.name, case.stop_policy, Sums.of([point for point in case.points if _run(point) in common]))
         for case in found
     ]
     made = [one for one in made if one.sums.tokens > 0]
@@ -78,7 +78,7 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
     return [
         {
             "case": mark.name,
-            "stop_policy": mark.stopping,
+            "stop_policy": mark.stop_policy,
             "drafted": mark.sums.drafted,
             "accepted": mark.sums.accepted,
             "target_passes": mark.sums.rounds,
@@ -107,8 +107,8 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         )
     )  # fmt: skip
     named = _apart(front, found)
-    for index, policy in enumerate(dict.fromkeys(mark.stopping for mark in found)):
-        own = [mark for mark in found if mark.stopping == policy]
+    for index, policy in enumerate(dict.fromkeys(mark.stop_policy for mark in found)):
+        own = [mark for mark in found if mark.stop_policy == policy]
         drawn.add_trace(_policy(policy, own, named, *look(index)))
     drawn.update_xaxes(title="wasted candidates per output token", rangemode="tozero")
     drawn.update_yaxes(title="target passes per output token", rangemode="tozero")

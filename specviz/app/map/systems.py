@@ -108,7 +108,7 @@ def methods_of(preset: Preset) -> dict[str, Any]:
         raise OptionError(f"the map's preset '{preset.label}' names the recording '{preset.recording}', which is not "
                           "in assets/traces/recordings.toml.")  # fmt: skip
     standard = RunRequest(prompt="")
-    chosen = {role: getattr(standard, role) for role in ("growth", "stopping", "verifier", "temperature")}
+    chosen = {role: getattr(standard, role) for role in ("tree_policy", "stop_policy", "verifier", "temperature")}
     known = {field.name for field in fields(RunRequest)}
     chosen |= {name: value for name, value in entry.items() if name in known - LEFT_OUT}
     if chosen["verifier"] == standard.verifier:

@@ -33,9 +33,9 @@ class SweepForm:
     families: list[str]
     gammas: str
     trees: str
-    growths: list[str]
+    tree_policies: list[str]
     budgets: str
-    stoppings: list[str]
+    stop_policies: list[str]
     temperatures: str
     per_family: int
     repeats: int
@@ -72,7 +72,7 @@ def measurable_tree_policies(catalog: Catalog) -> list[MethodDescription]:
 
 def early_stop_policies(catalog: Catalog) -> list[MethodDescription]:
     """Every stop policy but the one that a sweep always measures, and those whose times are no speed."""
-    return [method for method in catalog.stop_policies if method.name != Policies().stopping and method.deployable]
+    return [method for method in catalog.stop_policies if method.name != Policies().stop_policy and method.deployable]
 
 
 def definition_of(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepDefinition:
@@ -83,8 +83,8 @@ def definition_of(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepDef
         raise OptionError("no prompt family is chosen; tick at least one.")
     for chosen, offered, kind in (
         (form.drafters, sweepable(catalog), "drafter"),
-        (form.growths, measurable_tree_policies(catalog), "tree policy"),
-        (form.stoppings, early_stop_policies(catalog), "stop policy"),
+        (form.tree_policies, measurable_tree_policies(catalog), "tree policy"),
+        (form.stop_policies, early_stop_policies(catalog), "stop policy"),
     ):
         for name in chosen:
             nearest(name, [method.name for method in offered], kind)
@@ -96,9 +96,9 @@ def definition_of(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepDef
             for part in form.trees.split(";")
             if part.strip()
         ),
-        growths=tuple(form.growths),
-        budgets=whole_numbers(form.budgets, "node budgets", limits.max_tree_nodes) if form.growths else (16,),
-        stoppings=tuple(form.stoppings),
+        tree_policies=tuple(form.tree_policies),
+        budgets=whole_numbers(form.budgets, "node budgets", limits.max_tree_nodes) if form.tree_policies else (16,),
+        stop_policies=tuple(form.stop_policies),
         temperatures=_temperatures(form.temperatures),
         families=tuple(form.families),
         prompts_per_family=max(1, int(form.per_family)),
@@ -138,7 +138,7 @@ def check_limits(definition: SweepDefinition, spec: SweepSpec, catalog: Catalog,
         check_named(case.options, catalog, limits)
         for method, options in (
             (known["d"].get(case.drafter), case.options),
-            (known["g"].get(case.policies.growth), case.policies.growth_options),
+            (known["g"].get(case.policies.tree_policy), case.policies.tree_policy_options),
         ):
             if method is not None:
                 within(limits, method, {**{card.name: card.default for card in method.options}, **options})

@@ -222,8 +222,8 @@ class StepActions(Cancellable):
         )
 
     def _frames(self, request: RunRequest, resume: Resume | None, visitor: gr.Request) -> Iterator[Frame]:
-        weights = self.retraining.weights(_name(visitor), request.stopping)
-        request = replace(request, stopping_weights=weights)
+        weights = self.retraining.weights(_name(visitor), request.stop_policy)
+        request = replace(request, stop_policy_weights=weights)
         reason = self.source.explain(request)
         if reason:
             raise OptionError(reason)

@@ -33,7 +33,7 @@ SIMPLE = (
     "seed",
     "max_new_tokens",
 )
-GROUPS = ("drafter", "growth", "stopping", "verifier")
+GROUPS = ("drafter", "tree_policy", "stop_policy", "verifier")
 
 
 def asked_values(request: RunRequest) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from specviz.app.step.actions import StepActions
 from specviz.app.step.filling import GAMMA
 from specviz.app.tab import WATCH, TabRows, is_tab
 from specviz.errors import SpecVizError, TraceError
+from specviz.protocol.choice import renamed
 from specviz.protocol.links import read_request, text_hash, unpack
 from specviz.protocol.runs import RunRequest
 
@@ -168,7 +169,7 @@ class LinkActions:
             raise TraceError("this link's values cannot be read; ask for it again.")
         updates: Updates = {}
         for kept in self.parts.kept:
-            updates |= kept.filled(values.get(kept.tab, {}))
+            updates |= kept.filled(renamed(values.get(kept.tab, {})))
         return updates
 
 

@@ -28,7 +28,7 @@ from specviz.protocol.runs import Catalog
 
 Values = Mapping[str, Any]
 """of the form, by name"""
-USUAL: Values = {"growth": AUTO, "stopping": "fixed", "verifier": AUTO}
+USUAL: Values = {"tree_policy": AUTO, "stop_policy": "fixed", "verifier": AUTO}
 CHAIN: Values = {**USUAL, "drafter": "model", "drafter.model.branching": ""}
 NO_RECORDING = "The engine behind this page did not load, and no recorded run answers this: {line}"
 NO_ENGINE = "The engine behind this page did not load; this run was recorded. {line}"

@@ -99,13 +99,13 @@ class RetrainingActions:
 
 
 def wire_retraining(
-    actions: RetrainingActions, controls: RetrainingControls, stopping: Any, learners: Sequence[str]
+    actions: RetrainingActions, controls: RetrainingControls, stop_policy: Any, learners: Sequence[str]
 ) -> None:
     """The buttons appear with a stop policy that learns."""
 
     def offer(policy: str, visitor: gr.Request) -> tuple[object, str]:
         return gr.Group(visible=policy in learners), actions.choose(policy, visitor)
 
-    stopping.change(offer, stopping, [controls.box, controls.line], **LATEST)
-    controls.retrain.click(actions.retrain, stopping, controls.line, **ENGINE)
-    controls.reset.click(actions.reset, stopping, controls.line, **QUIET)
+    stop_policy.change(offer, stop_policy, [controls.box, controls.line], **LATEST)
+    controls.retrain.click(actions.retrain, stop_policy, controls.line, **ENGINE)
+    controls.reset.click(actions.reset, stop_policy, controls.line, **QUIET)

@@ -157,12 +157,12 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
         gr.on([field.change for field in policies], actions.name_growing, policies, controls.growing, **LATEST)
     if controls.retraining is not None:
         wire_retraining(
-            RetrainingActions(actions.source, actions.retraining), controls.retraining, fields["stopping"], learns
+            RetrainingActions(actions.source, actions.retraining), controls.retraining, fields["stop_policy"], learns
         )
     methods = [fields[kind.group] for kind in kinds(actions.catalog)]
     gr.on([field.change for field in methods], actions.lossless, methods, parts.drawer.lossless, **LATEST)
     fields["drafter"].input(actions.first_gamma, fields["drafter"], fields[GAMMA], **QUIET)
-    shapes = [fields[name].change for name in ("drafter", "growth") if name in fields]
+    shapes = [fields[name].change for name in ("drafter", "tree_policy") if name in fields]
     gamma = {"fn": actions.gamma(controls), "inputs": controls.inputs(), "outputs": fields[GAMMA], **LATEST}
     gr.on(shapes, **gamma)
     controls.forms["drafter"].changed(**gamma)

@@ -27,14 +27,14 @@ class TreeCase:
     experiment: str
     """`length 3`, `budget 14`"""
     temperature: float
-    growth: str
+    tree_policy: str
     shape: str
     verifier: str
     request: RunRequest
 
     @property
     def name(self) -> str:
-        return f"{self.experiment}, T={self.temperature:g}: {self.growth} {self.shape}, {self.verifier}"
+        return f"{self.experiment}, T={self.temperature:g}: {self.tree_policy} {self.shape}, {self.verifier}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ def _judged(
         request = replace(
             plan.template,
             drafter="model",
-            growth=tree_policy,
-            growth_options=dict(options),
+            tree_policy=tree_policy,
+            tree_policy_options=dict(options),
             verifier=judge,
             temperature=temperature,
             record=False,

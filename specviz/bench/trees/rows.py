@@ -58,7 +58,7 @@ class TreeRow:
 
     experiment: str
     temperature: float
-    growth: str
+    tree_policy: str
     shape: str
     verifier: str
     statistics: RowStatistics
@@ -110,7 +110,7 @@ def rows(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun], seed: int = 
             TreeRow(
                 experiment=case.experiment,
                 temperature=case.temperature,
-                growth=case.growth,
+                tree_policy=case.tree_policy,
                 shape=case.shape,
                 verifier=case.verifier,
                 statistics=statistics(group, seed=seed),

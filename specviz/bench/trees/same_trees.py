@@ -50,7 +50,7 @@ class SameTreeRow:
 
     experiment: str
     temperature: float
-    growth: str
+    tree_policy: str
     shape: str
     verifier: str
     prompts: int
@@ -79,7 +79,7 @@ def same_trees(cases: Sequence[TreeCase]) -> dict[SameTree, list[TreeCase]]:
     """The cases that differ in the verifier alone, where there are at least two."""
     groups: dict[SameTree, list[TreeCase]] = {}
     for case in cases:
-        groups.setdefault((case.experiment, case.temperature, case.growth, case.shape), []).append(case)
+        groups.setdefault((case.experiment, case.temperature, case.tree_policy, case.shape), []).append(case)
     return {tree: group for tree, group in groups.items() if len(group) > 1}
 
 

@@ -76,14 +76,14 @@ def _tree_table(rows: Sequence[TreeRow]) -> str:
     head = ["rank", "tree policy", "shape", "verifier", "mean acceptance length", "behind the highest",
             "acceptance rate", "MBSU", "candidates per pass", "target passes",
             *(["× plain, decoding"] if timed else [])]  # fmt: skip
-    ordered = sorted(rows, key=lambda row: (row.standing.rank or 0, row.growth, row.shape, row.verifier))
+    ordered = sorted(rows, key=lambda row: (row.standing.rank or 0, row.tree_policy, row.shape, row.verifier))
     return markdown_table(head, [_cells(row, timed) for row in ordered], words=4)
 
 
 def _cells(row: TreeRow, timed: bool) -> list[str]:
     cells = [
         _rank(row.standing),
-        row.growth,
+        row.tree_policy,
         row.shape or DASH,
         row.verifier,
         with_interval(row.statistics.mean_acceptance_length),
@@ -101,10 +101,10 @@ def _cells(row: TreeRow, timed: bool) -> list[str]:
 def _same_tree_table(rows: Sequence[SameTreeRow]) -> str:
     """Tree shape by tree shape; within one rank by rank."""
     head = ("tree policy", "shape", "rank", "verifier", "trees", "mean acceptance length", "behind the highest")
-    ordered = sorted(rows, key=lambda row: (row.growth, row.shape, row.standing.rank or 0, row.verifier))
+    ordered = sorted(rows, key=lambda row: (row.tree_policy, row.shape, row.standing.rank or 0, row.verifier))
     body = [
         [
-            row.growth,
+            row.tree_policy,
             row.shape or DASH,
             _rank(row.standing),
             row.verifier,

@@ -62,8 +62,8 @@ def _prompt(terminal: Terminal, item: PromptCard) -> None:
 
 SHOWN: Mapping[str, Callable[[Terminal, Any], None]] = {
     "drafters": partial(_method, "drafter"),
-    "tree_policies": partial(_method, "growth"),
-    "stop_policies": partial(_method, "stopping"),
+    "tree_policies": partial(_method, "tree_policy"),
+    "stop_policies": partial(_method, "stop_policy"),
     "verifiers": partial(_method, "verifier"),
     "models": _model,
     "prompts": _prompt,

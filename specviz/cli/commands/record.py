@@ -17,6 +17,7 @@ from specviz.cli.sources import live_source
 from specviz.cli.terminal import err, out, printable, progress
 from specviz.errors import OptionError, TraceError
 from specviz.protocol import trainings
+from specviz.protocol.choice import renamed
 from specviz.protocol.runs import Catalog, PromptCard, RunRequest, TraceSource
 from specviz.protocol.trainings import TrainingQuestion, Trains
 from specviz.resources import RECORDINGS
@@ -157,7 +158,7 @@ def read_list(path: Path, catalog: Catalog, overrides: Mapping[str, Any]) -> tup
         raise OptionError(f"cannot read '{path}' ({error.strerror}); it lists what to record.") from None
     except tomllib.TOMLDecodeError as error:
         raise OptionError(f"'{path}' is not valid TOML: {error}.") from None
-    recordings = [_recording(dict(entry), catalog, overrides) for entry in content.get("recording", [])]
+    recordings = [_recording(renamed(entry), catalog, overrides) for entry in content.get("recording", [])]
     first = content.get("first")
     return (f"{first}.json.gz" if first else None), recordings
 

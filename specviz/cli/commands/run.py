@@ -30,8 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_own_flags(parser)
     catalog, own = live_source().catalog(), own_flags()
     method_flags.add_flags(parser, "drafter", catalog.drafters, own)
-    method_flags.add_flags(parser, "growth", catalog.tree_policies, own)
-    method_flags.add_flags(parser, "stopping", catalog.stop_policies, own)
+    method_flags.add_flags(parser, "tree_policy", catalog.tree_policies, own)
+    method_flags.add_flags(parser, "stop_policy", catalog.stop_policies, own)
     method_flags.add_flags(parser, "verifier", catalog.verifiers, own)
 
 

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from specviz.errors import OptionError
+from specviz.protocol.choice import FORMER_NAMES
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, RunRequest
 from specviz.protocol.sweeps.points import BASELINE, Policies, title, words
 from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, cases
@@ -42,10 +43,10 @@ class DrafterEntry:
     """for tables and charts; empty: its name, its weights and its options"""
     drafter_model: str = ""
     """weights of its own; empty: those of the sweep"""
-    growth: str = Policies().growth
-    growth_options: dict[str, Option] = field(default_factory=dict)
-    stopping: str = Policies().stopping
-    stopping_options: dict[str, Option] = field(default_factory=dict)
+    tree_policy: str = Policies().tree_policy
+    tree_policy_options: dict[str, Option] = field(default_factory=dict)
+    stop_policy: str = Policies().stop_policy
+    stop_policy_options: dict[str, Option] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,11 @@ class SweepDefinition:
     """speculation lengths"""
     trees: tuple[tuple[int, ...], ...] = ()
     """trees as children per level, for drafters with such an option"""
-    growths: tuple[str, ...] = ()
+    tree_policies: tuple[str, ...] = ()
     """tree policies, each at every budget, for drafters that grow their drafts"""
     budgets: tuple[int, ...] = (16,)
     """candidates per round of the tree policies"""
-    stoppings: tuple[str, ...] = ()
+    stop_policies: tuple[str, ...] = ()
     """stop policies beside the full length, each with every shape, for drafters that grow their drafts"""
     temperatures: tuple[float, ...] = (0.0,)
     families: tuple[str, ...] = ()
@@ -112,9 +113,17 @@ def stated(one: SweepDefinition | DrafterEntry) -> dict[str, Any]:
 
 
 def fingerprint(definition: SweepDefinition) -> str:
-    """SHA-256 over everything that it states but its title: equal where the same runs are asked for."""
-    content = json.dumps(stated(replace(definition, title="")), sort_keys=True)
+    """SHA-256 over everything that it states but its title: equal where the same runs are asked for. It goes by the
+    names of format 1.0, so that results of earlier releases keep theirs."""
+    content = json.dumps(_in_1_0(stated(replace(definition, title=""))), sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _in_1_0(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stated, as format 1.0 stated it."""
+    former = {name: was for was, name in FORMER_NAMES.items()}
+    said = {former.get(name, name): value for name, value in settings.items()}
+    return said | ({"drafters": [_in_1_0(entry) for entry in said["drafters"]]} if "drafters" in said else {})
 
 
 def expand(definition: SweepDefinition, catalog: Catalog) -> SweepSpec:
@@ -127,7 +136,7 @@ def expand(definition: SweepDefinition, catalog: Catalog) -> SweepSpec:
     if not entries:
         raise OptionError("no drafter is chosen; name at least one.")
     drafters = tuple(drafter for entry in entries for drafter in _drafters(entry, definition, catalog))
-    if (definition.growths or definition.stoppings) and not any(
+    if (definition.tree_policies or definition.stop_policies) and not any(
         _named(entry.name, catalog.drafters, "drafter").grows for entry in entries
     ):
         raise OptionError(
@@ -192,22 +201,22 @@ def _drafters(entry: DrafterEntry, definition: SweepDefinition, catalog: Catalog
         yield own
         return
     stops = (
-        [_named(name, catalog.stop_policies, "stop policy").name for name in definition.stoppings]
+        [_named(name, catalog.stop_policies, "stop policy").name for name in definition.stop_policies]
         if method.grows
         else []
     )
     for shape in (own, *_shapes(method, definition, catalog)):
         yield shape
         for stop in stops:
-            if stop != Policies().stopping:
-                yield replace(shape, policies=replace(shape.policies, stopping=stop))
+            if stop != Policies().stop_policy:
+                yield replace(shape, policies=replace(shape.policies, stop_policy=stop))
 
 
 def _itself(entry: DrafterEntry, method: MethodDescription, catalog: Catalog) -> SweepDrafter:
     _check_options(method, entry.options)
     for kind, known, name, options, default in (
-        ("tree policy", catalog.tree_policies, entry.growth, entry.growth_options, Policies().growth),
-        ("stop policy", catalog.stop_policies, entry.stopping, entry.stopping_options, Policies().stopping),
+        ("tree policy", catalog.tree_policies, entry.tree_policy, entry.tree_policy_options, Policies().tree_policy),
+        ("stop policy", catalog.stop_policies, entry.stop_policy, entry.stop_policy_options, Policies().stop_policy),
     ):
         if name != default:
             _check_options(_named(name, known, kind), options)
@@ -215,8 +224,8 @@ def _itself(entry: DrafterEntry, method: MethodDescription, catalog: Catalog) ->
     if not has_length and entry.length != LENGTH:
         _check_options(method, {entry.length: None})
     label = entry.label or words(" with ".join(filter(None, (method.name, entry.drafter_model))), entry.options)
-    policies = Policies(entry.growth, entry.growth_options, entry.stopping, entry.stopping_options)
-    runs_once = not has_length or entry.lengths == () or entry.growth != Policies().growth
+    policies = Policies(entry.tree_policy, entry.tree_policy_options, entry.stop_policy, entry.stop_policy_options)
+    runs_once = not has_length or entry.lengths == () or entry.tree_policy != Policies().tree_policy
     return SweepDrafter(
         method.name,
         entry.options,
@@ -233,7 +242,7 @@ def _shapes(method: MethodDescription, definition: SweepDefinition, catalog: Cat
     shape = next((card.name for card in method.options if card.type == "ints"), None)
     for tree in definition.trees if shape is not None else ():
         yield SweepDrafter(method.name, {str(shape): list(tree)}, None, (), f"{method.name} tree {_commas(tree)}")
-    for name in definition.growths if method.grows else ():
+    for name in definition.tree_policies if method.grows else ():
         tree_policy = _named(name, catalog.tree_policies, "tree policy")
         budget = next((card.name for card in tree_policy.options if card.counts == "candidates"), None)
         for given in [{budget: nodes} for nodes in definition.budgets] if budget else [{}]:

@@ -24,16 +24,18 @@ BASELINE = "none"
 class Policies:
     """How drafts grow and end in one case of a sweep; the defaults are what a request says that names neither."""
 
-    growth: str = "auto"
-    growth_options: Mapping[str, Option] = field(default_factory=dict)
-    stopping: str = "fixed"
-    stopping_options: Mapping[str, Option] = field(default_factory=dict)
+    tree_policy: str = "auto"
+    tree_policy_options: Mapping[str, Option] = field(default_factory=dict)
+    stop_policy: str = "fixed"
+    stop_policy_options: Mapping[str, Option] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """What was chosen, such as `dyspec budget 16 · heuristic`; empty where nothing was."""
         standard = Policies()
-        tree_policy = "" if self.growth == standard.growth else words(self.growth, self.growth_options)
-        stop = "" if self.stopping == standard.stopping else words(self.stopping, self.stopping_options)
+        tree_policy = (
+            "" if self.tree_policy == standard.tree_policy else words(self.tree_policy, self.tree_policy_options)
+        )
+        stop = "" if self.stop_policy == standard.stop_policy else words(self.stop_policy, self.stop_policy_options)
         return " · ".join(filter(None, (tree_policy, stop)))
 
 

@@ -18,7 +18,7 @@ from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, prompts_of, ru
 from specviz.trace.header import Machine, ModelCard, Started, StepTime
 
 KIND = "specviz-sweep"
-VERSION = "1.0"
+VERSION = "1.1"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,14 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import BenchError, TraceError, shown
+from specviz.protocol.choice import renamed
 from specviz.protocol.sweeps import definition as sweep_definition
 from specviz.protocol.sweeps import points
 from specviz.protocol.sweeps import result as sweep_result
 from specviz.protocol.sweeps.definition import fingerprint
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint, by_output
 from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
-from specviz.protocol.sweeps.toml_file import checked
+from specviz.protocol.sweeps.toml_file import checked, of_today
 from specviz.resources import ROOT
 from specviz.trace import header
 from specviz.trace import limits as ceilings
@@ -61,11 +62,28 @@ def loads(raw: bytes) -> SweepResult:
     if not isinstance(version, str) or version.split(".")[0] != VERSION.split(".")[0]:
         raise BenchError(f"version is {shown(version)}, but this release reads {VERSION.split('.')[0]}.x.")
     try:
-        result: SweepResult = ADAPTER.validate_json(text, strict=True)
+        result: SweepResult = ADAPTER.validate_json(
+            text if version == VERSION else json.dumps(_of_today(data)), strict=True
+        )
     except ValidationError as error:
         raise BenchError(sentence_of(error, "sweep result")) from None
     check(result)
     return replace(result, points=tuple(replace(point, mbsu=by_output(point)) for point in result.points))
+
+
+def _of_today(data: dict[str, Any]) -> dict[str, Any]:
+    """A result of an earlier format by the names of today; what has another type than it must have is left as it is."""
+    made = {**data, "version": VERSION}
+    if isinstance(data.get("definition"), dict):
+        made["definition"] = of_today(data["definition"])
+    if isinstance(points := data.get("points"), list):
+        made["points"] = [_renamed_policies(point) for point in points]
+    return made
+
+
+def _renamed_policies(point: Any) -> Any:
+    known = isinstance(point, dict) and isinstance(point.get("policies"), dict)
+    return {**point, "policies": renamed(point["policies"])} if known else point
 
 
 def check(result: SweepResult) -> None:

@@ -17,6 +17,7 @@ import tomli_w
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import BenchError, OptionError, PromptError
+from specviz.protocol.choice import renamed
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, nearest, stated
 from specviz.trace.guard import sentence_of
@@ -71,6 +72,7 @@ def definition_of(text: str) -> SweepDefinition:
         raise BenchError("this is nested too deeply for a sweep file; lists of lists are the most it needs.") from None
     except ValueError:  # the reader takes no decimal number of so many digits
         raise BenchError(f"this holds a number of thousands of digits; {MOST_NUMBER:,} is the largest taken.") from None
+    data = of_today(data)
     entries = data.get("drafters")
     if isinstance(entries, list):
         data["drafters"] = [{"name": entry} if isinstance(entry, str) else entry for entry in entries]
@@ -84,6 +86,14 @@ def definition_of(text: str) -> SweepDefinition:
         raise BenchError(str(error)) from None
     except ValidationError as error:
         raise BenchError(sentence_of(error, "sweep file")) from None
+
+
+def of_today(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A definition as data, one of format 1.0 by the names of today."""
+    data = renamed(data)
+    if isinstance(entries := data.get("drafters"), list):
+        data["drafters"] = [renamed(entry) if isinstance(entry, dict) else entry for entry in entries]
+    return data
 
 
 def _as_json(data: Mapping[str, Any]) -> str:

@@ -46,7 +46,7 @@ SHAPED = (replace(GAMMA, shape=True, unless="branching"), replace(BRANCHING, def
     [
         ({}, {"branching": [3, 2, 1]}),
         ({"drafter.model.branching": ""}, {"gamma": 5, "branching": []}),
-        ({"growth": "levels"}, {}),
+        ({"tree_policy": "levels"}, {}),
     ],
     ids=["a tree replaces the chain", "a chain", "a tree policy decides"],
 )
@@ -57,12 +57,17 @@ def test_options_that_do_nothing_beside_the_others_are_not_sent(changes, sent) -
 
 
 def test_tree_policies_are_sent_for_drafters_that_grow_and_for_no_others() -> None:
-    policies = {"growth": "levels", "growth.levels.branching": "2,2", "stopping": "doubt", "stopping.doubt.floor": 0.3}
+    policies = {
+        "tree_policy": "levels",
+        "tree_policy.levels.branching": "2,2",
+        "stop_policy": "doubt",
+        "stop_policy.doubt.floor": 0.3,
+    }
     growing = request_from(form(**policies), catalog(), Limits())
-    assert (growing.growth, growing.growth_options) == ("levels", {"branching": [2, 2], "budget": 0})
-    assert (growing.stopping, growing.stopping_options) == ("doubt", {"floor": 0.3})
+    assert (growing.tree_policy, growing.tree_policy_options) == ("levels", {"branching": [2, 2], "budget": 0})
+    assert (growing.stop_policy, growing.stop_policy_options) == ("doubt", {"floor": 0.3})
     lookup = request_from(form(drafter="ngram", **policies), catalog(), Limits())
-    assert (lookup.growth, lookup.growth_options, lookup.stopping) == ("auto", {}, "fixed")
+    assert (lookup.tree_policy, lookup.tree_policy_options, lookup.stop_policy) == ("auto", {}, "fixed")
 
 
 def test_a_memory_is_asked_for_only_of_a_drafter_that_remembers() -> None:
@@ -95,7 +100,7 @@ def test_stop_strings_stand_one_per_line_and_may_hold_a_line_break() -> None:
         ({"prompt": "x" * 11}, "11 characters"),
         ({"drafter": "oracle"}, "no drafter 'oracle'"),
         ({"verifier": "hope"}, "no verifier 'hope'"),
-        ({"growth": "weed"}, "no tree policy 'weed'"),
+        ({"tree_policy": "weed"}, "no tree policy 'weed'"),
         ({"temperature": 11}, "temperature is 11"),
         ({"temperature": None}, "must be a number"),
         ({"max_new_tokens": 65}, "between 1 and 64"),

@@ -43,5 +43,5 @@ def drafted(**changes: object) -> SweepPoint:
 def hasty(**changes: object) -> SweepPoint:
     """The same drafter ending its drafts early: half the candidates, two more target passes."""
     return drafted(
-        policies=Policies(stopping="hasty"), drafted=6, accepted=4, rounds=8, ratio=1.2, **changes
+        policies=Policies(stop_policy="hasty"), drafted=6, accepted=4, rounds=8, ratio=1.2, **changes
     )  # fmt: skip

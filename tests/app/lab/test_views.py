@@ -220,7 +220,7 @@ def test_the_front_of_wasted_candidates_against_target_passes() -> None:
     third = drafted(gamma=4, rounds=8)
     found = economy.marks([plain(), drafted(), hasty(), third])
     assert [(mark.wasted, mark.passes) for mark in found] == [(0.5, 0.5), (2 / 12, 8 / 12), (0.5, 8 / 12)]
-    assert [(mark.stopping, mark.on_front) for mark in found] == [("fixed", True), ("hasty", True), ("fixed", False)]
+    assert [(mark.stop_policy, mark.on_front) for mark in found] == [("fixed", True), ("hasty", True), ("fixed", False)]
 
 
 def test_the_economy_counts_only_prompts_that_every_case_has() -> None:

@@ -59,7 +59,7 @@ def test_every_command_of_the_map_is_one() -> None:
             assert f"specviz {' '.join(words)}" in CLI_PAGE or words[0] == "train", command
 
 
-@pytest.mark.parametrize("group", ["drafter", "growth", "stopping", "verifier"])
+@pytest.mark.parametrize("group", ["drafter", "tree_policy", "stop_policy", "verifier"])
 def test_every_registered_method_is_on_the_map(group: str) -> None:
     kind = next(one for one in kinds(saved()) if one.group == group)
     on_it = {str(methods_of(preset)[group]) for _, preset in PRESETS}
@@ -138,5 +138,5 @@ def test_a_page_of_another_name_is_not_read() -> None:
 
 def test_recordings_hold_what_the_map_reads_of_them() -> None:
     assert json.dumps(methods_of(PRESETS[0][1]))
-    assert set(methods_of(PRESETS[0][1])) >= {"drafter", "growth", "stopping", "verifier", "temperature"}
-    assert RunRequest(prompt="").growth == "auto"
+    assert set(methods_of(PRESETS[0][1])) >= {"drafter", "tree_policy", "stop_policy", "verifier", "temperature"}
+    assert RunRequest(prompt="").tree_policy == "auto"

@@ -259,9 +259,9 @@ SWEEP: dict[str, object] = {
     "families": ["code"],
     "gammas": "1,2",
     "trees": "2,1",
-    "growths": [],
+    "tree_policies": [],
     "budgets": "16",
-    "stoppings": [],
+    "stop_policies": [],
     "temperatures": "0",
     "per_family": 1,
     "repeats": 1,
@@ -313,7 +313,7 @@ def test_a_sweep_measures_every_case_and_offers_its_files() -> None:
 
 def test_tree_policies_are_measured_at_every_budget_and_every_shape_with_every_stop_policy() -> None:
     """model: a chain at two lengths, a tree, two budgets, each with `fixed` and with `doubt`; ngram: two lengths."""
-    controls, given = sweep_form(growths=["levels"], budgets="8,16", stoppings=["doubt"])
+    controls, given = sweep_form(tree_policies=["levels"], budgets="8,16", stop_policies=["doubt"])
     form = sweep_actions().definition(controls, given)
     found = [(case.label, case.gamma, str(case.policies)) for case in cases(expand(form, catalog()))]
     assert found == [
@@ -329,9 +329,9 @@ def test_tree_policies_are_measured_at_every_budget_and_every_shape_with_every_s
 def test_a_case_that_cannot_run_is_refused_before_anything_runs() -> None:
     actions = sweep_actions()
     actions.source.explain = lambda request: (
-        "the tree policy 'levels' has no rule here." if request.growth != "auto" else None
+        "the tree policy 'levels' has no rule here." if request.tree_policy != "auto" else None
     )
-    controls, given = sweep_form(growths=["levels"])
+    controls, given = sweep_form(tree_policies=["levels"])
     line = unescape(actions.estimate(controls)(given, Visitor())[0])
     assert "Model · levels budget 16 cannot be measured: the tree policy 'levels' has no rule here." in line
     assert actions.source.requests == []
@@ -444,9 +444,9 @@ def test_the_tab_opens_with_the_recorded_result_once_and_a_file_replaces_it(tmp_
         ({"trees": "a,b"}, "The children per level"),
         ({"temperatures": "warm"}, "The temperatures are 'warm'"),
         ({"drafters": ["oracle"]}, "There is no drafter 'oracle'"),
-        ({"growths": ["weed"]}, "There is no tree policy 'weed'"),
-        ({"growths": ["levels"], "budgets": "999"}, "node budgets between 1 and 256"),
-        ({"drafters": ["ngram"], "stoppings": ["doubt"]}, "Ngram can have no tree or stop policy"),
+        ({"tree_policies": ["weed"]}, "There is no tree policy 'weed'"),
+        ({"tree_policies": ["levels"], "budgets": "999"}, "node budgets between 1 and 256"),
+        ({"drafters": ["ngram"], "stop_policies": ["doubt"]}, "Ngram can have no tree or stop policy"),
     ],
 )
 def test_a_sweep_that_cannot_run_says_why(change: dict[str, object], words: str) -> None:

@@ -25,7 +25,7 @@ from tests.app.doubles import ReplaySource, catalog, sample
 
 BY_LABEL = {one.label: one for one in QUESTIONS}
 STANDING: dict[str, Any] = {
-    "prompt": "abc", "drafter": "ngram", "verifier": "naive", "growth": "levels", "temperature": 0.8, "top_k": 0,
+    "prompt": "abc", "drafter": "ngram", "verifier": "naive", "tree_policy": "levels", "temperature": 0.8, "top_k": 0,
     "top_p": 1.0, "seed": 7, "max_new_tokens": 20, "target": "target", "drafter_model": "drafter",
     "drafter.model.gamma": 9, "drafter.model.branching": "2,2",
 }  # fmt: skip
@@ -84,7 +84,7 @@ def test_a_chip_asks_for_its_runs_whatever_stood_in_the_controls(label: str, run
         given = {name: tuple(one) if isinstance(one, list) else one for name, one in request.drafter_options.items()}
         assert options.items() <= given.items()
         assert ("branching" in options) == bool(given.get("branching"))
-        assert (request.growth, request.stopping, request.verifier) == ("auto", "fixed", "auto")
+        assert (request.tree_policy, request.stop_policy, request.verifier) == ("auto", "fixed", "auto")
 
 
 def test_what_a_chip_fills_in_are_the_values_that_it_runs(tmp_path: Path) -> None:

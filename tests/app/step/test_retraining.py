@@ -16,7 +16,7 @@ from tests.app.doubles import ReplaySource, catalog, sample
 from tests.app.form.test_request import FORM
 from tests.app.step.test_actions import Visitor, form_of
 
-RUN = {**FORM, "stopping": "doubt"}
+RUN = {**FORM, "stop_policy": "doubt"}
 
 
 @pytest.fixture
@@ -41,12 +41,12 @@ def test_what_was_learnt_holds_for_this_visitor_until_it_is_reset(actions: StepA
     for visitor in ("a", "b"):
         ran(actions, Visitor(visitor))
     shown = [request for request, _ in actions.source.requests if request.record]  # the others: plain decoding beside
-    assert [request.stopping_weights for request in shown] == [None, {"runs": 1}, None]
+    assert [request.stop_policy_weights for request in shown] == [None, {"runs": 1}, None]
     assert "from this page" in retraining.choose("doubt", Visitor("a"))
     assert "shipped" in retraining.choose("doubt", Visitor("b"))
     assert "shipped" in retraining.reset("doubt", Visitor("a"))
     ran(actions, Visitor("a"))
-    assert actions.source.requests[-1][0].stopping_weights is None
+    assert actions.source.requests[-1][0].stop_policy_weights is None
 
 
 def test_leaving_forgets_runs_and_weights(actions: StepActions) -> None:
@@ -56,4 +56,4 @@ def test_leaving_forgets_runs_and_weights(actions: StepActions) -> None:
 
 
 def test_only_policies_that_learn_can_be_retrained() -> None:
-    assert [learners(kind) for kind in kinds(catalog()) if kind.group == "stopping"] == [["doubt"]]
+    assert [learners(kind) for kind in kinds(catalog()) if kind.group == "stop_policy"] == [["doubt"]]

@@ -20,7 +20,7 @@ from specviz.resources import asset_path
 from specviz.trace.codec import assemble
 from specviz.trace.events import CommittedToken, LaneSpan, Step, Trace, VocabEntry
 
-REQUEST = RunRequest(prompt="a", temperature=0.0, seed=3, max_new_tokens=20, memory="warm", growth="chain")
+REQUEST = RunRequest(prompt="a", temperature=0.0, seed=3, max_new_tokens=20, memory="warm", tree_policy="chain")
 SPEC = RaceSpec(REQUEST, (Racer("ngram", {"gamma": 1}), Racer("model", {"gamma": 3})))
 VOCAB = {
     "0": VocabEntry(base64.b64encode(b">").decode(), ">"),
@@ -63,7 +63,9 @@ def test_everyone_runs_the_same_request_but_for_the_drafter_and_warms_up_once(fa
     assert asked[:6] == [(*who, tokens) for who in first for tokens in (8, 20)]
     assert asked[6:] == [(*who, 20) for who in first]
     assert [(lap.repeat, lap.place) for lap in laps] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
-    same = {(one.prompt, one.seed, one.temperature, one.record, one.memory, one.growth) for one in fake_source.requests}
+    same = {
+        (one.prompt, one.seed, one.temperature, one.record, one.memory, one.tree_policy) for one in fake_source.requests
+    }
     assert same == {("a", 3, 0.0, False, "cold", "auto")}
 
 

@@ -99,7 +99,7 @@ def test_policies_reach_the_request_and_tell_cases_apart(fake_source: Any) -> No
     grown = SweepDrafter("model", {}, None, policies=Policies("dyspec", {"budget": 8}, "heuristic"))
     spec = SweepSpec((SweepDrafter("model"), grown), (1,), ("one",))
     points = list(sweep(fake_source, spec))
-    told = [(one.growth, dict(one.growth_options), one.stopping) for one in fake_source.requests]
+    told = [(one.tree_policy, dict(one.tree_policy_options), one.stop_policy) for one in fake_source.requests]
     assert told == [("auto", {}, "fixed"), ("auto", {}, "fixed"), ("dyspec", {"budget": 8}, "heuristic")]
     assert [title(row) for row in summarise(points)] == ["none", "model", "model · dyspec budget 8 · heuristic"]
 

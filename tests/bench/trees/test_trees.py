@@ -59,7 +59,9 @@ def test_every_case_of_a_budget_drafts_exactly_that_many_candidates() -> None:
 
 
 def test_all_tree_policies_are_crossed_with_all_verifiers_that_may_judge_them() -> None:
-    pairs = {(case.growth, case.verifier) for case in found() if case.experiment == "budget 6" and case.temperature}
+    pairs = {
+        (case.tree_policy, case.verifier) for case in found() if case.experiment == "budget 6" and case.temperature
+    }
     assert {tree_policy for tree_policy, _ in pairs} == {
         "chain",
         "dyspec",
@@ -236,7 +238,9 @@ def test_verifiers_judge_the_very_same_trees_with_the_same_draws() -> None:
     judged = list(judge_all(Setup(words, method_of), chosen, [PromptCard("p", "code", "", "", "x")]))
     assert {one.tree[2] for one in judged} == {"chain", "dyspec", "eagle2", "levels", "rsd_c", "rsd_s", "sequoia"}
     for one in judged:
-        request = next(case.request for case in chosen if case.growth == one.tree[2] and case.verifier == "sequential")
+        request = next(
+            case.request for case in chosen if case.tree_policy == one.tree[2] and case.verifier == "sequential"
+        )
         alone = Session(target, method_of(request), Start([1, 2]), Ending(Limits(30), lambda token: b""))
         alone.begin()
         records = []

@@ -29,9 +29,9 @@ WHOLE = """
 title = "Whole"
 gammas = [1, 3]
 trees = [[3, 2], [2]]
-growths = ["dyspec", "eagle2"]
+tree_policies = ["dyspec", "eagle2"]
 budgets = [8]
-stoppings = ["confidence"]
+stop_policies = ["confidence"]
 temperatures = [0, 0.7]
 families = ["code", "copy"]
 max_new_tokens = 8
@@ -40,7 +40,7 @@ drafters = [
   "ngram",
   { name = "jacobi", length = "block", lengths = [4] },
   { name = "rest", options = { max_nodes = 8 } },
-  { name = "model", growth = "dyspec", growth_options = { budget = 32 }, stopping = "entropy" },
+  { name = "model", tree_policy = "dyspec", tree_policy_options = { budget = 32 }, stop_policy = "entropy" },
 ]
 """
 
