@@ -32,5 +32,12 @@ export default [
       "id-length": ["error", { min: 2, exceptions: [...LETTERS, "a", "b", "n", "t", "_"], properties: "never" }],
     },
   },
-  { files: ["assets/js/panels/tree.js"], rules: { "id-length": ["error", { min: 2, exceptions: LETTERS, properties: "never" }] } },
+  {
+    files: ["assets/js/engine/*.js"], // arithmetic: i and k are indices, the others coefficients
+    rules: { "id-length": ["error", { min: 2, exceptions: [...LETTERS, ..."abcdfiknostw_"], properties: "never" }] },
+  },
+  {
+    files: ["assets/js/panels/tree.js"],
+    rules: { "id-length": ["error", { min: 2, exceptions: LETTERS, properties: "never" }] },
+  },
 ];

@@ -1,5 +1,17 @@
 /* What the scripts give one another, and what the page puts beside it. Written by `make generate`. */
 interface Names extends page.Slots {
+  Arena: typeof arena.Arena;
+  runsCompiled: typeof arena.runsCompiled;
+  sha256: typeof checkpoint.sha256;
+  weightsHash: typeof checkpoint.weightsHash;
+  llamaShape: typeof checkpoint.llamaShape;
+  readSafetensors: typeof checkpoint.readSafetensors;
+  widen: typeof checkpoint.widen;
+  Llama: typeof llama.Llama;
+  arenaNumbers: typeof llama.arenaNumbers;
+  PlainKernels: typeof plainKernels.PlainKernels;
+  Tokenizer: typeof tokenizer.Tokenizer;
+  TreeCache: typeof treeCache.TreeCache;
   linkTo: typeof charts.linkTo;
   saveChart: typeof charts.saveChart;
   shareChart: typeof charts.shareChart;

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from specviz.app.components.scripts import NEEDS, script_names, scripts
+from specviz.app.components.scripts import ENGINE, NEEDS, script_names, scripts
+from specviz.resources import read_text
 from specviz.errors import SpecVizError
 from tests.js.node import ROOT, run
 
@@ -31,6 +33,16 @@ def test_every_script_says_which_others_must_stand_before_it() -> None:
             f"{file.name} has no line `// needs: …` above its `(function (S) {{`: the scripts whose names it uses, or "
             "`nothing`."
         )
+
+
+def test_the_engine_is_no_part_of_the_player_which_uses_none_of_its_scripts() -> None:
+    assert f"{ENGINE}/llama.js" in script_names()
+    assert "class Llama" not in scripts()
+    engine = {file.stem for file in (SCRIPTS / ENGINE).glob("*.js")}
+    for file in SCRIPTS.rglob("*.js"):
+        if file.parent.name != ENGINE:
+            lines = NEEDS.findall(read_text(file))
+            assert not engine & {name for line in lines for name in re.findall(r"\w+", line)}, file.name
 
 
 def test_a_script_comes_after_those_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from specviz.trace.known_rules import declarations
 NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
 """a line in which a script names others whose names it uses; they stand before it"""
 NOTHING = "nothing"
+ENGINE = "engine"
+"""folder of the scripts that run models in a worker of the browser, and are no part of the player"""
 FIRST, LAST, OF_THE_PAGE = ("tokens.css", "player.css"), ("present.css",), "page.css"
 """style sheets that others build on, those that overrule others, and the one that is no part of the player"""
 
@@ -55,9 +57,10 @@ def _needs(file: Path) -> list[str] | None:
 
 @cache
 def scripts() -> str:
-    """All scripts, joined, after what the verifiers declare of their rules; in a block, where their names are no
-    names of the page."""
-    texts = (read_text(asset_path("js", *name.split("/"))) for name in script_names())
+    """All scripts of the page, joined, after what the verifiers declare of their rules; in a block, where their names
+    are no names of the page."""
+    names = (name for name in script_names() if not name.startswith(f"{ENGINE}/"))
+    texts = (read_text(asset_path("js", *name.split("/"))) for name in names)
     return "\n".join([_declared(), "{", *texts, "}"])
 
 

@@ -1,0 +1,32 @@
+// Answers questions to the browser's engine: reads {question: …} from stdin, writes the answer as JSON.
+const { load, tokenizer } = require("./engine.js");
+
+const answers = {
+  /** Ids of texts. */
+  ids({ texts }) {
+    const codec = tokenizer();
+    return texts.map((text) => codec.encode(text));
+  },
+
+  /** Every token's bytes, in hexadecimal. */
+  bytes({ size }) {
+    const codec = tokenizer();
+    return Array.from({ length: size }, (_, token) => Buffer.from(codec.tokenBytes(token)).toString("hex"));
+  },
+
+  /** Logits of passes over texts, each with a cache of its own: [[{tokens, parents, keep}]]. */
+  logits({ model, texts, plain }) {
+    const one = load([model], plain ? null : undefined).get(model);
+    return texts.map((passes) => {
+      const cache = one.newCache();
+      return passes.map(({ tokens, parents, keep }) => {
+        const logits = one.forward(tokens, cache, parents);
+        one.keep(cache, keep);
+        return logits.map((row) => Array.from(row));
+      });
+    });
+  },
+};
+
+const asked = JSON.parse(require("node:fs").readFileSync(0, "utf-8"));
+process.stdout.write(JSON.stringify(answers[asked.question](asked)));
