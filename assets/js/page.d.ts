@@ -53,6 +53,8 @@ declare namespace page {
     draws: boolean;
     survivors: string;
     one_by_one: boolean;
+    judges: trace.Node["kind"][];
+    greedy: boolean;
     terms: Record<string, string>;
     formula: string[];
     code: string[];

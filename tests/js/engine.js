@@ -25,4 +25,39 @@ function load(names, binary = compiled()) {
 
 const tokenizer = (name = "target") => new S.Tokenizer(json("models", name, "tokenizer.json"), name);
 
-module.exports = { S, read, json, compiled, load, tokenizer };
+/** The engine with these models, the target first. */
+function engine(names = ["target", "drafter", "drafter-weak"]) {
+  const files = (name) => ({
+    config: json("models", name, "config.json"),
+    weights: read("models", name, "model.safetensors"),
+  });
+  return S.BrowserEngine.load({
+    kernels: compiled(),
+    tokenizer: read("models", names[0], "tokenizer.json"),
+    eosIds: [json("models", names[0], "generation_config.json").eos_token_id],
+    version: "0.1.0",
+    catalog: json("catalog.json"),
+    models: Object.fromEntries(names.map((name) => [name, files(name)])),
+  });
+}
+
+/** A request with what is usual. */
+const request = (more) => ({
+  prompt: "",
+  drafter: "none",
+  temperature: 0,
+  top_k: 0,
+  top_p: 1,
+  seed: 0,
+  max_new_tokens: 32,
+  ...more,
+});
+
+/** The trace of a run. */
+async function run(loaded, asked) {
+  const steps = [];
+  for await (const step of loaded.run(request(asked))) steps.push(step);
+  return S.traceOf(steps);
+}
+
+module.exports = { S, read, json, compiled, load, tokenizer, engine, request, run };

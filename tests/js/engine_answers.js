@@ -1,5 +1,5 @@
 // Answers questions to the browser's engine: reads {question: …} from stdin, writes the answer as JSON.
-const { load, tokenizer } = require("./engine.js");
+const { S, load, tokenizer, engine, run } = require("./engine.js");
 
 const answers = {
   /** Ids of texts. */
@@ -26,7 +26,18 @@ const answers = {
       });
     });
   },
+
+  /** The uniform numbers of seeds and keys. */
+  uniform: ({ cases }) => cases.map(([seed, key]) => S.sampling.uniform(seed, key)),
+
+  /** The traces of requests, or why there is none. */
+  async traces({ requests }) {
+    const loaded = await engine();
+    const traces = [];
+    for (const asked of requests) traces.push(await run(loaded, asked).catch((error) => error.message));
+    return traces;
+  },
 };
 
 const asked = JSON.parse(require("node:fs").readFileSync(0, "utf-8"));
-process.stdout.write(JSON.stringify(answers[asked.question](asked)));
+Promise.resolve(answers[asked.question](asked)).then((answer) => process.stdout.write(JSON.stringify(answer)));

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from specviz.lm.load import LoadedModel, load
+from tests.js.engine import answer
 from tests.js.node import ROOT, run
 
 ASC = ROOT / "node_modules" / "assemblyscript" / "bin" / "asc.js"
@@ -25,13 +26,6 @@ HOSTILE = (
     "\x00\x1f\x7f\u200b\u202e",
 )
 """texts that a tokenizer may cut wrongly: white space of all kinds, marks, special tokens spelt out"""
-
-
-def answer(question: str, **asked: Any) -> Any:
-    """What the browser's engine says (`engine_answers.js`)."""
-    done = run("tests/js/engine_answers.js", stdin=json.dumps({"question": question, **asked}))
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def prompts() -> list[str]:
@@ -60,8 +54,8 @@ def test_the_shipped_kernels_are_what_their_source_compiles_to(tmp_path: Path) -
 def test_every_text_has_the_token_ids_that_python_gives_it(target: LoadedModel) -> None:
     texts = [*prompts(), *HOSTILE, (ROOT / "README.md").read_text(encoding="utf-8")]
     expected = [target.tokenizer.encode(text) for text in texts]
-    for text, ours, theirs in zip(texts, answer("ids", texts=texts), expected, strict=True):
-        assert ours == theirs, repr(text[:80])
+    for text, ids, due in zip(texts, answer("ids", texts=texts), expected, strict=True):
+        assert ids == due, repr(text[:80])
 
 
 def test_every_token_has_the_bytes_that_python_gives_it(target: LoadedModel) -> None:
@@ -86,13 +80,13 @@ def passes_over(ids: list[int]) -> list[dict[str, Any]]:
 def test_text_and_trees_have_the_probabilities_that_python_gives_them(name: str, plain: bool) -> None:
     loaded = load(name, dtype="float32")
     texts = [passes_over(loaded.tokenizer.encode(text)) for text in prompts()[: 1 if plain else 60 : 12]]
-    ours = answer("logits", model=name, texts=texts, plain=plain)
-    for passes, answered in zip(texts, ours, strict=True):
+    answers = answer("logits", model=name, texts=texts, plain=plain)
+    for passes, answered in zip(texts, answers, strict=True):
         cache = loaded.model.new_cache()
         for asked, rows in zip(passes, answered, strict=True):
-            theirs = loaded.model.forward(asked["tokens"], cache, asked["parents"])
+            expected = loaded.model.forward(asked["tokens"], cache, asked["parents"])
             cache.keep(asked["keep"])
-            assert (torch.tensor(rows).softmax(-1) - theirs.softmax(-1)).abs().max() < CLOSE
+            assert (torch.tensor(rows).softmax(-1) - expected.softmax(-1)).abs().max() < CLOSE
 
 
 def test_a_text_that_outgrows_the_context_is_refused_in_a_sentence() -> None:

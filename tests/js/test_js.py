@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from specviz.app.components.scripts import ENGINE, NEEDS, script_names, scripts
-from specviz.resources import read_text
 from specviz.errors import SpecVizError
+from specviz.resources import read_text
 from tests.js.node import ROOT, run
 
 SCRIPTS = ROOT / "assets" / "js"
@@ -60,11 +60,12 @@ def test_a_script_comes_after_those_it_needs(monkeypatch: pytest.MonkeyPatch, tm
         script_names.__wrapped__()
 
 
-def test_no_script_writes_markup_or_fetches() -> None:
+def test_no_script_writes_markup_and_none_but_the_engines_worker_fetches() -> None:
     for file in SCRIPTS.rglob("*.js"):
         text = file.read_text(encoding="utf-8")
         for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "</script"):
-            assert word not in text, f"{file.name} contains {word}"
+            if (word, file.stem) != ("fetch(", "download"):
+                assert word not in text, f"{file.name} contains {word}"
 
 
 def test_every_script_parses() -> None:

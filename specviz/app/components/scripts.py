@@ -49,6 +49,18 @@ def script_names() -> tuple[str, ...]:
     return tuple(f"{file.parent.name}/{file.name}" for file in order)
 
 
+def needed(names: tuple[str, ...]) -> tuple[str, ...]:
+    """These scripts and all that they need, in order."""
+    stems = {Path(name).stem: name for name in script_names()}
+    wanted, asked = set[str](), [Path(name).stem for name in names]
+    while asked:
+        stem = asked.pop()
+        if stem not in wanted:
+            wanted.add(stem)
+            asked += _needs(asset_path("js", *stems[stem].split("/"))) or []
+    return tuple(name for stem, name in stems.items() if stem in wanted)
+
+
 def _needs(file: Path) -> list[str] | None:
     """The names that a script's lines give, without `.js`; None where there is no such line."""
     lines = NEEDS.findall(read_text(file))

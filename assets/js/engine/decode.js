@@ -1,0 +1,193 @@
+/* The browser's engine as a whole: models that are loaded once, and runs on them as a stream of events, ready for a
+   trace.
+
+   files ─► BrowserEngine.load ─► run(request): Started ─► Round ─► … ─► Finished ─► traceOf */
+// needs: arena, checkpoint, header, llama, methods, recorder, session, step_times, tokenizer
+/** @typedef {{ config: any, weights: Uint8Array<ArrayBuffer> }} ModelFiles
+    @typedef {{ kernels: BufferSource | null, tokenizer: Uint8Array<ArrayBuffer>, eosIds: number[], version: string,
+      catalog: { drafters: MethodDescription[], verifiers: MethodDescription[] },
+      models: Record<string, ModelFiles> }} EngineFiles the first model is the target
+    @typedef {{ kind: "started", event: trace.Started, vocab: Record<string, trace.VocabEntry> }
+      | { kind: "round", event: trace.Round, vocab: Record<string, trace.VocabEntry> }
+      | { kind: "finished", event: trace.Finished, vocab: Record<string, trace.VocabEntry> }} BrowserStep */
+
+const decode = (function (S) {
+  "use strict";
+
+  /** @type {"specviz-trace"} */
+  const FORMAT = "specviz-trace";
+  const VERSION = "1.2";
+  const TOP = 10; // tokens of a distribution that a trace holds
+
+  class BrowserEngine {
+    /** See `load`.
+        @param {EngineFiles} files @param {InstanceType<Names["Tokenizer"]>} tokenizer
+        @param {InstanceType<Names["Arena"]>} arena @param {Map<string, InstanceType<Names["Llama"]>>} models */
+    constructor(files, tokenizer, tokenizerHash, arena, models) {
+      this.catalog = files.catalog;
+      this.version = files.version;
+      this.eosIds = files.eosIds;
+      this.tokenizer = tokenizer;
+      this.tokenizerHash = tokenizerHash;
+      this.compiled = arena.compiled;
+      this.models = models;
+      this.target = [...models.values()][0];
+      /** @type {trace.StepTime[]} */
+      this.stepTimes = [];
+      /** @type {Map<string, number>} */
+      this.draftSteps = new Map();
+    }
+
+    /** Read the files into memory. Throws in a sentence where they are damaged or of another kind.
+        @param {EngineFiles} files */
+    static async load(files) {
+      const names = Object.keys(files.models);
+      const tokenizer = new S.Tokenizer(JSON.parse(new TextDecoder().decode(files.tokenizer)), names[0]);
+      const shapes = names.map((name) => S.llamaShape(files.models[name].config, name));
+      const numbers = shapes.reduce((sum, shape) => sum + S.arenaNumbers(shape), 0);
+      const arena = new S.Arena(files.kernels, numbers);
+      const models = new Map();
+      for (const [at, name] of names.entries()) {
+        const { weights } = files.models[name];
+        const tensors = S.readSafetensors(weights);
+        const card = cardOf(name, shapes[at], tensors, tokenizer.size, await S.weightsHash(weights));
+        models.set(name, new S.Llama(arena, shapes[at], tensors, card));
+      }
+      return new BrowserEngine(files, tokenizer, await S.sha256(files.tokenizer), arena, models);
+    }
+
+    /** Time bare passes, once per model.
+        @param {InstanceType<Names["Llama"]> | null} drafter */
+    measure(drafter) {
+      if (!this.stepTimes.length) this.stepTimes = S.stepTimes(this.target);
+      if (drafter && !this.draftSteps.has(drafter.card.name))
+        this.draftSteps.set(drafter.card.name, S.draftStep(drafter, this.target));
+    }
+
+    /** A request as a header, a session and a recorder. Throws in a sentence where it cannot be run.
+        @param {BrowserRequest} request */
+    async begin(request) {
+      const { drafter, rule, options, ruleOptions } = S.planOf(request, this.catalog);
+      const name = request.drafter === "model" ? (request.drafter_model ?? "drafter") : null;
+      if (name !== null && !this.models.has(name))
+        throw new Error(
+          `the model '${name.slice(0, 40)}' is not loaded here; choose ${[...this.models.keys()].join(", ")}.`,
+        );
+      const model = name === null ? null : this.models.get(name);
+      const { temperature, top_k: topK, top_p: topP } = request;
+      const promptIds = this.tokenizer.encode(request.prompt);
+      this.measure(model);
+      const drafting = new S.DRAFTERS_HERE[drafter.name](options, model ?? undefined, this.target.card.vocab_size);
+      const special = new Set(this.tokenizer.specialIds);
+      const bytesOf = (token) => (special.has(token) ? new Uint8Array() : this.tokenizer.tokenBytes(token));
+      const stop = request.stop ?? [];
+      const ending = new S.Ending({ most: request.max_new_tokens, eosIds: this.eosIds, stop, bytesOf });
+      const session = new S.Session({
+        target: this.target,
+        drafter: drafting,
+        rule: rule.name,
+        ruleOptions,
+        sampling: { temperature, top_k: topK, top_p: topP },
+        seed: request.seed,
+        promptIds,
+        ending,
+      });
+      const passReads = model ? "all weights of its model" : "";
+      const started = await S.sealed({
+        run_id: "",
+        created: new Date().toISOString().replace(/\.\d+Z/, "Z"),
+        producer: `specviz ${this.version}`,
+        source: "live",
+        target: this.target.card,
+        drafter: S.methodCard(drafter, drafting.options, model && model.card, passReads),
+        verifier: S.methodCard(rule, ruleOptions),
+        sampling: { temperature, top_k: topK, top_p: topP },
+        tokenizer: {
+          name: this.target.card.name,
+          vocab_size: this.tokenizer.size,
+          sha256: this.tokenizerHash,
+          special_ids: this.tokenizer.specialIds,
+        },
+        machine: S.machineHere(this.compiled),
+        seed: request.seed,
+        max_new_tokens: request.max_new_tokens,
+        eos_ids: this.eosIds,
+        stop,
+        prompt_text: request.prompt,
+        prompt_ids: promptIds,
+        prompt_name: request.prompt_name ?? null,
+        step_times: this.stepTimes,
+        draft_step_s: this.draftSteps.get(name) ?? null,
+        branch: null,
+        growth: null,
+        stopping: null,
+        memory: null,
+        datastore: null,
+        chat_message: null,
+        scene: null,
+      });
+      return { started, session, recorder: new S.Recorder(this.tokenizer, request.top ?? TOP, rule.name) };
+    }
+
+    /** Started, each round as soon as it is computed, then Finished. `cancelled` is asked before every round.
+        @param {BrowserRequest} request @returns {AsyncGenerator<BrowserStep>} */
+    async *run(request, cancelled = () => false) {
+      const { started, session, recorder } = await this.begin(request);
+      yield { kind: "started", event: started, vocab: recorder.entries(started.prompt_ids) };
+      const prefill = session.begin();
+      /** @type {trace.Finished["reason"]} */
+      let reason = null;
+      while (reason === null) {
+        reason = session.finished ?? (cancelled() ? "cancelled" : null);
+        if (reason === null) yield /** @type {BrowserStep} */ (recorder.round(session.round()));
+      }
+      const output = session.tokens.slice(started.prompt_ids.length);
+      /** @type {trace.Finished} */
+      const finished = {
+        reason,
+        message: null,
+        output_ids: output,
+        text: session.ending.text,
+        prefill_s: prefill,
+        decode_s: session.decodeSeconds,
+        record_s: recorder.seconds,
+        plain: null,
+      };
+      yield { kind: "finished", event: finished, vocab: recorder.entries(output) };
+    }
+  }
+
+  /** @returns {trace.ModelCard} */
+  function cardOf(name, shape, tensors, tokens, hash) {
+    const sizes = [...tensors.values()].map((tensor) => tensor.shape.reduce((product, side) => product * side, 1));
+    const parameters = sizes.reduce((sum, size) => sum + size, 0);
+    return {
+      name,
+      architecture: "LlamaForCausalLM",
+      adapter: "lean-llama-js",
+      parameters,
+      layers: shape.layers,
+      hidden_size: shape.hidden,
+      vocab_size: Math.min(shape.vocab, tokens),
+      context_length: shape.context,
+      dtype: "float32",
+      weights_sha256: hash,
+      read_per_pass: parameters,
+      window: 0,
+    };
+  }
+
+  /** The trace of a whole run's steps.
+      @param {BrowserStep[]} steps @returns {trace.Trace} */
+  function traceOf(steps) {
+    const started = /** @type {trace.Started} */ (steps[0].event);
+    const finished = /** @type {trace.Finished} */ (steps.at(-1).event);
+    const rounds = steps.slice(1, -1).map((step) => /** @type {trace.Round} */ (step.event));
+    const vocab = Object.assign({}, ...steps.map((step) => step.vocab));
+    const summary = S.summaryOf(started, rounds, finished);
+    return { format: FORMAT, version: VERSION, started, vocab, rounds, finished, summary };
+  }
+
+  return { BrowserEngine, traceOf };
+})(SpecViz);
+Object.assign(SpecViz, decode);

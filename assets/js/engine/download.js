@@ -1,0 +1,86 @@
+/* The engine's files in the browser: fetched once, checked against their hashes, kept in the browser's cache. The only
+   script that fetches, and in a worker alone.
+
+   manifest.json ─► [ cache ] or fetch, with progress ─► SHA-256 ─► files as `BrowserEngine.load` takes them */
+// needs: checkpoint
+/** @typedef {{ name: string, bytes: number, sha256: string }} FileEntry
+    @typedef {{ version: string, eos_ids: number[], models: string[], files: FileEntry[] }} Manifest
+    @typedef {(progress: { bytes: number, of: number, file: string }) => void} Progress
+    @typedef {{ fetch: typeof fetch, caches: CacheStorage | undefined }} Network what a worker brings; tests their own */
+
+const download = (function (S) {
+  "use strict";
+
+  const CACHE = "specviz-engine";
+
+  /** A response's bytes, telling after every piece how many there are.
+      @param {Response} response @param {(bytes: number) => void} tell */
+  async function bytesOf(response, tell) {
+    const parts = [];
+    let size = 0;
+    const reader = response.body.getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      parts.push(part.value);
+      tell((size += part.value.length));
+    }
+    const whole = new Uint8Array(size);
+    let at = 0;
+    for (const part of parts) {
+      whole.set(part, at);
+      at += part.length;
+    }
+    return whole;
+  }
+
+  /** One file, from the cache or the network; what is not what the manifest names is refused and not kept.
+      @param {string} base @param {FileEntry} file @param {Network} network @param {AbortSignal} signal */
+  async function fileOf(base, file, network, signal, tell) {
+    const address = `${base}${file.name}?${file.sha256.slice(0, 16)}`; // another release, another address
+    const cache = await network.caches?.open(CACHE);
+    const kept = await cache?.match(address);
+    const response = kept ?? (await network.fetch(address, { signal }));
+    if (!response.ok) throw new Error(`${file.name} is not there (${response.status}); load the page again.`);
+    const bytes = await bytesOf(response, tell);
+    if ((await S.sha256(bytes)) !== file.sha256) {
+      await cache?.delete(address);
+      throw new Error(`${file.name} did not arrive as it was sent: its checksum is another one; load the page again.`);
+    }
+    if (!kept) await cache?.put(address, new Response(bytes));
+    return bytes;
+  }
+
+  /** All files that a manifest names, as the engine takes them.
+      @param {string} base address of the folder, ending in a slash @param {Network} network
+      @param {AbortSignal} signal @param {Progress} report @returns {Promise<EngineFiles>} */
+  async function engineFiles(base, network, signal, report) {
+    const answer = await network.fetch(`${base}manifest.json`, { signal });
+    if (!answer.ok) throw new Error(`the engine's manifest.json is not there (${answer.status}).`);
+    /** @type {Manifest} */
+    const manifest = await answer.json();
+    const of = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+    /** @type {Map<string, Uint8Array<ArrayBuffer>>} */
+    const files = new Map();
+    let before = 0;
+    for (const file of manifest.files) {
+      const tell = (bytes) => report({ bytes: before + bytes, of, file: file.name });
+      files.set(file.name, await fileOf(base, file, network, signal, tell));
+      before += file.bytes;
+    }
+    const json = (name) => JSON.parse(new TextDecoder().decode(files.get(name)));
+    const parts = (name) => ({
+      config: json(`models/${name}/config.json`),
+      weights: files.get(`models/${name}/model.safetensors`),
+    });
+    return {
+      kernels: files.get("engine/kernels.wasm"),
+      tokenizer: files.get(`models/${manifest.models[0]}/tokenizer.json`),
+      eosIds: manifest.eos_ids,
+      version: manifest.version,
+      catalog: json("catalog.json"),
+      models: Object.fromEntries(manifest.models.map((name) => [name, parts(name)])),
+    };
+  }
+
+  return { engineFiles };
+})(SpecViz);
+Object.assign(SpecViz, download);

@@ -1,0 +1,108 @@
+/* The header of a run in the browser, sealed by its id as the engine seals it (specviz/trace/seal.py), and the numbers
+   that a trace states about itself (trace/summary.py). Pure but for the clock. */
+// needs: checkpoint, numbers
+const browserHeader = (function (S) {
+  "use strict";
+
+  /** Fields that came after format 1.0 count in the seal only where they say something: name → what says nothing. */
+  const LATER = { read_per_pass: 0, window: 0, further_models: [], pass_reads: "", chat_message: null, scene: null };
+  /** Numbers that Python holds as floats, and so writes with a point. */
+  const FLOATS = new Set(["temperature", "top_p", "median_s", "low_s", "high_s", "draft_step_s"]);
+
+  const saysNothing = (key, value) => key in LATER && JSON.stringify(value) === JSON.stringify(LATER[key]);
+
+  /** A number as Python's json writes it. */
+  function pythonNumber(value, isFloat) {
+    if (isFloat && Number.isInteger(value)) return value.toFixed(1);
+    const text = value !== 0 && Math.abs(value) < 1e-4 ? value.toExponential() : String(value);
+    return text.replace(/e([+-])(\d)$/, "e$10$2");
+  }
+
+  /** As `json.dumps(value, sort_keys=True)` writes it, without what says nothing. */
+  function pythonJson(value, key = "") {
+    if (typeof value === "number") return pythonNumber(value, FLOATS.has(key));
+    if (typeof value === "string")
+      return JSON.stringify(value).replace(
+        /[^ -~]/g,
+        (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      );
+    if (Array.isArray(value)) return `[${value.map((one) => pythonJson(one)).join(", ")}]`;
+    if (value === null || typeof value !== "object") return String(value);
+    const said = Object.keys(value).filter((name) => !saysNothing(name, value[name]));
+    return `{${said
+      .sort()
+      .map((name) => `${pythonJson(name)}: ${pythonJson(value[name], name)}`)
+      .join(", ")}}`;
+  }
+
+  /** The header with its id: 16 digits of a hash over all the rest.
+      @param {trace.Started} started @returns {Promise<trace.Started>} */
+  async function sealed(started) {
+    const text = pythonJson({ ...started, run_id: "", source: "live" });
+    return { ...started, run_id: (await S.sha256(new TextEncoder().encode(text))).slice(0, 16) };
+  }
+
+  /** A method with every option it runs with.
+      @param {MethodDescription} method @param {trace.ModelCard | null} model @returns {trace.MethodCard} */
+  const methodCard = (method, options, model = null, passReads = "") => ({
+    name: method.name,
+    options,
+    lossless: method.lossless,
+    model,
+    deployable: true,
+    further_models: [],
+    pass_reads: passReads,
+  });
+
+  /** What this browser, or node, is. The host is not named.
+      @returns {trace.Machine} */
+  function machineHere(compiled) {
+    const none = "not installed";
+    return {
+      device: "cpu",
+      dtype: "float32",
+      threads: 1,
+      cores: globalThis.navigator?.hardwareConcurrency || 1,
+      processor: compiled ? "browser: WebAssembly SIMD" : "browser: JavaScript",
+      python: none,
+      torch: none,
+      transformers: none,
+      system: String(globalThis.navigator?.userAgent ?? "unknown").slice(0, 200),
+    };
+  }
+
+  /** Drafts are counted as the verifier judged them, before any trimming at the end.
+      @param {trace.Started} started @param {trace.Round[]} rounds @param {trace.Finished} finished
+      @returns {trace.Summary} */
+  function summaryOf(started, rounds, finished) {
+    const asJudged = rounds.map((round) =>
+      S.endsText(round) ? { ...round, committed: { ...round.committed, trimmed: null } } : round,
+    );
+    const { passes, spec, drafted, accepted, rate, length } = S.counters(asJudged);
+    const drafting = asJudged.filter((round) => S.drafts(round).length);
+    const depthOf = (round) => Math.max(0, ...S.drafts(round).map((node) => node.depth));
+    const deepest = Math.max(0, ...asJudged.map(depthOf));
+    const lengths = asJudged.map(S.acceptedDrafts);
+    const levels = Array.from({ length: deepest }, (_, level) => level + 1);
+    return {
+      num_spec_steps: spec,
+      num_draft_tokens: drafted,
+      num_accepted_draft_tokens: accepted,
+      draft_acceptance_rate: rate,
+      mean_acceptance_length: length,
+      acceptance_histogram: drafting.length
+        ? [0, ...levels].map((many) => drafting.filter((round) => S.acceptedDrafts(round) === many).length)
+        : [],
+      acceptance_by_depth: levels.map((depth) => [
+        asJudged.filter((round) => depthOf(round) >= depth).length,
+        lengths.filter((many) => many >= depth).length,
+      ]),
+      num_target_passes: passes,
+      num_output_tokens: finished.output_ids.length,
+      tokens_per_second: finished.decode_s > 0 ? finished.output_ids.length / finished.decode_s : null,
+    };
+  }
+
+  return { sealed, methodCard, machineHere, summaryOf };
+})(SpecViz);
+Object.assign(SpecViz, browserHeader);

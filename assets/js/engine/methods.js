@@ -1,0 +1,78 @@
+/* Which methods the browser's engine has, with their options as the shipped catalogue describes them, and which of
+   them belong together. Pure. */
+// needs: declared, drafters, token_recycling, verifiers
+/** @typedef {{ drafter: string, drafter_options?: Record<string, any>, drafter_model?: string, verifier?: string,
+      verifier_options?: Record<string, number>, temperature: number, top_k: number, top_p: number, seed: number,
+      max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number }} BrowserRequest
+      what is asked for, under the names of a `RunRequest`
+    @typedef {{ name: string, lossless: boolean, options: { name: string, type: string, default: any, minimum: number | null,
+      maximum: number | null, choices: string[], unless: string }[] }} MethodDescription */
+
+const methods = (function (S) {
+  "use strict";
+
+  /** @type {Record<string, any>} */
+  const DRAFTERS_HERE = {
+    none: S.NoDrafter,
+    model: S.ModelDrafter,
+    ngram: S.NgramDrafter,
+    token_recycling: S.TokenRecyclingDrafter,
+  };
+
+  /** A method of the catalogue by its name. Throws where the browser's engine has none. */
+  function described(methods, what, name, isHere) {
+    const method = methods.find((one) => one.name === name);
+    if (!method || !isHere)
+      throw new Error(`the browser's engine has no ${what} '${String(name).slice(0, 40)}'; run it on the server.`);
+    return method;
+  }
+
+  /** A method's options: the defaults and what is given; without those that another replaces.
+      @param {MethodDescription} method */
+  function optionsOf(method, given = {}) {
+    const wrong = Object.keys(given).find((name) => !method.options.some((one) => one.name === name));
+    if (wrong) throw new Error(`'${method.name}' has no option '${wrong.slice(0, 40)}'.`);
+    const values = Object.fromEntries(method.options.map((one) => [one.name, given[one.name] ?? one.default]));
+    for (const { name, minimum, maximum, choices } of method.options)
+      for (const value of [values[name]].flat()) {
+        const isOutside = (minimum !== null && value < minimum) || (maximum !== null && value > maximum);
+        if (isOutside || (choices.length && !choices.includes(value)))
+          throw new Error(`${name} of '${method.name}' is ${String(value).slice(0, 40)}, which is not allowed.`);
+      }
+    const isSet = (name) => [values[name]].flat().length > 0 && Boolean(values[name]);
+    for (const { name, unless } of method.options) if (unless && isSet(unless)) delete values[name];
+    return values;
+  }
+
+  /** The verifier of a request: a name, or `auto`.
+      @param {BrowserRequest} request */
+  const ruleOf = ({ verifier, temperature }) =>
+    verifier && verifier !== "auto" ? verifier : temperature === 0 ? "greedy" : "sequential";
+
+  /** A request whose methods are there and belong together. Throws in a sentence where not.
+      @param {BrowserRequest} request @param {{ drafters: MethodDescription[], verifiers: MethodDescription[] }} catalog */
+  function planOf(request, catalog) {
+    const name = ruleOf(request);
+    const drafter = described(
+      catalog.drafters,
+      "drafter",
+      request.drafter,
+      Object.hasOwn(DRAFTERS_HERE, request.drafter),
+    );
+    const rule = described(catalog.verifiers, "verifier", name, S.judgedHere(name));
+    const options = optionsOf(drafter, request.drafter_options);
+    const ruleOptions = optionsOf(rule, request.verifier_options);
+    const { judges, greedy } = S.declared(name);
+    if (greedy && request.temperature !== 0)
+      throw new Error(
+        `the verifier '${name}' works at temperature 0 only, but the temperature is ${request.temperature}.`,
+      );
+    const kind = request.drafter === "model" ? S.kindDrawn(options, request) : "point_mass";
+    if (request.drafter !== "none" && !judges.includes(kind))
+      throw new Error(`the verifier '${name}' does not judge candidates of the kind '${kind}'; choose another one.`);
+    return { drafter, rule, options, ruleOptions };
+  }
+
+  return { planOf, DRAFTERS_HERE };
+})(SpecViz);
+Object.assign(SpecViz, methods);

@@ -1,0 +1,177 @@
+/* One text being decoded in the browser: committed tokens, the target's cache, and what one round does to them; the
+   names of specviz/engine/session.py.
+
+   prompt ─► begin ─► round: draft ─► target pass ─► verdict ─► commit ─► round … */
+// needs: draft_tree, llama, sampling, verifiers
+/** @typedef {{ draft: number, target: number, judge: number, commit: number }} Times seconds
+    @typedef {{ tokens: trace.CommittedToken[], trimmed: trace.Committed["trimmed"], trimmed_tokens: number,
+      cache_before: number, cache_kept: number, cache_dropped: number }} Commitment
+    @typedef {{ index: number, baseLength: number, start: number, proposal: Proposal,
+      scored: InstanceType<Names["ScoredTree"]>, verdict: Verdict, commitment: Commitment, times: Times,
+      learned: trace.Exhibit[], targetRows: number }} RoundRecord */
+
+const session = (function (S) {
+  "use strict";
+
+  /** When the text ends: an end-of-text token, a stop string in the exact bytes, or a length. */
+  class Ending {
+    /** @param {{ most: number, eosIds: number[], stop: string[], bytesOf: (token: number) => Uint8Array }} limits */
+    constructor({ most, eosIds, stop, bytesOf }) {
+      this.left = most;
+      this.eosIds = eosIds;
+      this.bytesOf = bytesOf;
+      const latin = (bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+      this.latin = latin; // bytes as letters, so that stop strings are found in them
+      this.stops = stop.map((text) => latin(new TextEncoder().encode(text)));
+      this.written = "";
+      this.surplus = 0; // bytes of the last token beyond the end of the stop string
+      /** @type {"eos" | "stop" | "length" | null} */
+      this.reason = null;
+    }
+
+    /** Count one more token; why the text ends with it, or null. */
+    commit(token) {
+      this.left -= 1;
+      const tail = Math.max(0, this.written.length - Math.max(0, ...this.stops.map((stop) => stop.length - 1)));
+      this.written += this.latin(this.bytesOf(token));
+      const ends = this.stops.flatMap((stop) => {
+        const at = this.written.indexOf(stop, tail);
+        return at < 0 ? [] : [at + stop.length];
+      });
+      if (this.eosIds.includes(token)) this.reason = "eos";
+      else if (ends.length) {
+        this.reason = "stop";
+        this.surplus = this.written.length - Math.min(...ends);
+      } else if (this.left <= 0) this.reason = "length";
+      return this.reason;
+    }
+
+    /** The output as text, cut after the stop string. */
+    get text() {
+      const letters = this.written.slice(0, this.written.length - this.surplus);
+      return new TextDecoder("utf-8", { ignoreBOM: true }).decode(
+        Uint8Array.from(letters, (letter) => letter.charCodeAt(0)),
+      );
+    }
+  }
+
+  const clock = () => performance.now() / 1000;
+
+  class Session {
+    /** @param {{ target: InstanceType<Names["Llama"]>, drafter: any, rule: string, ruleOptions: Record<string, number>,
+        sampling: Sampling, seed: number, promptIds: number[], ending: InstanceType<typeof Ending> }} asked */
+    constructor(asked) {
+      Object.assign(this, asked);
+      this.target = asked.target;
+      this.drafter = asked.drafter;
+      this.sampling = asked.sampling;
+      this.rule = asked.rule;
+      this.ruleOptions = asked.ruleOptions;
+      this.ending = asked.ending;
+      this.tokens = [...asked.promptIds];
+      this.uniform = (key) => S.sampling.uniform(asked.seed, key);
+      this.cache = this.target.newCache();
+      this.rounds = 0;
+      this.decodeSeconds = 0;
+      const { context } = this.target.shape;
+      if (this.tokens.length >= context)
+        throw new Error(
+          `the prompt has ${this.tokens.length} tokens, but the context of ${this.target.card.name} holds ${context}, ` +
+            "the answer included; shorten the prompt.",
+        );
+    }
+
+    get finished() {
+      return this.ending.reason ?? (this.tokens.length >= this.target.shape.context ? "length" : null);
+    }
+
+    /** Cache the prompt in the target and let the drafter read it; seconds of both. */
+    begin() {
+      const began = clock();
+      const known = this.tokens.slice(0, -1);
+      if (known.length) {
+        const logits = this.target.forward(known, this.cache, null, !this.drafter.readsPrompt);
+        this.target.keep(this.cache, [...known.keys()]);
+        if (this.drafter.readsPrompt) this.drafter.readPrompt(known, logits);
+      }
+      this.drafter.begin(this.tokens);
+      return clock() - began;
+    }
+
+    /** One round: draft, score, judge, commit.
+        @returns {RoundRecord} */
+    round() {
+      const baseLength = this.tokens.length;
+      const marks = [clock()];
+      const mark = () => marks.push(clock());
+      const proposal = this.propose();
+      mark();
+      const { tree } = proposal;
+      const before = this.cache.length;
+      const rows = tree.rows();
+      const logits = this.score(tree, rows);
+      mark();
+      const scored = new S.ScoredTree(tree, logits, this.sampling);
+      const verdict = S.judgeTree({
+        tree, target: scored, uniform: this.uniform, position: baseLength, options: this.ruleOptions, rule: this.rule,
+      }); // prettier-ignore
+      mark();
+      const commitment = this.commit(tree, rows, verdict, before);
+      mark();
+      const learned = this.drafter.observe?.({ tree, logits, path: verdict.path }) ?? [];
+      mark();
+      const [draft, target, judge, commit, observed] = marks.slice(1).map((now, at) => now - marks[at]);
+      const times = { draft: draft + observed, target, judge, commit }; // what it learns is for its next drafts
+      const [index, start] = [this.rounds, this.decodeSeconds];
+      this.rounds += 1;
+      this.decodeSeconds += times.draft + times.target + times.judge + times.commit;
+      const targetRows = 1 + Math.max(...rows);
+      return { index, baseLength, start, proposal, scored, verdict, commitment, times, learned, targetRows };
+    }
+
+    propose() {
+      const left = Math.min(this.ending.left, this.target.shape.context - this.tokens.length);
+      const { tokens, sampling, uniform } = this;
+      return this.drafter.propose({ tokens, round: this.rounds, maxDepth: left - 1, sampling, uniform });
+    }
+
+    /** One target pass over the root and all candidates; logits per node. */
+    score(tree, rows) {
+      const start = this.cache.length;
+      const nodes = [...Array(1 + Math.max(...rows)).keys()].map((row) => rows.indexOf(row));
+      const tokens = nodes.map((node) => tree.tokens[node]);
+      const parents = nodes.map((node) => (node === 0 ? start - 1 : start + rows[tree.parents[node]]));
+      const logits = this.target.forward(tokens, this.cache, parents);
+      return rows.map((row) => logits[row]);
+    }
+
+    /** Append what was verified until something ends the text; keep the rows of it but the last token's.
+        @param {Verdict} verdict @returns {Commitment} */
+    commit(tree, rows, verdict, before) {
+      /** @type {trace.CommittedToken[]} */
+      const verified = verdict.path.map((node) => ({ token: tree.tokens[node], origin: "draft", node }));
+      verified.push({ token: verdict.token, origin: verdict.origin, node: null });
+      let [kept, reason] = [0, null];
+      while (reason === null && kept < verified.length) {
+        this.tokens.push(verified[kept].token);
+        reason = this.ending.commit(verified[kept].token);
+        kept += 1;
+      }
+      const computed = this.cache.length;
+      const path = verdict.path.slice(0, kept - 1).map((node) => before + rows[node]);
+      this.target.keep(this.cache, [before, ...path]);
+      const trimmed = verified.length - kept;
+      return {
+        tokens: verified.slice(0, kept),
+        trimmed: trimmed ? reason : null,
+        trimmed_tokens: trimmed,
+        cache_before: before,
+        cache_kept: this.cache.length,
+        cache_dropped: computed - this.cache.length,
+      };
+    }
+  }
+
+  return { Ending, Session };
+})(SpecViz);
+Object.assign(SpecViz, session);

@@ -1,0 +1,58 @@
+/* The worker's side: a page asks by messages, and is answered by messages. What is asked ends what
+   is going on.
+
+   {ask: "load", base} ─► progress … ─► ready        {ask: "run", request} ─► step … ─► done
+   {ask: "cancel"} asks for nothing more             failed: a sentence, whatever was asked */
+// needs: decode, download
+/** @typedef {{ ask: "load", base: string } | { ask: "run", request: BrowserRequest } | { ask: "cancel" }} Asked
+    @typedef {{ say: "progress", bytes: number, of: number, file: string } | { say: "ready", seconds: number }
+      | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace } | { say: "failed", message: string }}
+      Said
+    @typedef {{ onmessage: ((message: { data: Asked }) => void) | null, postMessage: (said: Said) => void }} Port */
+
+const engineWorker = (function (S) {
+  "use strict";
+
+  /** Lets messages in: a promise alone would go on before they are read. */
+  const breath = () => new Promise((done) => setTimeout(done, 0));
+
+  /** Answer what is asked through a port.
+      @param {Port} port @param {Network} network */
+  function serveEngine(port, network) {
+    /** @type {InstanceType<Names["BrowserEngine"]> | null} */
+    let engine = null;
+    let stop = new AbortController();
+    let going = Promise.resolve(); // what is asked later waits: runs share the models' caches
+
+    async function load(base, signal) {
+      const began = performance.now();
+      const files = await S.engineFiles(base, network, signal, (at) => port.postMessage({ say: "progress", ...at }));
+      engine = await S.BrowserEngine.load(files);
+      port.postMessage({ say: "ready", seconds: (performance.now() - began) / 1000 });
+    }
+
+    async function run(request, signal) {
+      if (!engine) throw new Error("the engine's files are not loaded yet.");
+      const steps = [];
+      for await (const step of engine.run(request, () => signal.aborted)) {
+        steps.push(step);
+        port.postMessage({ say: "step", step });
+        await breath();
+      }
+      port.postMessage({ say: "done", trace: S.traceOf(steps) });
+    }
+
+    port.onmessage = ({ data }) => {
+      stop.abort();
+      if (data.ask === "cancel") return;
+      stop = new AbortController();
+      const { signal } = stop;
+      going = going
+        .then(() => (data.ask === "load" ? load(data.base, signal) : run(data.request, signal)))
+        .catch((error) => port.postMessage({ say: "failed", message: error.message }));
+    };
+  }
+
+  return { serveEngine };
+})(SpecViz);
+Object.assign(SpecViz, engineWorker);

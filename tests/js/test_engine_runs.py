@@ -1,0 +1,176 @@
+"""Whole runs of the browser's engine under node: sound traces, and those that the Python engine writes in float32."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from specviz.live.audit.audit import audit
+from specviz.live.source import LiveSource
+from specviz.protocol.runs import RunRequest
+from specviz.trace.check import check
+from specviz.trace.codec import assemble, dumps, loads
+from specviz.trace.events import VERSION, Trace
+from specviz.trace.uniform_draws import uniform
+from tests.js.engine import answer
+from tests.js.node import ROOT
+
+TIE = 1e-4
+"""nats between the two best tokens below which rounding may choose either"""
+CLOSE = 1e-5
+"""of probabilities; recorded ones are rounded to six decimals"""
+FEWEST_EQUAL = 0.995
+"""of greedy tokens"""
+TREE = {"branching": [3, 2, 1]}
+GREEDY: list[dict[str, Any]] = [
+    {"drafter": "none"},
+    {"drafter": "model"},
+    {"drafter": "model", "drafter_options": {"gamma": 7}, "drafter_model": "drafter-weak"},
+    {"drafter": "model", "drafter_options": TREE},
+    {"drafter": "ngram", "drafter_options": {"gamma": 6}},
+    {"drafter": "ngram", "drafter_options": {"continuations": 3}},
+    {"drafter": "token_recycling"},
+]
+SAMPLED: list[dict[str, Any]] = [
+    {"drafter": "none", "temperature": 1.0, "seed": 12},
+    {"drafter": "model", "temperature": 0.8, "seed": 8},
+    {"drafter": "model", "temperature": 0.8, "seed": 14, "drafter_options": TREE},
+    {"drafter": "model", "temperature": 1.0, "seed": 3, "drafter_options": {"branching": [2, 2], "draw": "iid"}},
+    {"drafter": "model", "temperature": 0.9, "seed": 4, "top_k": 20, "top_p": 0.9},
+    {"drafter": "model", "temperature": 0.8, "seed": 5, "verifier": "naive", "drafter_model": "drafter-weak"},
+    {"drafter": "model", "temperature": 0.8, "seed": 6, "verifier": "specinfer"},
+    {"drafter": "model", "temperature": 0.8, "seed": 6, "verifier": "lenience", "verifier_options": {"lenience": 0.3}},
+    {"drafter": "model", "temperature": 0.8, "seed": 6, "verifier": "longest_path", "drafter_options": TREE},
+    {"drafter": "model", "verifier": "lenience", "verifier_options": {"lenience": 0.5}},
+    {"drafter": "ngram", "temperature": 0.7, "seed": 7},
+    {"drafter": "token_recycling", "temperature": 0.7, "seed": 9},
+]
+
+
+def asked(prompt: str, settings: dict[str, Any]) -> dict[str, Any]:
+    return {"prompt": prompt, "max_new_tokens": 40, "temperature": 0.0, "seed": 7, **settings}
+
+
+def prompts(step: int) -> list[str]:
+    data = json.loads((ROOT / "assets" / "prompts" / "prompts.json").read_text(encoding="utf-8"))
+    return [prompt["text"] for prompt in data["prompts"]][::step]
+
+
+def written(requests: list[dict[str, Any]]) -> list[Trace]:
+    """The traces of the browser's engine, each read as any other trace is."""
+    return [loads(json.dumps(one)) for one in answer("traces", requests=requests)]
+
+
+@pytest.fixture(scope="module")
+def source() -> LiveSource:
+    return LiveSource(measure=False)
+
+
+@pytest.fixture(scope="module")
+def greedy() -> list[tuple[dict[str, Any], Trace]]:
+    requests = [asked(prompt, one) for prompt in prompts(24) for one in GREEDY]
+    return list(zip(requests, written(requests), strict=True))
+
+
+@pytest.fixture(scope="module")
+def sampled() -> list[tuple[dict[str, Any], Trace]]:
+    requests = [asked(prompt, one) for one, prompt in zip(SAMPLED, prompts(5), strict=False)]
+    assert len(requests) == len(SAMPLED)
+    return list(zip(requests, written(requests), strict=True))
+
+
+def engines(source: LiveSource, request: dict[str, Any]) -> Trace:
+    return assemble(source.run(RunRequest(**request, dtype="float32")))
+
+
+def test_its_numbers_of_seeds_and_keys_are_the_engines() -> None:
+    keys = [("accept", 17, 3), ("target", 0, 0), ("draft", 5, 31), ("guess", 1000, 0)]
+    cases = [(seed, key) for seed in (0, 7, 2**31, -1) for key in keys]
+    assert answer("uniform", cases=cases) == [uniform(seed, key) for seed, key in cases]
+
+
+def test_every_trace_is_sound_and_its_header_sealed(
+    greedy: list[tuple[dict[str, Any], Trace]], sampled: list[tuple[dict[str, Any], Trace]]
+) -> None:
+    for request, trace in (*greedy, *sampled):
+        assert [str(problem) for problem in check(trace)] == [], request
+        assert trace.version == VERSION
+        assert trace.started.target.dtype == "float32"
+        assert loads(dumps(trace)) == trace
+
+
+def test_the_checkpoints_say_what_its_traces_say(sampled: list[tuple[dict[str, Any], Trace]]) -> None:
+    for request, trace in sampled[1::4]:
+        *_, last = audit(trace)
+        assert [str(difference) for difference in last.differences] == [], request
+
+
+def differing(trace: Trace, due: Trace) -> Iterator[str]:
+    """Where two greedy texts part and it is no tie of the target's; nothing where they are equal or it is one."""
+    pairs = enumerate(zip(trace.finished.output_ids, due.finished.output_ids, strict=False))
+    at = next((at for at, (one, other) in pairs if one != other), None)
+    if at is not None:
+        yield f"token {at}: {trace.finished.output_ids[at]}, and the engine writes {due.finished.output_ids[at]}"
+
+
+def test_greedy_runs_are_the_engines_token_for_token(
+    greedy: list[tuple[dict[str, Any], Trace]], source: LiveSource
+) -> None:
+    tokens = equal = 0
+    parted = []
+    for request, trace in greedy:
+        due = engines(source, request)
+        tokens += len(due.finished.output_ids)
+        equal += sum(
+            one == other for one, other in zip(trace.finished.output_ids, due.finished.output_ids, strict=False)
+        )
+        parted += [f"{request}: {words}" for words in differing(trace, due)]
+    assert equal >= FEWEST_EQUAL * tokens, parted
+
+
+def test_a_seed_gives_the_run_that_the_engine_gives(
+    sampled: list[tuple[dict[str, Any], Trace]], source: LiveSource
+) -> None:
+    for request, trace in sampled:
+        due = engines(source, request)
+        assert trace.finished.text == due.finished.text, request
+        assert len(trace.rounds) == len(due.rounds)
+        for this, other in zip(trace.rounds, due.rounds, strict=True):
+            assert [(n.token, n.parent, n.kind, n.fate, n.source) for n in this.nodes] == [
+                (n.token, n.parent, n.kind, n.fate, n.source) for n in other.nodes
+            ]
+            assert this.judged.path == other.judged.path
+            assert this.judged.u == other.judged.u
+            for trial, same in zip(this.judged.trials, other.judged.trials, strict=True):
+                assert (trial.node, trial.u, trial.accepted) == (same.node, same.u, same.accepted)
+                assert trial.target_prob == pytest.approx(same.target_prob, abs=CLOSE)
+            for node, same_node in zip(this.nodes, other.nodes, strict=True):
+                assert node.target.tokens[:1] == same_node.target.tokens[:1]
+                assert node.target.probs == pytest.approx(same_node.target.probs, abs=CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"drafter": "eagle"}, "the browser's engine has no drafter 'eagle'; run it on the server."),
+        (
+            {"drafter": "model", "verifier": "block"},
+            "the browser's engine has no verifier 'block'; run it on the server.",
+        ),
+        ({"drafter": "ngram", "drafter_options": {"gamma": 65}}, "gamma of 'ngram' is 65, which is not allowed."),
+        ({"drafter": "ngram", "drafter_options": {"beam": 2}}, "'ngram' has no option 'beam'."),
+        (
+            {"drafter": "ngram", "temperature": 1.0, "verifier": "greedy"},
+            "the verifier 'greedy' works at temperature 0 only, but the temperature is 1.",
+        ),
+        (
+            {"drafter": "ngram", "temperature": 1.0, "verifier": "specinfer"},
+            "the verifier 'specinfer' does not judge candidates of the kind 'point_mass'; choose another one.",
+        ),
+    ],
+)
+def test_what_it_cannot_run_it_says_in_a_sentence(settings: dict[str, Any], sentence: str) -> None:
+    assert answer("traces", requests=[asked("x", settings)]) == [sentence]
