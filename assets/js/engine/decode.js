@@ -16,7 +16,7 @@ const decode = (function (S) {
 
   /** @type {"specviz-trace"} */
   const FORMAT = "specviz-trace";
-  const VERSION = "1.2";
+  const VERSION = "1.3";
   const TOP = 10; // tokens of a distribution that a trace holds
 
   class BrowserEngine {
@@ -119,8 +119,8 @@ const decode = (function (S) {
         step_times: this.stepTimes,
         draft_step_s: this.draftSteps.get(name) ?? null,
         branch: null,
-        growth: null,
-        stopping: null,
+        tree_policy: null,
+        stop_policy: null,
         memory: null,
         datastore: null,
         chat_message: null,

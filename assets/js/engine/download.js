@@ -6,7 +6,8 @@
 /** @typedef {{ name: string, bytes: number, sha256: string }} FileEntry
     @typedef {{ version: string, eos_ids: number[], models: string[], files: FileEntry[] }} Manifest
     @typedef {(progress: { bytes: number, of: number, file: string }) => void} Progress
-    @typedef {{ fetch: typeof fetch, caches: CacheStorage | undefined }} Network what a worker brings; tests their own */
+    @typedef {{ fetch: typeof fetch, caches: CacheStorage | undefined }} Network what a worker brings; tests bring
+      their own */
 
 const download = (function (S) {
   "use strict";

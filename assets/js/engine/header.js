@@ -6,6 +6,13 @@ const browserHeader = (function (S) {
 
   /** Fields that came after format 1.0 count in the seal only where they say something: name → what says nothing. */
   const LATER = { read_per_pass: 0, window: 0, further_models: [], pass_reads: "", chat_message: null, scene: null };
+  /** The hash goes by the names that fields had before format 1.3, and both policies are null here.
+      @param {trace.Started} started */
+  const byFormerNames = ({ tree_policy: growth, stop_policy: stopping, ...others }) => ({
+    ...others,
+    growth,
+    stopping,
+  });
   /** Numbers that Python holds as floats, and so writes with a point. */
   const FLOATS = new Set(["temperature", "top_p", "median_s", "low_s", "high_s", "draft_step_s"]);
 
@@ -38,7 +45,7 @@ const browserHeader = (function (S) {
   /** The header with its id: 16 digits of a hash over all the rest.
       @param {trace.Started} started @returns {Promise<trace.Started>} */
   async function sealed(started) {
-    const text = pythonJson({ ...started, run_id: "", source: "live" });
+    const text = pythonJson({ ...byFormerNames(started), run_id: "", source: "live" });
     return { ...started, run_id: (await S.sha256(new TextEncoder().encode(text))).slice(0, 16) };
   }
 

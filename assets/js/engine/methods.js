@@ -5,8 +5,9 @@
       verifier_options?: Record<string, number>, temperature: number, top_k: number, top_p: number, seed: number,
       max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number }} BrowserRequest
       what is asked for, under the names of a `RunRequest`
-    @typedef {{ name: string, lossless: boolean, options: { name: string, type: string, default: any, minimum: number | null,
-      maximum: number | null, choices: string[], unless: string }[] }} MethodDescription */
+    @typedef {{ name: string, type: string, default: any, minimum: number | null, maximum: number | null,
+      choices: string[], unless: string }} OptionDescription
+    @typedef {{ name: string, lossless: boolean, options: OptionDescription[] }} MethodDescription */
 
 const methods = (function (S) {
   "use strict";
