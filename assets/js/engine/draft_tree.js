@@ -60,7 +60,8 @@ const draftTree = (function (S) {
 
   /** The target's distributions at the nodes of a tree, each worked out when it is asked for. */
   class ScoredTree {
-    /** @param {InstanceType<typeof DraftTree>} tree @param {Float32Array[]} logits per node @param {Sampling} sampling */
+    /** @param {InstanceType<typeof DraftTree>} tree @param {Float32Array[]} logits per node
+        @param {Sampling} sampling */
     constructor(tree, logits, sampling) {
       this.tree = tree;
       this.logits = logits;

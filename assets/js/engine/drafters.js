@@ -5,7 +5,8 @@
       DraftContext `tokens`: the committed text, whose last one is the tree's root
     @typedef {{ rows: number, cached_rows: number, seconds: number, depth: number, read: number }} DraftPass
     @typedef {{ tree: InstanceType<Names["DraftTree"]>, passes: DraftPass[],
-      note: Record<string, trace.Drafted["note"][string]>, logits: Map<number, Float32Array>, knew: trace.Exhibit[] }} Proposal `logits`: what a model said follows a node
+      note: Record<string, trace.Drafted["note"][string]>, logits: Map<number, Float32Array>,
+      knew: trace.Exhibit[] }} Proposal `logits`: what a model said follows a node
     @typedef {{ tree: InstanceType<Names["DraftTree"]>, logits: Float32Array[], path: number[] }} Outcome */
 
 const drafters = (function (S) {

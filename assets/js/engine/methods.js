@@ -3,7 +3,8 @@
 // needs: declared, drafters, token_recycling, verifiers
 /** @typedef {{ drafter: string, drafter_options?: Record<string, any>, drafter_model?: string, verifier?: string,
       verifier_options?: Record<string, number>, temperature: number, top_k: number, top_p: number, seed: number,
-      max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number }} BrowserRequest
+      max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number }}
+      BrowserRequest
       what is asked for, under the names of a `RunRequest`
     @typedef {{ name: string, type: string, default: any, minimum: number | null, maximum: number | null,
       choices: string[], unless: string }} OptionDescription
@@ -51,7 +52,8 @@ const methods = (function (S) {
     verifier && verifier !== "auto" ? verifier : temperature === 0 ? "greedy" : "sequential";
 
   /** A request whose methods are there and belong together. Throws in a sentence where not.
-      @param {BrowserRequest} request @param {{ drafters: MethodDescription[], verifiers: MethodDescription[] }} catalog */
+      @param {BrowserRequest} request
+      @param {{ drafters: MethodDescription[], verifiers: MethodDescription[] }} catalog */
   function planOf(request, catalog) {
     const name = ruleOf(request);
     const drafter = described(

@@ -76,8 +76,8 @@ const session = (function (S) {
       const { context } = this.target.shape;
       if (this.tokens.length >= context)
         throw new Error(
-          `the prompt has ${this.tokens.length} tokens, but the context of ${this.target.card.name} holds ${context}, ` +
-            "the answer included; shorten the prompt.",
+          `the prompt has ${this.tokens.length} tokens, but the context of ${this.target.card.name} holds ` +
+            `${context}, the answer included; shorten the prompt.`,
         );
     }
 

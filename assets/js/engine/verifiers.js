@@ -35,6 +35,18 @@ const verifiers = (function (S) {
     return { node, target_prob: p, draft_prob: q, threshold, u, accepted: u < threshold, terms };
   }
 
+  /** A trial for which no number is drawn.
+      @returns {trace.Trial} */
+  const undrawn = (tree, node, p, threshold, accepted) => ({
+    node,
+    target_prob: p,
+    draft_prob: tree.proposalProb(node),
+    threshold,
+    u: null,
+    accepted,
+    terms: {},
+  });
+
   /** From the root down, one candidate after the other; `judge` gives a node's trial, and `end` the verdict at the node
       where all children were rejected.
       @param {Case} asked */
@@ -70,7 +82,7 @@ const verifiers = (function (S) {
         const hit = asked.tree.tokens[child] === best;
         const p = Number(hit);
         const threshold = thresholdOf(asked.rule, { p });
-        return { node: child, target_prob: p, draft_prob: asked.tree.proposalProb(child), threshold, u: null, accepted: hit, terms: {} }; // prettier-ignore
+        return undrawn(asked.tree, child, p, threshold, hit);
       };
       return { judge, end: () => ({ token: best }) };
     });
@@ -84,7 +96,7 @@ const verifiers = (function (S) {
         const p = asked.target.candidateProb(child);
         const threshold = thresholdOf(asked.rule, { p });
         const accepted = asked.tree.tokens[child] === token;
-        return { node: child, target_prob: p, draft_prob: asked.tree.proposalProb(child), threshold, u: null, accepted, terms: {} }; // prettier-ignore
+        return undrawn(asked.tree, child, p, threshold, accepted);
       };
       return { judge, end: () => ({ token, u }) };
     });
