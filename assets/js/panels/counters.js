@@ -78,7 +78,8 @@ const counters = (function (S) {
         "measured, drawing not in it",
     });
     const plain = S.plainToken(trace);
-    const oracle = trace.started.stop_policy && trace.started.stop_policy.deployable === false; // its own times say nothing
+    // an oracle's own times say nothing
+    const oracle = trace.started.stop_policy && trace.started.stop_policy.deployable === false;
     if (plain && !oracle && sum.drafted) list.push(speedup(trace, sum, plain));
     return list;
   }

@@ -4,7 +4,7 @@
     engine/manifest.json      version, models, and every file with its size and hash
     engine/…                  kernels, tokenizer, configs, weights
 
-The page's own scripts carry none of it. Knows nothing about runs.
+The page's own scripts carry none of it.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def write_engine(out: Path) -> list[Path]:
     written[0].write_text(worker_script(), encoding="utf-8")
     written[1].write_text(json.dumps(manifest(), indent=1) + "\n", encoding="utf-8")
     for name, path in engine_files():
-        place = out / ENGINE / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place)
-        written.append(place)
+        copy = out / ENGINE / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+        written.append(copy)
     return written
