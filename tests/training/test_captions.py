@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from specviz.scenes.generator import HELD_OUT, scene_of
 from specviz.scenes.scene import COLOURS, SHAPES, Scene
 from specviz.scenes.vocabulary import PICTURE_IDS
 from specviz.training.captions import train
-from specviz.training.captions.export import MEASURED_SCENES, SPLITS, accuracy, train_captions, write_checkpoint
+from specviz.training.captions.export import SPLITS, accuracy, train_captions, write_checkpoint
 from specviz.training.captions.lessons import IGNORED, UNKNOWN_ID, UNREAD, Captions, LessonCaptions, batch_of, shown
 from specviz.training.captions.train import (
     EYES_ALONE,
@@ -161,16 +162,29 @@ def test_together_they_stay_small() -> None:
     assert sum(path.stat().st_size for role in ROLES for path in (SHIPPED / role).iterdir()) < 10_500_000
 
 
-def test_the_shipped_captioner_names_colours_and_shapes_in_38_of_40_held_out_scenes() -> None:
-    """Computed from its weights; the first twenty scenes of each split."""
-    found = accuracy(load(ROLES[0], device="cpu"), 20)
-    assert sum(found[split]["right_without_sizes"] for split in SPLITS) >= 38
+MEASURED = 101
+"""scenes of each split that are captioned again: all 1,000 of the card take a minute, and the first of one split
+hold the three wrong captions that the figures quote"""
+
+
+@pytest.fixture(scope="module")
+def again() -> dict[str, Any]:
+    """Computed from the shipped captioner's weights."""
+    return accuracy(load(ROLES[0], device="cpu"), MEASURED)
+
+
+def test_the_shipped_captioner_names_colours_and_shapes_in_19_of_20_held_out_scenes(again: dict[str, Any]) -> None:
+    assert sum(again[split]["right_without_sizes"] for split in SPLITS) >= 0.95 * 2 * MEASURED
 
 
 @pytest.mark.slow
-def test_the_captioner_measured_again_is_as_right_as_its_card_says() -> None:
-    """The first scenes of each split, two either way: another processor rounds otherwise."""
-    told = json.loads((SHIPPED / ROLES[0] / "figures.json").read_text(encoding="utf-8"))
-    found = accuracy(load(ROLES[0], device="cpu"), MEASURED_SCENES)
+def test_the_captioner_measured_again_errs_where_its_figures_say(again: dict[str, Any]) -> None:
+    """One scene either way: another processor rounds otherwise."""
+    told, quoted = json.loads((SHIPPED / ROLES[0] / "figures.json").read_text(encoding="utf-8")), 0
     for split in SPLITS:
-        assert abs(found[split]["right"] - told[split]["right"]) <= 2
+        scenes = {str(scene_of(split, seed)) for seed in range(MEASURED)}
+        expected = {wrong for wrong in told[split]["errs"] if wrong.partition(": ")[0] in scenes}
+        quoted += len(expected)
+        assert abs(MEASURED - len(expected) - again[split]["right"]) <= 1
+        assert len(expected ^ set(again[split]["errs"])) <= 1
+    assert quoted >= 3, "measure more scenes"
