@@ -26,12 +26,13 @@ from specviz.lm.base import LanguageModel
 from specviz.lm.fetched import REAL_MODELS
 from specviz.lm.gguf import is_gguf, unpacked
 from specviz.lm.hub.files import from_hub, is_hub_id
+from specviz.lm.llama.shape import why_not_lean
 from specviz.resources import asset_path
 
 SMALL_FILES = ("*.json", "*.jinja")
 """all of a hub checkpoint but its weights: configuration, tokenizer, chat template"""
-WIDE = 1024
-"""least width at which `auto` takes bfloat16 on a CPU"""
+WIDE, LEAN_WIDE = 1024, 512
+"""least width at which `auto` takes bfloat16 on a CPU: of any model, and of one that the lean forward runs"""
 WIDTHS = ("hidden_size", "n_embd", "d_model")
 """what configurations call it"""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -125,7 +126,8 @@ def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) ->
     stored = DTYPES.get(str(config.get("dtype") or config.get("torch_dtype") or "float32"), torch.float32)
     if stored == torch.float32 or device.type == "cuda":
         return stored
-    return torch.bfloat16 if device.type == "cpu" and bfloat16_pays(width_of(config)) else torch.float32
+    pays = device.type == "cpu" and bfloat16_pays(width_of(config), lean=why_not_lean(config) is None)
+    return torch.bfloat16 if pays else torch.float32
 
 
 def width_of(config: Mapping[str, Any]) -> int:
@@ -133,15 +135,16 @@ def width_of(config: Mapping[str, Any]) -> int:
     return next((value for name in WIDTHS if isinstance(value := config.get(name), int)), 0)
 
 
-def bfloat16_pays(width: int) -> bool:
+def bfloat16_pays(width: int, lean: bool = False) -> bool:
     """Whether this CPU has bfloat16 tiles (AMX) and the model is wide enough for them.
 
-    Measured on one thread of an AMX Xeon, one row and five rows together, float32 over bfloat16: 0.53 and 1.03 at width
-    512, 1.21 and 1.90 at 1024, 1.62 and 2.07 at 2048, 1.74 and 2.40 at 4096. Without AMX bfloat16 is up to ten times
-    slower, and AVX512-BF16 alone was not measured.
+    Measured on one thread of an AMX Xeon, one row and five rows together, float32 over bfloat16: by torch's products
+    0.53 and 1.03 at width 512, 1.21 and 1.90 at 1024, 1.62 and 2.07 at 2048, 1.74 and 2.40 at 4096; by the lean
+    forward's pass over a few rows 1.55 and 1.59 at width 576. Without AMX torch's products in bfloat16 are up to ten
+    times slower, and AVX512-BF16 alone was not measured.
     """
     probe = getattr(torch.cpu, "_is_amx_tile_supported", None)
-    return width >= WIDE and probe is not None and bool(probe())
+    return width >= (LEAN_WIDE if lean else WIDE) and probe is not None and bool(probe())
 
 
 MAP, RANKS = "map:", "tp:"

@@ -55,23 +55,24 @@ def paired(rows: Tensor, head_size: int) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Rotations of a run of positions (Su et al. 2104.09864, §3.4.2), for rows in pair order."""
+    """Rotations of a run of positions (Su et al. 2104.09864, §3.4.2), for rows in pair order; in float32, whatever the
+    rows' format."""
 
     cos: Tensor
-    """cos + i·sin [n, 1, D/2] in float32 on a CPU or CUDA GPU; otherwise real cos [n, 1, D/2, 1]"""
+    """cos + i·sin [n, 1, D/2] on a CPU or CUDA GPU; otherwise real cos [n, 1, D/2, 1]"""
     sin: Tensor | None
     """None where `cos` is complex; otherwise (-sin, sin) per pair [n, 1, D/2, 2]"""
 
     @classmethod
-    def of(cls, shape: LlamaShape, device: torch.device, dtype: torch.dtype) -> Turns:
+    def of(cls, shape: LlamaShape, device: torch.device) -> Turns:
         """All positions of the context."""
         exponents = torch.arange(0, shape.head_size, 2, dtype=torch.float32) / shape.head_size
         positions = torch.arange(shape.context_length, dtype=torch.float32)
         angles = torch.outer(positions, 1.0 / shape.rope_theta**exponents)[:, None]
         cos, sin = angles.cos(), angles.sin()
-        if dtype == torch.float32 and device.type in COMPLEX_DEVICES:
+        if device.type in COMPLEX_DEVICES:
             return cls(torch.complex(cos, sin).to(device), None)
-        return cls(cos[..., None].to(device, dtype), torch.stack((-sin, sin), -1).to(device, dtype))
+        return cls(cos[..., None].to(device), torch.stack((-sin, sin), -1).to(device))
 
     def between(self, start: int, stop: int) -> Turns:
         return Turns(self.cos[start:stop], None if self.sin is None else self.sin[start:stop])
@@ -81,8 +82,11 @@ class Turns:
 
     def rotate(self, pairs: Tensor, heads: int) -> None:
         """Turn the first `heads` (queries and keys) of [n, heads in all, D/2, 2] in place."""
-        if self.sin is None:
-            torch.view_as_complex(pairs)[:, :heads].mul_(self.cos)
-        else:
-            turned = pairs[:, :heads]
-            turned.copy_(turned * self.cos + turned.flip(-1) * self.sin)
+        turned = pairs[:, :heads]
+        rows = turned.float()
+        if self.sin is not None:
+            turned.copy_(rows * self.cos + rows.flip(-1) * self.sin)
+            return
+        product = torch.view_as_complex(rows).mul_(self.cos)
+        if rows is not turned:
+            turned.copy_(torch.view_as_real(product))

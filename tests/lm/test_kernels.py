@@ -37,8 +37,20 @@ def test_a_routine_that_computes_nonsense_is_passed_over(monkeypatch):
     assert "packed" not in available(torch.eye(2))
 
 
-def test_half_precision_has_one_routine():
-    assert available(torch.eye(2, dtype=torch.bfloat16)) == ["linear"]
+def test_float16_has_one_routine_and_bfloat16_those_that_agree():
+    assert available(torch.eye(2, dtype=torch.float16)) == ["linear"]
+    assert available(torch.eye(2, dtype=torch.bfloat16))[0] == "linear"
+
+
+def test_bfloat16_is_timed_in_bfloat16_and_keeps_the_products(monkeypatch):
+    monkeypatch.setattr(kernels, "SMALL_BYTES", 0)
+    monkeypatch.setattr(kernels, "CALIBRATION_BYTES", 0x1000)
+    monkeypatch.setattr(kernels, "_known", {})
+    weight, x = torch.randn(16, 32).bfloat16(), torch.randn(3, 32).bfloat16()
+    projection = Projection(weight)
+    with torch.inference_mode():
+        assert sorted(calibrate([[projection]])[0]) == list(kernels.ROW_COUNTS)
+        assert torch.allclose(projection(x), x @ weight.T, atol=0.1)
 
 
 def test_without_a_choice_products_are_plain(monkeypatch):

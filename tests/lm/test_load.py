@@ -216,6 +216,15 @@ def test_auto_dtype_goes_by_what_processor_and_model_declare(monkeypatch, stored
     assert place.choose_dtype("bfloat16", cpu, {"dtype": stored}) == torch.bfloat16
 
 
+def test_auto_takes_bfloat16_for_narrower_models_that_the_lean_forward_runs(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
+    config = {"dtype": "bfloat16", "architectures": ["LlamaForCausalLM"]}
+    chosen = {
+        size: place.choose_dtype("auto", torch.device("cpu"), config | {"hidden_size": size}) for size in (511, 512)
+    }
+    assert chosen == {511: torch.float32, 512: torch.bfloat16}
+
+
 def test_auto_dtype_asks_no_clock_and_keeps_the_bundled_models_exact(monkeypatch):
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
     for name in ("perf_counter", "monotonic", "process_time", "time"):

@@ -8,9 +8,10 @@ Shapes: n new rows, V vocabulary, H hidden size. The blocks themselves are run b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 import torch
@@ -21,15 +22,19 @@ from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
 from specviz.lm.checkpoint import StoredTensors
 from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama.batch import LlamaBatch
-from specviz.lm.llama.rows import Layer, LlamaCache, LlamaRows, Norm, Step
+from specviz.lm.llama.few_rows import ATTENTION, MLP, FewRows
+from specviz.lm.llama.rows import Layer, LlamaCache, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import paired
+from specviz.lm.rows import Placement
 
 EMBEDDING = "model.embed_tokens.weight"
 HEAD_OF = {True: EMBEDDING, False: "lm_head.weight"}
 """tied or not → the tensor that the head is"""
 PREFILL_ROWS = 512
 """A longer chain is computed in pieces of this size, so that its mask stays small."""
+Runner = Callable[[Tensor, bytes], Tensor]
+"""residual stream x [n, hidden], what to run of each layer (as in `few_rows`) → x after that"""
 
 
 class LlamaModel(LlamaRows):
@@ -51,7 +56,8 @@ class LlamaModel(LlamaRows):
         self._embedding = table if shared and shape.tied else _for_lookup(weights)
         del table, head  # before the routines make their own copies
         self._last_trimmed: tuple[tuple[int, ...], LlamaModel] | None = None
-        self.kernels = self._calibrate()
+        self._few_rows = FewRows.of(shape, layers, self._norm, self._head)
+        self.kernels = {} if self._few_rows else self._calibrate()
 
     @property
     def info(self) -> ModelInfo:
@@ -81,7 +87,9 @@ class LlamaModel(LlamaRows):
             left_out = (self.shape.vocab_size - len(tokens)) * self.shape.hidden_size
             trimmed._info = replace(self._info, read_per_pass=self._info.read_per_pass - left_out)
             trimmed._head = Projection(self._head(ones).t()[list(tokens)].contiguous())
-            trimmed.kernels = self.kernels | {"head": calibrate([[trimmed._head]])[0]}
+            trimmed._few_rows = FewRows.of(self.shape, self._layers, self._norm, trimmed._head)
+            if not self._few_rows:
+                trimmed.kernels = self.kernels | {"head": calibrate([[trimmed._head]])[0]}
             self._last_trimmed = key, trimmed
         return self._last_trimmed[1]
 
@@ -100,9 +108,7 @@ class LlamaModel(LlamaRows):
                 self._hidden(tokens[:PREFILL_ROWS], cache, None)
                 tokens = tokens[PREFILL_ROWS:]
         x = self._hidden(tokens, cache, parents)
-        if last_only:
-            x = x[-1:]
-        return self._head(self._norm(x))
+        return self.read_out(x[-1:] if last_only else x)
 
     @torch.inference_mode()
     def forward_hidden(
@@ -117,30 +123,37 @@ class LlamaModel(LlamaRows):
         x = self._hidden(tokens, cache, parents)
         if last_only:
             x = x[-1:]
-        return self._head(self._norm(x)), self._norm.whole(x)
+        return self.read_out(x), self._norm.whole(x.to(self.dtype))
 
     def _hidden(self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None) -> Tensor:
         """Residual stream [n, hidden] after the last layer; the rows are then in the cache."""
         placement = cache.place(tokens, parents, self._info.context_length)
-        x = self._look_up(placement.tokens)
-        x = self._read_on(x, 0, self.step(placement, cache), cache)
+        x = self._read_on(self._look_up(placement.tokens), 0, self._runner(placement, cache), cache)
         cache.add(placement)
         return x
+
+    def _runner(self, placement: Placement, cache: LlamaCache) -> Runner:
+        """How the blocks of this pass are run: by one call where it has few rows, else operation by operation."""
+        few_rows = self._few_rows
+        if few_rows is None or not few_rows.takes(len(placement.tokens)):
+            return partial(self.run_chosen, step=self.step(placement, cache))
+        cached, turns = cache.room(placement.stop), self.turns_of(placement).cos
+        return partial(few_rows.run, cached=cached, placement=placement, turns=turns)
 
     def _look_up(self, tokens: Sequence[int]) -> Tensor:
         """Embeddings [n, hidden] of tokens [n]; a row widened as it is read is that of a table widened before."""
         rows = functional.embedding(torch.tensor(tokens, device=self.device), self._embedding)
         return rows.to(self.dtype)
 
-    def _read_on(self, x: Tensor, reached: int, step: Step, cache: LlamaCache) -> Tensor:
+    def _read_on(self, x: Tensor, reached: int, run: Runner, cache: LlamaCache) -> Tensor:
         """Run the layers after the first `reached` ones, and leave the states that `watch` asked for."""
         layers, states = self.shape.layers, dict[int, Tensor]()
         for depth in sorted(set(cache.watched)):
             assert depth >= reached, f"states after {depth} layers are watched, but a pass goes on after {reached}."
-            x = self.layers(x, reached, depth, step)
+            x = run(x, self.between(reached, depth))
             reached = depth
-            states[depth] = x if depth < layers else self._norm.whole(x)
-        x = self.layers(x, reached, layers, step)
+            states[depth] = x.to(self.dtype) if depth < layers else self._norm.whole(x.to(self.dtype))
+        x = run(x, self.between(reached, layers))
         cache.see(states)
         return x
 
@@ -191,13 +204,10 @@ class LlamaModel(LlamaRows):
         """See `SplitModel.partial`."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
         placement = cache.place(tokens, parents, self._info.context_length)
-        step = self.step(placement, cache)
-        x = self._look_up(placement.tokens)
-        for i in range(self.shape.layers):
-            x = self._attention(x, step, i) if i in blocks.attention else x
-            x = self._mlp(x, i) if i in blocks.mlp else x
+        chosen = bytes(ATTENTION * (i in blocks.attention) + MLP * (i in blocks.mlp) for i in range(self.shape.layers))
+        x = self._runner(placement, cache)(self._look_up(placement.tokens), chosen)
         cache.add(placement)
-        return x
+        return x.to(self.dtype)
 
     def block_bytes(self, blocks: Blocks) -> int:
         """See `SplitModel.block_bytes`."""
@@ -214,6 +224,8 @@ class LlamaModel(LlamaRows):
     @torch.inference_mode()
     def read_out(self, states: Tensor) -> Tensor:
         """See `SplitModel.read_out`."""
+        if self._few_rows is not None and self._few_rows.takes(len(states)):
+            return self._few_rows.read_out(states)
         return self._head(self._norm(states))
 
     @torch.inference_mode()
@@ -232,10 +244,10 @@ class LlamaModel(LlamaRows):
         """See `SplitModel.finish`."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
         placement = cache.place(tokens, parents, self._info.context_length)
-        step = self.step(placement, cache)
+        run = self._runner(placement, cache)
         layers = unfinished.layers
         cache.room(placement.stop)[:layers, :, placement.start : placement.stop] = unfinished.kept[0]
-        x = self._read_on(unfinished.states, layers, step, cache)
+        x = self._read_on(unfinished.states, layers, run, cache)
         cache.add(placement)
         return self.read_out(x)
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from specviz.lm.kernels import Projection
+from specviz.lm.llama.few_rows import ATTENTION, MLP
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import Turns
 from specviz.lm.rows import Placement, TreeCache
@@ -31,24 +32,25 @@ class Norm:
     the projection that follows. Half precision keeps the usual order of roundings."""
 
     def __init__(self, weight: Tensor, eps: float) -> None:
-        self._weight = weight
+        self.weight = weight
         self._eps = eps
-        self._absorbed = weight.dtype == torch.float32
+        self.absorbed = weight.dtype == torch.float32
+        """whether the projection that follows carries the weight"""
         self._floor = torch.tensor((weight.shape[0] * eps) ** 0.5, device=weight.device)
 
     def absorbed_by(self, weight: Tensor) -> Tensor:
         """The following projection's weight [out, H], carrying this norm's factor."""
-        return weight * (self._weight * self._weight.shape[0] ** 0.5) if self._absorbed else weight
+        return weight * (self.weight * self.weight.shape[0] ** 0.5) if self.absorbed else weight
 
     def __call__(self, x: Tensor) -> Tensor:
         """x [n, H] → [n, H]."""
-        if self._absorbed:
+        if self.absorbed:
             return x / torch.hypot(torch.linalg.vector_norm(x, dim=-1, keepdim=True), self._floor)
-        return functional.rms_norm(x, self._weight.shape, self._weight, self._eps)
+        return functional.rms_norm(x, self.weight.shape, self.weight, self._eps)
 
     def whole(self, x: Tensor) -> Tensor:
         """The norm of x [n, H] with its factor, for readers that have not absorbed it."""
-        return functional.rms_norm(x, self._weight.shape, self._weight, self._eps)
+        return functional.rms_norm(x, self.weight.shape, self.weight, self._eps)
 
 
 class LlamaCache(TreeCache):
@@ -146,7 +148,7 @@ class LlamaRows:
         self.shape = shape
         self._layers = list(layers)
         self._place = device, dtype
-        self.turns = Turns.of(shape, device, dtype)
+        self.turns = Turns.of(shape, device)
         self._chains: dict[int, Tensor] = {}
 
     @property
@@ -162,13 +164,16 @@ class LlamaRows:
 
     def step(self, placement: Placement, cache: LlamaCache) -> Step:
         start, stop = placement.start, placement.stop
-        if placement.on_spine == stop - start:
-            turns = self.turns.between(start, stop)
-        else:
-            turns = self.turns.at(torch.tensor(placement.positions, device=self.device))
         kv = cache.room(stop)[:, :, :stop]
         keys, values = kv.unsqueeze(1).chunk(2, 2)
-        return Step(turns, self._mask(placement), kv[:, :, start:].unbind(0), keys.unbind(0), values.unbind(0))
+        new_rows = kv[:, :, start:].unbind(0)
+        return Step(self.turns_of(placement), self._mask(placement), new_rows, keys.unbind(0), values.unbind(0))
+
+    def turns_of(self, placement: Placement) -> Turns:
+        """Rotations of the new rows."""
+        if placement.on_spine == len(placement.tokens):
+            return self.turns.between(placement.start, placement.stop)
+        return self.turns.at(torch.tensor(placement.positions, device=self.device))
 
     def _mask(self, placement: Placement) -> Tensor | None:
         """Additive mask [n, T], a view of a stored one for chains."""
@@ -191,8 +196,17 @@ class LlamaRows:
 
     def layers(self, x: Tensor, first: int, last: int, step: Attends) -> Tensor:
         """Run blocks `first` … `last` - 1 on the residual stream x [n, hidden] and write their keys and values."""
-        for i in range(first, last):
-            x = self._mlp(self._attention(x, step, i), i)
+        return self.run_chosen(x, self.between(first, last), step)
+
+    def between(self, first: int, last: int) -> bytes:
+        """The choice of blocks `first` … `last` - 1, whole, for `run_chosen`."""
+        return bytes((ATTENTION + MLP) * (first <= i < last) for i in range(self.shape.layers))
+
+    def run_chosen(self, x: Tensor, chosen: bytes, step: Attends) -> Tensor:
+        """Run what `chosen` names of each block, in their order (as `FewRows.run`)."""
+        for i, parts in enumerate(chosen):
+            x = self._attention(x, step, i) if parts & ATTENTION else x
+            x = self._mlp(x, i) if parts & MLP else x
         return x
 
     def _attention(self, x: Tensor, step: Attends, i: int) -> Tensor:

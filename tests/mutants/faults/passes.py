@@ -34,6 +34,20 @@ FAULTS: tuple[Fault, ...] = (
         (ROWS,),
     ),
     Fault(
+        "few rows: a row of a chain sees the one after it",
+        "specviz/lm/llama/few_rows.c",
+        "cache->start + r % n + 1,",
+        "cache->start + r % n + 2,",
+        ("tests/lm/test_few_rows.py",),
+    ),
+    Fault(
+        "few rows: a row beyond the first four has the numbers of one before it",
+        "specviz/lm/llama/few_rows.c",
+        "const float *rows = x + i * ins,",
+        "const float *rows = x + i / 8 * ins,",
+        ("tests/lm/test_few_rows.py",),
+    ),
+    Fault(
         "session: the row of the last accepted token is kept twice",
         "specviz/engine/session.py",
         "for node in tree.path(end)[: kept - 1]",

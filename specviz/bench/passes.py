@@ -1,0 +1,167 @@
+"""How near the engine's passes are to what the machine can do: memory beneath them, rounds around them.
+
+    weights' bytes ÷ read rate ─► t(1) ─► t(2) … t(16) ─► a drafter's step alone, and in a round ─► a recorded run
+
+Everything is timed in turn in one process, passes on the clock of their thread where there is one, and the fastest
+repeat counts: other programs only add time. Place in the flow: `specviz bench passes` asks, and prints the two tables.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+import torch
+from torch import Tensor
+
+from specviz.bench.core.clock import pass_clock
+from specviz.bench.core.contest import rotated
+from specviz.bench.core.report import markdown_table
+from specviz.bench.core.run import Collected, collect
+from specviz.errors import BenchError
+from specviz.lm.base import LanguageModel
+from specviz.lm.load import LoadedModel
+from specviz.lm.step_time import CACHED_ROWS, Clock, filled_cache, pass_s, synchronize
+from specviz.protocol.runs import RunRequest, TraceSource
+from specviz.trace.events import Round
+
+ROWS = (1, 2, 5, 8, 16)
+"""what speculation asks for: one row, and γ + 1 for usual γ"""
+COLUMNS = 4096
+READ_BYTES = 4
+"""of a number in the memory that is read: torch adds up float32 faster than shorter formats"""
+
+
+@dataclass(frozen=True, slots=True)
+class PassTable:
+    """One model in one format: seconds of the fastest repeat."""
+
+    model: str
+    dtype: str
+    weight_bytes: int
+    """that one pass reads"""
+    reading_s: float
+    """of reading as much memory"""
+    pass_s: dict[int, float]
+    """by rows"""
+
+    @property
+    def bytes_ratio(self) -> float:
+        """t(1) over what reading the weights takes."""
+        return self.pass_s[1] / self.reading_s
+
+
+def time_passes(loaded: LoadedModel, repeats: int, rows: Sequence[int] = ROWS) -> PassTable:
+    """Reading and passes in turn. Raises BenchError where nobody knows what a pass reads."""
+    model = loaded.model
+    if not model.info.read_per_pass or 1 not in rows:
+        raise BenchError(f"what a pass of {model.info.name} reads is not known; choose a model of another adapter.")
+    weight_bytes = model.info.read_per_pass * _number_bytes(model)
+    memory = torch.ones(weight_bytes // READ_BYTES, device=model.device)
+    clock, _ = pass_clock(model.device)
+    cache = filled_cache(model, min(CACHED_ROWS, model.info.context_length // 2))
+    timed: dict[int, list[float]] = {n: [] for n in (0, *rows)}
+    for repeat in range(repeats + 1):  # the first one sets up kernels and buffers
+        for n in rotated(list(timed), repeat):  # none always comes after the same one
+            took = _reading_s(memory, clock) if n == 0 else pass_s(model, cache, n, clock)
+            timed[n] += [took] if repeat else []
+    fastest = {n: min(seconds) for n, seconds in timed.items()}
+    return PassTable(model.info.name, model.info.dtype, weight_bytes, fastest.pop(0), fastest)
+
+
+def _number_bytes(model: LanguageModel) -> int:
+    dtype: torch.dtype = getattr(torch, model.info.dtype)
+    return dtype.itemsize
+
+
+@torch.inference_mode()
+def _reading_s(memory: Tensor, clock: Clock) -> float:
+    """Seconds of reading `memory` once: as a sum or as a product with a vector, whichever is faster."""
+    matrix = memory[: len(memory) // COLUMNS * COLUMNS].view(-1, COLUMNS)
+    seconds, vector = list[float](), matrix[0].clone()
+    for read in (memory.sum, lambda: matrix @ vector):
+        synchronize(memory.device)
+        began = clock()
+        read()
+        synchronize(memory.device)
+        seconds.append(clock() - began)
+    return min(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTable:
+    """A run with a drafter model at one temperature: medians over its rounds."""
+
+    dtype: str
+    temperature: float
+    step_ratio: float
+    """what a round spends on drafting over the same steps alone in a loop"""
+    tracing: float
+    """seconds of writing the trace over all others of the run"""
+
+
+@dataclass(slots=True)
+class _StepsAlone:
+    """After each round its drafter's steps alone: as many rows each, in a loop."""
+
+    drafter: LanguageModel
+    loops: int = 2
+    """the last one counts: by then it is a loop"""
+
+    def clock(self) -> float:
+        return time.perf_counter()
+
+    def replay(self, one: Round) -> float:
+        """Seconds; 0 for a round that drafted nothing."""
+        if not one.drafted.passes:
+            return 0.0
+        cache = filled_cache(self.drafter, one.drafted.passes[0].cached_rows)
+        for _ in range(self.loops):
+            seconds = sum(pass_s(self.drafter, cache, step.rows) for step in one.drafted.passes)
+        return seconds
+
+
+def time_rounds(
+    source: TraceSource, request: RunRequest, drafter: LanguageModel, temperatures: Sequence[float]
+) -> Iterator[RoundTable]:
+    """One run per temperature for the steps, and one with its trace kept. Raises BenchError where nothing was
+    drafted."""
+    for temperature in temperatures:
+        asked = replace(request, temperature=temperature)
+        run = _collected(source, asked, _StepsAlone(drafter))
+        later = zip(run.rounds[1:], run.replayed, strict=True)
+        ratios = [this.drafted.seconds / alone for this, (alone, _) in later if alone]
+        if not ratios:
+            raise BenchError(f"no round of the run at temperature {temperature:g} drafted; take another drafter.")
+        kept = _collected(source, asked, None).finished
+        tracing = kept.record_s / (kept.prefill_s + kept.decode_s)
+        yield RoundTable(run.started.machine.dtype, temperature, median(ratios), tracing)
+
+
+def _collected(source: TraceSource, request: RunRequest, replay: _StepsAlone | None) -> Collected:
+    run = collect(source, request, replay=replay)
+    if run is None:
+        raise BenchError("the run was cancelled; let it end.")
+    return run
+
+
+def tables(passes: Sequence[PassTable], rounds: Sequence[RoundTable]) -> str:
+    """Markdown."""
+    counts = sorted({n for one in passes for n in one.pass_s})
+    head = ["model", "format", "MB", "GB/s", "reading, ms", "t(1), ms", "t(1) ÷ reading"]
+    head += [f"t({n}) ÷ t(1)" for n in counts if n > 1]
+    body = [
+        [
+            one.model, one.dtype, f"{one.weight_bytes / 1e6:.1f}", f"{one.weight_bytes / one.reading_s / 1e9:.1f}",
+            f"{one.reading_s * 1e3:.2f}", f"{one.pass_s[1] * 1e3:.2f}", f"{one.bytes_ratio:.2f}",
+            *(f"{one.pass_s[n] / one.pass_s[1]:.2f}" for n in counts if n > 1),
+        ]
+        for one in passes
+    ]  # fmt: skip
+    around = [[one.dtype, f"{one.temperature:g}", f"{one.step_ratio:.2f}", f"{one.tracing:.1%}"] for one in rounds]
+    found = [markdown_table(head, body, words=2)]
+    if around:
+        found.append(markdown_table(["format", "temperature", "drafting ÷ its steps alone", "tracing"], around))
+    return "\n\n".join(found)

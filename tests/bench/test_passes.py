@@ -1,0 +1,37 @@
+"""What `specviz bench passes` prints, from measurements written out."""
+
+from __future__ import annotations
+
+from specviz.bench.passes import PassTable, RoundTable, tables, time_passes, time_rounds
+from specviz.cli.sources import SharedModels, live_source
+from specviz.lm.load import load
+from specviz.protocol.runs import RunRequest
+
+
+def test_the_tables_set_passes_against_reading_their_weights_and_rounds_against_their_steps():
+    passes = [PassTable("target", "float32", 60_000_000, 0.004, {1: 0.005, 5: 0.006, 8: 0.01})]
+    rounds = [RoundTable("float32", 0.8, 1.25, 0.041)]
+    assert tables(passes, rounds).splitlines() == [
+        "| model | format | MB | GB/s | reading, ms | t(1), ms | t(1) ÷ reading | t(5) ÷ t(1) | t(8) ÷ t(1) |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| target | float32 | 60.0 | 15.0 | 4.00 | 5.00 | 1.25 | 1.20 | 2.00 |",
+        "",
+        "| format | temperature | drafting ÷ its steps alone | tracing |",
+        "| --- | ---: | ---: | ---: |",
+        "| float32 | 0.8 | 1.25 | 4.1% |",
+    ]
+    assert "drafting" not in tables(passes, [])
+
+
+def test_passes_are_timed_for_each_number_of_rows_and_bytes_are_those_of_the_format():
+    found = time_passes(load("drafter", dtype="bfloat16"), repeats=1, rows=(1, 3))
+    assert (found.dtype, found.weight_bytes, sorted(found.pass_s)) == ("bfloat16", 2 * 3_565_440, [1, 3])
+    assert min(found.reading_s, *found.pass_s.values()) > 0
+
+
+def test_every_temperature_has_a_row_of_what_its_rounds_cost():
+    source = live_source(models := SharedModels(), measure=False)
+    request = RunRequest("Tom had a", max_new_tokens=24)
+    rows = list(time_rounds(source, request, models("drafter", device="auto", dtype="auto").model, (0.0, 0.8)))
+    assert [row.temperature for row in rows] == [0.0, 0.8]
+    assert min(row.step_ratio for row in rows) > 0 < min(row.tracing for row in rows)

@@ -1,0 +1,110 @@
+"""The compiled pass over a few rows: the plain forward's numbers, each of them whatever rows stand beside it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from specviz.lm import compiled
+from specviz.lm.llama.few_rows import MOST_ROWS, SOURCE
+from specviz.lm.load import load
+from tests.lm.tiny_models import error, random_parents, random_tokens
+
+SHAPES = {
+    "wide enough for tiles": {"hidden_size": 64, "intermediate_size": 96},
+    "grouped": {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2},
+    "of odd sizes": {"attention_bias": True, "mlp_bias": True, "head_dim": 10},
+}
+needs_compiler = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
+
+
+@pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
+def folder(request, checkpoint):
+    return str(checkpoint("llama", **request.param))
+
+
+def plainly(model, *calls):
+    """Logits of the last call, by the forward that needs no compiler."""
+    compiled_pass, model._few_rows = model._few_rows, None
+    try:
+        return logits(model, *calls)
+    finally:
+        model._few_rows = compiled_pass
+
+
+def logits(model, *calls):
+    cache = model.new_cache()
+    for tokens, parents in calls:
+        last = model.forward(tokens, cache, parents)
+    return last
+
+
+@needs_compiler
+@pytest.mark.parametrize(("dtype", "close"), [("float32", 1e-5), ("bfloat16", 0.05)])
+def test_a_tree_on_a_text_gets_the_logits_of_the_plain_forward(folder, dtype, close):
+    model = load(folder, dtype=dtype).model
+    assert model._few_rows.takes(9)
+    calls = (random_tokens(0, 7), None), (random_tokens(1, 9), random_parents(2, 7, 7, 9))
+    plain = plainly(model, *calls)
+    assert error(logits(model, *calls).float(), plain.float()) < close * plain.abs().max().item()
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_row_is_the_same_bit_for_bit_alone_and_beside_others(folder, dtype):
+    model = load(folder, dtype=dtype).model
+    text, following = random_tokens(0, 5), random_tokens(1, MOST_ROWS)
+    together, alone = model.new_cache(), model.new_cache()
+    for cache in (together, alone):
+        model.forward(text, cache)
+        cache.keep(range(5))
+    rows = model.forward(following, together)
+    assert torch.equal(rows, torch.cat([model.forward([token], alone) for token in following]))
+
+
+@needs_compiler
+def test_around_bfloat16_weights_numbers_are_float32(folder):
+    """Rounded to bfloat16 before the product, as torch does, they would lose 4e-3; two such numbers lose 1e-5."""
+    model = load(folder, dtype="bfloat16").model
+    torch.manual_seed(0)
+    x = torch.randn(3, model.shape.hidden_size)
+    norm = torch.nn.functional.rms_norm(x, x.shape[1:], model._norm.weight.float(), model.shape.norm_eps)
+    with torch.inference_mode():
+        exact = norm.double() @ model.head().double().T
+        assert error(model.read_out(x), exact.float()) < 1e-4 * exact.abs().max().item()
+
+
+@needs_compiler
+def test_a_wide_pass_and_a_second_thread_take_the_plain_forward(folder):
+    few_rows = load(folder).model._few_rows
+    assert (few_rows.takes(1), few_rows.takes(MOST_ROWS), few_rows.takes(MOST_ROWS + 1)) == (True, True, False)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert not few_rows.takes(1)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_without_a_compiler_there_is_no_library(monkeypatch):
+    monkeypatch.setenv("CC", "")
+    assert compiled.library.__wrapped__(SOURCE) is None
+
+
+def test_a_file_that_does_not_compile_gives_no_library_and_says_so(monkeypatch, tmp_path, caplog):
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
+    broken = tmp_path / "broken.c"
+    broken.write_text("int f(void) { return }\n", encoding="utf-8")
+    assert compiled.library.__wrapped__(broken) is None
+    if compiled.shutil.which("cc"):
+        assert "broken.c was not compiled" in caplog.text
+
+
+@needs_compiler
+def test_a_library_is_compiled_once_and_another_source_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
+    source = tmp_path / "number.c"
+    for number in (3, 3, 4):
+        source.write_text(f"int number(void) {{ return {number}; }}\n", encoding="utf-8")
+        assert compiled.library.__wrapped__(source).number() == number
+    assert len(list(tmp_path.glob("compiled/number-*.so"))) == 2
