@@ -9,7 +9,7 @@ repeat counts: other programs only add time. Place in the flow: `specviz bench p
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -81,7 +81,8 @@ def _reading_s(memory: Tensor, clock: Clock) -> float:
     """Seconds of reading `memory` once: as a sum or as a product with a vector, whichever is faster."""
     matrix = memory[: len(memory) // COLUMNS * COLUMNS].view(-1, COLUMNS)
     seconds, vector = list[float](), matrix[0].clone()
-    for read in (memory.sum, lambda: matrix @ vector):
+    reads: tuple[Callable[[], Tensor], ...] = (lambda: memory.sum(), lambda: matrix @ vector)
+    for read in reads:
         synchronize(memory.device)
         began = clock()
         read()
@@ -113,13 +114,13 @@ class _StepsAlone:
     def clock(self) -> float:
         return time.perf_counter()
 
-    def replay(self, one: Round) -> float:
+    def replay(self, this: Round) -> float:
         """Seconds; 0 for a round that drafted nothing."""
-        if not one.drafted.passes:
+        if not this.drafted.passes:
             return 0.0
-        cache = filled_cache(self.drafter, one.drafted.passes[0].cached_rows)
+        cache = filled_cache(self.drafter, this.drafted.passes[0].cached_rows)
         for _ in range(self.loops):
-            seconds = sum(pass_s(self.drafter, cache, step.rows) for step in one.drafted.passes)
+            seconds = sum(pass_s(self.drafter, cache, step.rows) for step in this.drafted.passes)
         return seconds
 
 
@@ -149,19 +150,19 @@ def _collected(source: TraceSource, request: RunRequest, replay: _StepsAlone | N
 
 def tables(passes: Sequence[PassTable], rounds: Sequence[RoundTable]) -> str:
     """Markdown."""
-    counts = sorted({n for one in passes for n in one.pass_s})
+    counts = sorted({n for table in passes for n in table.pass_s})
     head = ["model", "format", "MB", "GB/s", "reading, ms", "t(1), ms", "t(1) ÷ reading"]
     head += [f"t({n}) ÷ t(1)" for n in counts if n > 1]
-    body = [
-        [
-            one.model, one.dtype, f"{one.weight_bytes / 1e6:.1f}", f"{one.weight_bytes / one.reading_s / 1e9:.1f}",
-            f"{one.reading_s * 1e3:.2f}", f"{one.pass_s[1] * 1e3:.2f}", f"{one.bytes_ratio:.2f}",
-            *(f"{one.pass_s[n] / one.pass_s[1]:.2f}" for n in counts if n > 1),
-        ]
-        for one in passes
-    ]  # fmt: skip
-    around = [[one.dtype, f"{one.temperature:g}", f"{one.step_ratio:.2f}", f"{one.tracing:.1%}"] for one in rounds]
-    found = [markdown_table(head, body, words=2)]
+    body = [_line(table, [n for n in counts if n > 1]) for table in passes]
+    around = [[row.dtype, f"{row.temperature:g}", f"{row.step_ratio:.2f}", f"{row.tracing:.1%}"] for row in rounds]
+    shown = [markdown_table(head, body, words=2)]
     if around:
-        found.append(markdown_table(["format", "temperature", "drafting ÷ its steps alone", "tracing"], around))
-    return "\n\n".join(found)
+        shown.append(markdown_table(["format", "temperature", "drafting ÷ its steps alone", "tracing"], around))
+    return "\n\n".join(shown)
+
+
+def _line(table: PassTable, rows: Sequence[int]) -> list[str]:
+    rate, reading, first = table.weight_bytes / table.reading_s / 1e9, table.reading_s * 1e3, table.pass_s[1]
+    line = [table.model, table.dtype, f"{table.weight_bytes / 1e6:.1f}", f"{rate:.1f}", f"{reading:.2f}"]
+    line += [f"{first * 1e3:.2f}", f"{table.bytes_ratio:.2f}"]
+    return line + [f"{table.pass_s[n] / first:.2f}" for n in rows]

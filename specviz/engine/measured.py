@@ -60,19 +60,27 @@ def ranks(logits: Tensor, tree: DraftTree) -> list[int | None]:
 
 def agreements(target: Tensor, drafts: Mapping[int, Tensor]) -> dict[int, Agreement]:
     """target [nodes, V] and the drafts' rows [V] at some of the nodes → the five numbers per node."""
-    found = {node: Agreement(_rounded(bits)) for node, bits in enumerate(_entropy_bits(target).tolist())}
+    logs = _logarithms(target)
+    rows = {node: Agreement(_rounded(bits)) for node, bits in enumerate(_entropy_bits(target, logs).tolist())}
     if drafts:
-        p, q = target[list(drafts)], torch.stack(list(drafts.values())).to(target.dtype)
-        kl = (torch.special.xlogy(p, p) - torch.special.xlogy(p, q)).sum(-1) / log(2)
-        columns = torch.stack([_entropy_bits(q), kl, torch.minimum(p, q).sum(-1)], dim=-1).tolist()
+        nodes = list(drafts)
+        p, log_p, q = target[nodes], logs[nodes], torch.stack(list(drafts.values())).to(target.dtype)
+        terms = p * (log_p - q.log())  # infinite where q excludes what p allows; where p is 0 there is no term
+        kl = torch.where(p > 0, terms, 0.0).sum(-1) / log(2)
+        columns = torch.stack([_entropy_bits(q, _logarithms(q)), kl, torch.minimum(p, q).sum(-1)], dim=-1).tolist()
         for node, (bits, divergence, overlap) in zip(drafts, columns, strict=True):
             kl_bits = _rounded(divergence) if isfinite(divergence) else None
-            found[node] = Agreement(found[node].target_bits, _rounded(bits), kl_bits, min(1.0, _rounded(overlap)))
-    return found
+            rows[node] = Agreement(rows[node].target_bits, _rounded(bits), kl_bits, min(1.0, _rounded(overlap)))
+    return rows
 
 
-def _entropy_bits(probs: Tensor) -> Tensor:
-    bits: Tensor = torch.special.entr(probs).sum(-1) / log(2)
+def _logarithms(probs: Tensor) -> Tensor:
+    """Finite, also of 0: unlike `torch.special.entr` and `xlogy`, a plain logarithm is computed in vectors."""
+    return probs.clamp_min(torch.finfo(probs.dtype).tiny).log()
+
+
+def _entropy_bits(probs: Tensor, logs: Tensor) -> Tensor:
+    bits: Tensor = -(probs * logs).sum(-1) / log(2)
     return bits
 
 

@@ -24,9 +24,9 @@ def test_the_tables_set_passes_against_reading_their_weights_and_rounds_against_
 
 
 def test_passes_are_timed_for_each_number_of_rows_and_bytes_are_those_of_the_format():
-    found = time_passes(load("drafter", dtype="bfloat16"), repeats=1, rows=(1, 3))
-    assert (found.dtype, found.weight_bytes, sorted(found.pass_s)) == ("bfloat16", 2 * 3_565_440, [1, 3])
-    assert min(found.reading_s, *found.pass_s.values()) > 0
+    table = time_passes(load("drafter", dtype="bfloat16"), repeats=1, rows=(1, 3))
+    assert (table.dtype, table.weight_bytes, sorted(table.pass_s)) == ("bfloat16", 2 * 3_565_440, [1, 3])
+    assert min(table.reading_s, *table.pass_s.values()) > 0
 
 
 def test_every_temperature_has_a_row_of_what_its_rounds_cost():

@@ -33,14 +33,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from specviz.bench.core.contest import first_prompts
     from specviz.bench.core.report import plain_data
-    from specviz.bench.passes import tables, time_passes, time_rounds
+    from specviz.bench.passes import PassTable, RoundTable, tables, time_passes, time_rounds
     from specviz.lm.step_time import machine
 
     at_least_one(args, ("repeats", "threads"))
     source = live_source(models := SharedModels(), args.threads)
     targets, dtypes, drafter = args.targets.split(","), args.dtypes.split(","), args.drafter_model
     prompt = first_prompts(source.catalog(), 1)[0].text
-    passes, rounds = [], []
+    passes: list[PassTable] = []
+    rounds: list[RoundTable] = []
     for dtype in dtypes:
         for name in (*targets, *([drafter] if drafter else [])):
             err().line(f"passes of {name} in {dtype}…")
