@@ -17,8 +17,7 @@ from gradio.events import api
 from specviz.app.form.request import Limits, option_key, request_from
 from specviz.app.job import Cancellable
 from specviz.app.look.events import ENGINE
-from specviz.app.speedup.form import check_limits
-from specviz.app.speedup.running import RunningSweep, measure
+from specviz.app.speedup.running import RunningSweep, check_limits, measure
 from specviz.errors import BenchError, OptionError, SpecVizError, TraceError, shown
 from specviz.protocol.runs import MethodDescription, TraceSource
 from specviz.protocol.sweeps import store

@@ -14,8 +14,8 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from specviz.app.components.scripts import scripts, styles
-from specviz.app.lab.charts import CHARTS
+from specviz.app.components.standalone import scripts, styles
+from specviz.app.lab.chart import charts
 from specviz.app.runs.gallery import Gallery, name_of, recorded_names
 from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.sweeps import store
@@ -119,7 +119,7 @@ def _charts(path: Path) -> tuple[str, Sequence[dict[str, Any]]]:
     except SpecVizError as error:
         raise OptionError(f"the sweep {path.name} cannot be shown: {error}") from None
     drawn = []
-    for chart in CHARTS:
+    for chart in charts():
         figure = json.loads(chart.build(points).to_json())
         drawn.append({"title": chart.title, "question": chart.question, "reading": chart.reading, "figure": figure})
     return f"sweep:{_stem(path)}", drawn

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from specviz.app.machine.figure import machine_figure
-from specviz.app.machine.view import machine_view
+from specviz.app.machine.view import machine_figure, machine_view
 from specviz.app.runs.gallery import gallery
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.view import speedup_view
 from specviz.app.studies.chart import draw
 from specviz.app.train.view import acceptance_figure, loss_figure
-from specviz.app.what_if.actions import WhatIfActions
-from specviz.app.what_if.figure import speedup_by_alpha_and_gamma, speedup_by_gamma
-from specviz.app.what_if.view import HEAT_ALPHAS, what_if_view
+from specviz.app.what_if.tab import WhatIfActions
+from specviz.app.what_if.view import HEAT_ALPHAS, speedup_by_alpha_and_gamma, speedup_by_gamma, what_if_view
 from specviz.protocol.trainings import HeldOut, LossMark
 from specviz.studies.batches import result as batches
 from specviz.studies.batches.result import PLAIN

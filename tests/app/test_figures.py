@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from specviz.app.look import notices
 from specviz.app.look.notices import badges
-from specviz.app.runs.whole_run import acceptance_by_depth, accepted_lengths, bar_panels
-from specviz.app.speedup.figure import speedup_figure
-from specviz.app.speedup.table import sweep_table
+from specviz.app.runs.panels import acceptance_by_depth, accepted_lengths, bar_panels
+from specviz.app.speedup.figure import speedup_figure, sweep_table
 from specviz.app.speedup.view import speedup_view
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
 from specviz.protocol.sweeps.store import sweep_csv

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from specviz.app.components.method_options import MethodOptions, held, read_held
+from specviz.app.components.framed import MethodOptions, held, read_held
 from specviz.app.step.filling import asked_values, by_control
 from specviz.errors import OptionError
 from specviz.protocol.runs import MethodDescription, OptionCard, RunRequest

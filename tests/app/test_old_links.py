@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from specviz.app.lab.choice import restore
+from specviz.app.lab.chart import restore
 
 CHARTS = ("waterfall", "plane", "position", "lengths", "phases", "families", "economy", "predicted")
 """of the first release that gave links; a chart may be added, but none of these may be renamed"""

@@ -12,9 +12,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from specviz.app import space
-from specviz.app.form.models import model_choices
+from specviz.app.form.fields import model_choices
 from specviz.app.form.request import Limits, request_from
+from specviz.app.page import settings as space
 from specviz.errors import OptionError, SpecVizError
 from specviz.live.catalog import beside, saved
 

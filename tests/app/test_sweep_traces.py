@@ -10,8 +10,7 @@ from specviz.app.analysis.library import MOST_TRACES, Library
 from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
 from specviz.app.speedup.actions import SpeedupActions
-from specviz.app.speedup.form import definition_of
-from specviz.app.speedup.running import check_count
+from specviz.app.speedup.running import check_count, definition_of
 from specviz.errors import OptionError
 from tests.app.doubles import ReplaySource, sample
 from tests.app.step.test_actions import Visitor, by_name, sweep_form

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 from plotly.offline import get_plotlyjs
 
 from specviz.app.components.standalone import standalone_html
-from specviz.app.lab.charts import chart
+from specviz.app.lab.chart import chart
 from specviz.app.studies.chart import draw as draw_chart
 from specviz.cli.remake.steps import SWEEP
 from specviz.lm.load import load

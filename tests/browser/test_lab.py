@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.app.lab.waterfall import STEPS
+from specviz.app.lab.times import STEPS
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.conftest import MEASURING
 from tests.browser.page_server import opened, served

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from specviz.app.machine.view import setting_label
-from specviz.app.map.systems import choices as map_choices
-from specviz.app.map.systems import matching
+from specviz.app.map import choices as map_choices
+from specviz.app.map import matching
 from specviz.protocol.links import pack, pack_request, read_request, text_hash, unpack
 from specviz.protocol.runs import RunRequest, request_of
 from specviz.theory import roofline

@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 import specviz
 from specviz.app.components.standalone import standalone_html
-from specviz.app.lab.charts import CHARTS
+from specviz.app.lab.chart import charts
 from specviz.app.runs.gallery import gallery
 from specviz.app.site import write_site
 from specviz.resources import ROOT
@@ -127,7 +127,7 @@ def test_the_site_draws_the_charts_of_the_recorded_sweeps(opened: Callable[[str]
     page.get_by_role("button", name="Speedup").click()
     expect(page.locator(".svs-plot .main-svg").first).to_be_visible()
     expect(page.get_by_role("heading", name="Speedup waterfall")).to_be_visible()
-    expect(page.locator(".svs-plot")).to_have_count(len(CHARTS))
+    expect(page.locator(".svs-plot")).to_have_count(len(charts()))
 
 
 def test_a_page_around_drives_the_embedded_player(offline: Page, site: Path, tmp_path: Path) -> None:

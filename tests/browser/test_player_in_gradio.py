@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from specviz.app.components.framed import Player
-from specviz.app.components.scripts import css_paths, head
+from specviz.app.components.standalone import css_paths, head
 from tests.browser.page_server import free_port
 
 pytestmark = pytest.mark.browser

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.app.page.policy import policy
+from specviz.app.page.door import policy
 
 pytestmark = pytest.mark.browser
 LISTEN = """addEventListener('securitypolicyviolation', event => {

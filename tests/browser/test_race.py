@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.app.race.actions import RaceActions
+from specviz.app.race.tab import RaceActions
 from specviz.protocol.runs import Catalog
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from specviz.app.map.systems import recordings
+from specviz.app.map import recordings
 from specviz.cli.commands import run as run_command
 from specviz.cli.sources import SharedModels, live_source
 from specviz.protocol.runs import TraceSource

@@ -20,16 +20,16 @@ from typing import Any
 from unittest.mock import patch
 
 from specviz.app.form.request import Limits, request_from
-from specviz.app.machine.actions import MachineActions
+from specviz.app.machine.tab import MachineActions
 from specviz.app.machine.view import machine_view
-from specviz.app.race.actions import RaceActions
+from specviz.app.race.tab import RaceActions
 from specviz.app.runs.gallery import Gallery
 from specviz.app.runs.stage import resume_at
 from specviz.app.speedup.actions import SpeedupActions
-from specviz.app.speedup.form import SweepForm, check_limits, definition_of
+from specviz.app.speedup.running import SweepForm, check_limits, definition_of
 from specviz.app.step.actions import StepActions
 from specviz.app.step.controls import Controls
-from specviz.app.step.opening_actions import OpeningActions
+from specviz.app.step.opening import OpeningActions
 from specviz.cli.commands.bench import sweep as bench_sweep
 from specviz.cli.main import main
 from specviz.errors import SpecVizError

@@ -10,8 +10,8 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from specviz.app import space
 from specviz.app.look.glossary import GLOSSARY_FILE, glossary_json
+from specviz.app.page import settings as space
 from specviz.app.runs.gallery import INDEX, index_text
 from specviz.cli import analysis_report
 from specviz.live import catalog

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from specviz.app.lab.charts import chart
-from specviz.app.lab.predicted import predictions
+from specviz.app.lab.chart import chart
+from specviz.app.lab.expected import predictions
 from specviz.app.runs.gallery import recorded
 from specviz.protocol.sweeps.result import points_of
 from specviz.resources import ROOT

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from specviz.app.components.scripts import script_names
+from specviz.app.components.standalone import script_names
 from specviz.resources import ROOT, read_text
 from specviz.trace.schema import schema
 

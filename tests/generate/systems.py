@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specviz.app.map.systems import Preset, System, recordings, systems
+from specviz.app.map import Preset, System, recordings, systems
 from specviz.bench.core.report import markdown_table
 from tests.generate.as_typed import command
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.app.components.scripts import ENGINE, NEEDS, script_names, scripts
+from specviz.app.components.standalone import ENGINE, NEEDS, script_names, scripts
 from specviz.errors import SpecVizError
 from specviz.resources import read_text
 from tests.js.node import ROOT, run
@@ -50,7 +50,7 @@ def test_a_script_comes_after_those_it_needs(monkeypatch: pytest.MonkeyPatch, tm
         folder = tmp_path / ("last" if name == "a" else "first")
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.js").write_text(text, encoding="utf-8")
-    monkeypatch.setattr("specviz.app.components.scripts.asset_path", lambda *parts: tmp_path)
+    monkeypatch.setattr("specviz.app.components.standalone.asset_path", lambda *parts: tmp_path)
     assert script_names.__wrapped__() == ("first/c.js", "first/b.js", "last/a.js", "first/0.js")
     (tmp_path / "first" / "c.js").write_text("// needs: a\n", encoding="utf-8")
     with pytest.raises(SpecVizError, match="ring"):

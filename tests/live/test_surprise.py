@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.app.step.outside import MOST, WORKING, is_outside
+from specviz.app.step.questions import MOST, WORKING, is_outside
 from specviz.live.catalog import saved
 from specviz.live.source import LiveSource
 from specviz.protocol.runs import RunRequest, Surprised

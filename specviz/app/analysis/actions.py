@@ -11,11 +11,17 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.analysis.answer import answer, plural
 from specviz.app.analysis.charts import chart
-from specviz.app.analysis.download import ZIP, names, tables_zip
-from specviz.app.analysis.library import MOST_NODES, ON_STAGE, Library, Named, Place
-from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
+from specviz.app.analysis.library import MOST_NODES, ON_STAGE, ZIP, Library, Named, Place, table_files, tables_zip
+from specviz.app.analysis.tables import (
+    agreement_table,
+    answer,
+    comparison_table,
+    drafters_table,
+    pairs_table,
+    plural,
+    rounds_list,
+)
 from specviz.app.job import current
 from specviz.app.look import notices
 from specviz.app.look.events import carried, sent
@@ -162,14 +168,14 @@ class AnalysisActions:
         except SpecVizError as error:
             yield (*[gr.skip()] * (OUTPUTS - 2), notices.message(str(error), "error"), gr.skip())
             return
-        names = [analysis.drafter for analysis in counted.analyses]
+        table_files = [analysis.drafter for analysis in counted.analyses]
         first = max(counted.analyses, key=lambda analysis: analysis.rounds).drafter
-        drafters = gr.Dropdown(names, value=first, visible=len(names) > 1)
+        drafters = gr.Dropdown(table_files, value=first, visible=len(table_files) > 1)
         runs = list(counted.named)
         pair = [gr.Dropdown(runs, value=None), gr.Dropdown([*runs, *self._others(counted)], value=None)]
         yield (
             counted, drafters, *self.show(counted, first, chart_name, pattern, bits),
-            gr.Accordion(visible=len(names) > 1, open=of == SWEPT), drafters_table(counted.analyses), *pair,
+            gr.Accordion(visible=len(table_files) > 1, open=of == SWEPT), drafters_table(counted.analyses), *pair,
             notices.message(_said(counted)), gr.skip(),
         )  # fmt: skip
 
@@ -233,7 +239,7 @@ class AnalysisActions:
         except SpecVizError as error:
             yield notices.message(str(error), "error"), None
             return
-        packed = f"{plural(len(counted.named), 'run')}, {len(content) / 1000:,.0f} kB: {', '.join(names())}."
+        packed = f"{plural(len(counted.named), 'run')}, {len(content) / 1000:,.0f} kB: {', '.join(table_files())}."
         yield notices.message(f"Tables of {packed}", "good"), offered(ZIP, content)
 
     # --- opening ---------------------------------------------------------------------------------------------------

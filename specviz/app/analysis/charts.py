@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.analysis.answer import interval, share
-from specviz.app.lab.figure_parts import hover, label, sentence
-from specviz.app.look.style import SERIES, TEXT, style
+from specviz.app.analysis.tables import interval, share
+from specviz.app.look.style import SERIES, TEXT, hover, label, sentence, style
 from specviz.theory.analysis.analyse import Analysis
 from specviz.theory.analysis.rates import Row
 

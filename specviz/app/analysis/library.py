@@ -1,24 +1,34 @@
-"""Where the traces of an analysis come from: the run on the stage, the page's recordings, a visitor's files and zips.
+"""Where the traces of an analysis come from (the run on the stage, the page's recordings, a visitor's files and zips),
+and how they are taken away: the tables of `Trace.tables` in one zip, a CSV file each, all runs one below the other.
 
-A place is kept instead of the trace, so that an example can be opened long after the tables were counted.
+A place is kept instead of the trace, so that an example can be opened long after the tables were counted. Lines of the
+tables go to disk as they come, so that hundreds of traces are never in memory together. Text of models and files is
+hostile: a cell that a spreadsheet would run gets a leading apostrophe.
 """
 
 from __future__ import annotations
 
+import csv
 import lzma
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import Gallery, as_recorded, name_of
 from specviz.app.runs.stage import pack, unpack
 from specviz.errors import TraceError
+from specviz.protocol.sweeps.store import cell
 from specviz.trace import codec
 from specviz.trace.events import Trace
+from specviz.trace.exports.tables import COLUMNS, lines
 from specviz.trace.files import SUFFIXES
 from specviz.trace.guard import text_of
 from specviz.trace.limits import UPLOAD
@@ -170,3 +180,55 @@ def _distinct(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         seen[name] = seen.get(name, 0) + 1
         yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+
+
+# --- tables to take away ---------------------------------------------------------------------------------------------
+
+
+ZIP = "specviz-analysis.zip"
+NAME = "trace"
+"""the first column: what the page calls the trace; `run` is the id that stands in it, which two files may share"""
+TERMS = "trials"
+"""the table that has a column per named term of the verifiers"""
+
+
+def table_files() -> list[str]:
+    """Of the files in the zip."""
+    return [f"{table}.csv" for table in COLUMNS]
+
+
+def tables_zip(named: Iterable[tuple[str, Trace]], terms: Sequence[str]) -> bytes:
+    """The zip; equal traces give equal bytes. `terms`: every column that `term_columns` names for one of the traces.
+    Raises TraceError where a trace cannot be read."""
+    columns = {table: [NAME, *own, *(terms if table == TERMS else ())] for table, own in COLUMNS.items()}
+    with TemporaryDirectory(prefix="specviz-tables-") as folder:
+        files = {table: Path(folder) / f"{table}.csv" for table in columns}
+        _write(named, columns, files)
+        packed = BytesIO()
+        with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
+            for path in files.values():
+                with path.open("rb") as source, archive.open(_member(path), "w") as target:
+                    while piece := source.read(1 << 20):
+                        target.write(piece)
+        return packed.getvalue()
+
+
+def _member(path: Path) -> ZipInfo:
+    """Without the moment of writing, which would make every zip another one."""
+    member = ZipInfo(path.name)
+    member.compress_type = ZIP_DEFLATED
+    return member
+
+
+def _write(named: Iterable[tuple[str, Trace]], columns: dict[str, list[str]], files: dict[str, Path]) -> None:
+    with ExitStack() as stack:
+        writers = {}
+        for table, path in files.items():
+            file = stack.enter_context(path.open("w", encoding="utf-8", newline=""))
+            writers[table] = csv.DictWriter(file, columns[table], lineterminator="\n")
+            writers[table].writer.writerow(map(cell, columns[table]))
+        for name, trace in named:
+            for table, rows in lines(trace).items():
+                writers[table].writerows(
+                    {NAME: cell(name), **{column: cell(value) for column, value in row.items()}} for row in rows
+                )

@@ -18,10 +18,10 @@ from specviz.app.analysis.charts import CHARTS
 from specviz.app.analysis.library import Library, shipped
 from specviz.app.components.framed import Places
 from specviz.app.form.kept import Kept
-from specviz.app.lab.choice import picture_buttons
+from specviz.app.lab.chart import picture_buttons
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
-from specviz.app.step.opening_actions import OpeningActions
+from specviz.app.step.opening import OpeningActions
 from specviz.app.step.tab import OPEN_AT, StepParts
 from specviz.app.step.tab import TAB as WATCH_TAB
 from specviz.app.tab import ANALYSIS, WATCH, Page, Tab, TabRows, opening

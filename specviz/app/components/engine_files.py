@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from specviz.app.components.scripts import ENGINE, needed, script_names
+from specviz.app.components.standalone import ENGINE, needed, script_names
 from specviz.resources import asset_path, read_json, read_text
 from specviz.trace.known_rules import declarations
 from specviz.version import __version__

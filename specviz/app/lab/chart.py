@@ -1,19 +1,31 @@
-"""What one chart of the lab is: its words, its figure and its rows for a file.
+"""What one chart of the lab is (its words, its figure and its rows for a file), and the lab below the When-it-pays
+tab's chart: one chart of the visitor's choice over the same points, and its downloads.
 
-Place in the flow: each chart's file ends with a `CHART` of this type; `charts.py` finds them there.
+The charts are read off the files of this folder: every `LabChart` that stands in one is offered, so adding a chart
+edits no list. Only the chosen one is drawn. Pictures and links are made in the browser (`assets/js/page/charts.js`); a
+link restores tab and chart.
 """
 
 from __future__ import annotations
 
 import csv
+import importlib
 import io
+import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from html import escape
 
+import gradio as gr
 import plotly.graph_objects as go
 
+from specviz.app import lab
 from specviz.app.lab.cases import Rows
-from specviz.app.lab.figure_parts import sentence
+from specviz.app.look.events import LATEST, QUIET
+from specviz.app.look.style import sentence
+from specviz.app.offered import offered
+from specviz.app.tab import opening
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.store import cell
 from specviz.theory.repetition import varied
@@ -62,3 +74,97 @@ def rows_csv(rows: Rows) -> str:
         writer.writerow(rows[0])
         writer.writerows([[cell(value) for value in row.values()] for row in rows])
     return text.getvalue()
+
+
+@cache
+def charts() -> tuple[LabChart, ...]:
+    """By their `place`."""
+    names = (info.name for info in pkgutil.iter_modules(lab.__path__))
+    modules = (importlib.import_module(f"{lab.__name__}.{name}") for name in names)
+    made = [value for module in modules for value in vars(module).values() if isinstance(value, LabChart)]
+    return tuple(sorted(made, key=lambda chart: chart.place))
+
+
+def chart(name: str) -> LabChart:
+    """The chart of that name; the first one for a name that is none, such as one from an old link."""
+    return next((chart for chart in charts() if chart.name == name), charts()[0])
+
+
+# --- the choice ------------------------------------------------------------------------------------------------------
+
+
+PLOT = "sv-lab-plot"
+TITLE = "### More charts of these results"
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The points on the page, for a `gr.State`."""
+
+    points: tuple[SweepPoint, ...] = ()
+    awaited: bool = False
+    """they are on their way: until then nothing is drawn, so that the page says of no results that there are none"""
+
+
+def lab_charts(shown: gr.State, main: gr.Plot, opening: str | None = None) -> gr.Radio:
+    """Build the lab inside the current Blocks. Returns the choice of the chart. `opening`: what stands where the
+    chart will be until results arrive that are on their way.
+
+    It draws anew when the choice changes or `main`, the chart above, which is always set together with the points: a
+    state that changes outside the queue tells nobody."""
+    first = charts()[0]
+    gr.Markdown(TITLE)
+    choice = gr.Radio(
+        [(one.title, one.name) for one in charts()],
+        value=first.name,
+        label="chart",
+        show_label=False,
+        elem_id="sv-lab-choice",
+    )
+    text = gr.HTML(explanation(first.name), elem_id="sv-lab-text")
+    plot = gr.Plot(sentence(opening) if opening else first.build([]), show_label=False, elem_id=PLOT)
+    with gr.Row(elem_classes="sv-actions"):
+        picture_buttons(PLOT, choice)
+        as_csv = gr.DownloadButton("CSV", interactive=False, size="sm", min_width=80, elem_id="sv-lab-csv")
+        link = gr.Button("Copy link", size="sm", min_width=80, elem_id="sv-lab-link")
+    note = gr.HTML(elem_id="sv-lab-note")
+    gr.on([main.change, choice.change], draw_chosen, [shown, choice], [text, plot, as_csv], **LATEST)
+    link.click(None, choice, note, js="(name) => SpecViz.shareChart(name)", **QUIET)
+    return choice
+
+
+def picture_buttons(plot: str, name: gr.Radio | None = None) -> None:
+    """Buttons that save the plot with this element id as PNG and SVG, named after the chosen chart."""
+    for kind in ("png", "svg"):
+        button = gr.Button(kind.upper(), size="sm", min_width=80, elem_id=f"{plot}-{kind}")
+        save = f"(name) => SpecViz.saveChart('{plot}', '{kind}', name || 'speedup')"
+        button.click(None, name, None, js=save, **QUIET)
+
+
+def draw_chosen(shown: Shown, name: str) -> tuple[object, ...]:
+    """What the chosen chart is about, the chart, and its numbers as a file."""
+    if shown.awaited:
+        return explanation(name), gr.skip(), gr.skip()
+    one = chart(name)
+    return explanation(name), one.build(shown.points), _file(one.name, shown.points)
+
+
+def _file(name: str, points: Sequence[SweepPoint]) -> gr.DownloadButton:
+    one = chart(name)
+    rows = one.rows(one.of(points))
+    if not rows:
+        return gr.DownloadButton(value=None, interactive=False)
+    return gr.DownloadButton(value=offered(f"specviz-{name}.csv", rows_csv(rows)), interactive=True)
+
+
+def explanation(name: str) -> str:
+    one = chart(name)
+    return f'<p class="sv-lab-question">{escape(one.question)}</p><p class="sv-note">{escape(one.reading)}</p>'
+
+
+def restore(visitor: gr.Request) -> tuple[object, object, object]:
+    """Tab, in either row, and chart that the page's address asks for; an address that names none, or none of the
+    page's, changes nothing."""
+    asked = dict(visitor.query_params) if visitor else {}
+    known = {one.name for one in charts()}
+    return *opening(str(asked.get("tab", ""))), asked["chart"] if asked.get("chart") in known else gr.skip()

@@ -14,9 +14,7 @@ import plotly.graph_objects as go
 
 from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fastest, fraction, median_ratio
 from specviz.app.lab.chart import LabChart
-from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
-from specviz.app.lab.leading import SHOWN
-from specviz.app.look.style import TEXT, legend_below, style
+from specviz.app.look.style import HEIGHT, SHOWN, TEXT, hover, label, left_out, legend_below, look, style
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.theory.repetition import MOST as BOUND
 from specviz.theory.repetition import NGRAM, repeats

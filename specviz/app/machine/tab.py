@@ -1,22 +1,299 @@
-"""The Machine tab: how long a target pass over n rows takes, here or elsewhere, and how many nodes are free.
+"""The Machine tab: how long a target pass over n rows takes, here or elsewhere, and how many nodes are free. Below it a
+fold: a smaller draft head, with its size and the text it is cut down by to choose.
 
-Lays out and wires; what the controls do is in `actions`.
+Shows a shipped, loaded or just measured curve, and measures one here. A curve from a file may hold anything and is read
+with limits. What was measured before a stop stays. The fold counts without an engine: it answers while the slider
+moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from typing import Any
 
 import gradio as gr
+import plotly.graph_objects as go
 
 from specviz.app.form.kept import Kept
-from specviz.app.job import starts
+from specviz.app.job import Background, Cancellable, Faults, idle, starts
 from specviz.app.look import notices
-from specviz.app.look.events import QUIET, READING
-from specviz.app.machine.actions import IDLE, MachineActions
-from specviz.app.machine.heads_tab import heads_fold
+from specviz.app.look.events import LATEST, QUIET, READING
+from specviz.app.look.style import MARKS, SERIES, TEXT, style
+from specviz.app.machine.view import curve_csv, machine_figure, machine_table, machine_view, provenance, setting_label
+from specviz.app.offered import offered
 from specviz.app.tab import Page, Tab
+from specviz.errors import ModelError, SpecVizError, TraceError
+from specviz.protocol.profiles import HardwareCurve, Profiled, ProfileRequest, dumps, read
+from specviz.protocol.runs import Profiles, TraceSource
+from specviz.resources import ROOT, without
+from specviz.studies.heads.result import BUNDLED, HeadsView, heads_view, vocab_size
+from specviz.theory import roofline as hardware
+from specviz.theory import token_frequencies as frequencies
+from specviz.theory.token_frequencies import ACCEPTANCE_FILE, CALIBRATIONS, RAW, TITLES
+
+HEADS_INTRO = (
+    "The drafter `vocabtrim` keeps the rows of the most frequent tokens only. Lines are **counted**: the share of the "
+    "target's held-out text that the kept tokens cover. Marks are **measured**: α, the probability that one candidate "
+    "is "
+    "accepted. A token outside the head can never be drafted, so coverage bounds what is lost."
+)
+START = 1024
+STEP = 16
+HEIGHT = 420
+DASHES = ("solid", "dash", "dot")
+
+
+def heads_fold() -> Kept:
+    """Build the fold inside the current Blocks. Returns what a link holds of it."""
+    tables = frequencies.FOLDER / BUNDLED
+    if not without(tables, frequencies.read, None) or not without(
+        ROOT / ACCEPTANCE_FILE, lambda _: frequencies.measured_acceptance(), None
+    ):
+        gr.HTML(notices.note("Smaller draft heads are not shown: what was measured of them is damaged."))
+        return Kept("heads", {}, (), lambda values: {})
+    opening, most = heads_view(START, RAW), vocab_size()
+    with gr.Accordion("A smaller draft head: what it covers, what it costs", open=False, elem_id="sv-heads"):
+        gr.Markdown(HEADS_INTRO)
+        with gr.Row():
+            size = gr.Slider(
+                STEP, most, value=START, step=STEP, label="head size: tokens that can be drafted",
+                min_width=260, elem_id="sv-heads-size",
+            )  # fmt: skip
+            source = gr.Dropdown(
+                [(TITLES[name], name) for name in CALIBRATIONS], value=RAW, min_width=220,
+                label="text whose most frequent tokens are kept", elem_id="sv-heads-source",
+            )  # fmt: skip
+        sentence = gr.HTML(notices.message(opening.sentence, "good"), elem_id="sv-heads-sentence")
+        plot = gr.Plot(heads_figure(opening), show_label=False, elem_id="sv-heads-plot")
+        gr.HTML(notices.note(opening.measured))
+    gr.on([size.change, source.change], show_heads, [size, source], [sentence, plot], **LATEST)
+
+    def fill(values: Mapping[str, Any]) -> dict[Any, Any]:
+        drawn = show_heads(values.get("head_size", START), values.get("head_text", RAW))
+        return dict(zip((sentence, plot), drawn, strict=True))
+
+    return Kept("heads", {"head_size": size, "head_text": source}, (sentence, plot), fill)
+
+
+def show_heads(size: float | None, source: str | None) -> tuple[object, object]:
+    """Updates of (sentence, plot)."""
+    try:
+        view = heads_view(int(size or 0), str(source or ""))
+    except SpecVizError as error:
+        return notices.message(str(error), "error"), gr.skip()
+    return notices.message(view.sentence, "good"), heads_figure(view)
+
+
+def heads_figure(view: HeadsView) -> go.Figure:
+    """Coverage by all three texts, the chosen one strong; alpha of the chosen one; the chosen size upright."""
+    figure = go.Figure()
+    for index, (name, curve) in enumerate(view.coverage.items()):
+        chosen = name == view.source
+        figure.add_trace(
+            go.Scatter(
+                x=[size for size, _ in curve], y=[share for _, share in curve], mode="lines",
+                name=f"covered by {TITLES[name]}, counted",
+                hovertemplate=f"{escape(TITLES[name])}, %{{x}} tokens: %{{y:.1%}} covered<extra></extra>",
+                line={"color": SERIES[index], "width": 3 if chosen else 1.2, "dash": DASHES[index]},
+            )
+        )  # fmt: skip
+    for index, (temperature, curve) in enumerate(view.alpha.items()):
+        figure.add_trace(
+            go.Scatter(
+                x=[size for size, _ in curve], y=[alpha for _, alpha in curve], mode="markers",
+                name=f"α at temperature {temperature:g}, measured",
+                hovertemplate=f"%{{x}} tokens: α = %{{y:.3f}} at temperature {temperature:g}<extra></extra>",
+                marker={"symbol": MARKS[index], "size": 9, "color": SERIES[3 + index]},
+            )
+        )  # fmt: skip
+    figure.add_trace(
+        go.Scatter(
+            x=[view.size, view.size], y=[0, 1], mode="lines", name=f"chosen: {view.size} tokens",
+            hovertemplate=f"{view.size} tokens: {view.covered:.1%} covered<extra></extra>",
+            line={"color": TEXT, "width": 1.5, "dash": "dash"},
+        )
+    )  # fmt: skip
+    ticks = [2**power for power in range(3, 20) if 2**power <= view.vocab_size]
+    figure.update_xaxes(title="head size, tokens", type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks])
+    figure.update_yaxes(title="share covered; α", range=[0, 1.02])
+    return style(figure, HEIGHT)
+
+
+# --- what the controls do --------------------------------------------------------------------------------------------
+
+
+Own = Mapping[str, HardwareCurve]
+Updates = tuple[object, ...]
+IDLE = (
+    "Shipped curves were measured beforehand; Measure here times the bundled target now, on the machine that serves "
+    "this page, in less than a minute if nothing else runs."
+)
+NOT_SHIPPED = "This link's curve was measured or loaded on another page and is not in the link; a shipped one is shown."
+HERE = ProfileRequest(contexts=(128,), repeats=9)
+"""what Measure here times"""
+PROGRESS_S = 0.25
+CHART_S = 3.0
+"""shortest time between two charts: drawing takes the same processor that is being measured"""
+SHOWN = 8
+"""how many components a curve fills"""
+MOST_OWN = 12
+"""curves that a page keeps beside the shipped ones"""
+
+
+class MachineActions(Cancellable):
+    """The tab's actions over one source."""
+
+    def __init__(self, source: TraceSource, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._source = source
+        self._clock = clock
+
+    @property
+    def can_measure(self) -> bool:
+        """Recordings and simulations have no machine behind them."""
+        return isinstance(self._source, Profiles)
+
+    def curves(self) -> list[str]:
+        """Labels of the shipped curves."""
+        return list(_labelled({}))
+
+    def settings(self, label: str | None) -> list[str]:
+        """Labels of the passes that a shipped curve has."""
+        curve = _labelled({}).get(label or "")
+        return [] if curve is None else [setting_label(*setting) for setting in hardware.settings(curve)]
+
+    # --- showing -------------------------------------------------------------------------------------------------
+
+    def open(self, own: Own, chosen: str | None, setting: str | None) -> Updates:
+        """The chosen curve at the chosen setting; the first of each where nothing is chosen."""
+        there = _labelled(own)
+        if not there:
+            empty = notices.message("No curve is shipped; press Measure here, or load one.")
+            return (gr.skip(), gr.skip(), empty, *(gr.skip(),) * (SHOWN - 3))
+        name = chosen if chosen in there else next(iter(there))
+        return _shown(there, name, setting)
+
+    def linked(self, chosen: object, setting: object) -> Updates:
+        """Updates of (message, shown…) for a link, which names a curve but holds none."""
+        name = chosen if isinstance(chosen, str) else None
+        line = notices.message(IDLE if name is None or name in _labelled({}) else NOT_SHIPPED)
+        return line, *self.open({}, name, setting if isinstance(setting, str) else None)
+
+    def choose(self, own: Own, chosen: str | None) -> Updates:
+        return self.open(own, chosen, None)
+
+    def load(self, path: str | None, own: Own) -> Updates:
+        """Updates of (message, own curves, shown…)."""
+        try:
+            if path is None:
+                raise TraceError("no file arrived; choose a .json curve that `specviz profile` wrote.")
+            curve = read(path)
+        except SpecVizError as error:
+            return (notices.message(str(error), "error"), gr.skip(), *(gr.skip(),) * SHOWN)
+        kept, name = _with(own, curve, "loaded")
+        return (
+            notices.message(f"Showing the loaded curve of {curve.name}.", "good"),
+            kept,
+            *self.open(kept, name, None),
+        )
+
+    # --- measuring -----------------------------------------------------------------------------------------------
+
+    def measure(self, own: Own, visitor: gr.Request) -> Iterator[Updates]:
+        """Updates of (message, own curves, shown…, Measure, Cancel)."""
+        stop = self.armed(visitor)
+        last = None
+        with Faults("measurement") as faults:
+            if not isinstance(self._source, Profiles):
+                raise ModelError("there is no engine behind this page; run `specviz profile` where there is one.")
+            steps = Background(self._source.profile(HERE, stop.is_set), stop.set).look(PROGRESS_S)
+            for line, curve, fresh in self._looks(steps):
+                last = curve or last
+                picture = _shown(_labelled({"": last}), None, None)[2:6] if fresh and last else (gr.skip(),) * 4
+                yield (line, gr.skip(), gr.skip(), gr.skip(), *picture, *(gr.skip(),) * 4)
+            stop.check()
+        yield self._ending(own, last, faults.sentence)
+
+    def _looks(self, steps: Iterator[object]) -> Iterator[tuple[str, HardwareCurve | None, bool]]:
+        """Progress, the newest curve, and whether it is time to draw it."""
+        began = drawn = self._clock()
+        seen = 0
+        curve: HardwareCurve | None = None
+        for step in steps:
+            assert isinstance(step, tuple)
+            news: tuple[Profiled, ...] = step[seen:]
+            seen = len(step)
+            newest = next((profiled.curve for profiled in reversed(news) if profiled.curve is not None), None)
+            curve = newest or curve
+            now = self._clock()
+            fresh = newest is not None and now - drawn >= CHART_S
+            drawn = now if fresh else drawn
+            yield _progress(step[-1] if step else None, now - began), curve, fresh
+
+    def _ending(self, own: Own, curve: HardwareCurve | None, problem: str | None) -> Updates:
+        if curve is None:
+            text = problem or "Cancelled before every width was timed three times; nothing is kept."
+            return (notices.message(text, "error" if problem else "plain"), gr.skip(), *(gr.skip(),) * SHOWN, *idle())
+        kept, name = _with(own, curve, "measured here")
+        said = "Measured here, now." if curve.complete else "Cancelled; what was timed before is shown."
+        line = notices.message(
+            f"{problem} What was timed before is shown." if problem else said, "error" if problem else "good"
+        )
+        return (line, kept, *self.open(kept, name, None), *idle())
+
+
+def _progress(step: Profiled | None, seconds: float) -> str:
+    if step is None:
+        return notices.message("Waiting for the engine…", "busy")
+    left = seconds / step.done * (step.total - step.done) if step.done else None
+    return notices.progress(step.done, step.total, left, "passes")
+
+
+def _label(curve: HardwareCurve) -> str:
+    return f"{curve.name} · {curve.model.name}, {curve.machine.dtype}"
+
+
+def _labelled(own: Own) -> dict[str, HardwareCurve]:
+    """The visitor's curves, the newest first, then the shipped ones."""
+    shipped = {_label(curve): curve for curve in hardware.curves().values()}
+    return {**dict(reversed(list(own.items()))), **shipped}
+
+
+def _with(own: Own, curve: HardwareCurve, origin: str) -> tuple[dict[str, HardwareCurve], str]:
+    """The visitor's curves with one more, under a name that no other has; the oldest go when there are too many."""
+    base = f"{origin}: {_label(curve)}"
+    name = next(one for one in (base, *(f"{base} ({i})" for i in range(2, MOST_OWN + 3))) if one not in own)
+    kept = {**own, name: curve}
+    return dict(list(kept.items())[-MOST_OWN:]), name
+
+
+def _shown(there: Mapping[str, HardwareCurve], chosen: str | None, setting: str | None) -> Updates:
+    """Updates of (curve, setting, sentence, plot, table, facts, CSV, JSON)."""
+    name = chosen if chosen is not None else next(iter(there))
+    curve = there[name]
+    labels = {setting_label(*one): one for one in hardware.settings(curve)}
+    label = setting if setting in labels else next(iter(labels))
+    view = machine_view(curve, *labels[label])
+    return (
+        gr.Dropdown(choices=list(there), value=name),
+        gr.Dropdown(choices=list(labels), value=label),
+        notices.message(view.sentence, "good"),
+        machine_figure(view),
+        machine_table(view),
+        provenance(view),
+        *_downloads(curve),
+    )
+
+
+def _downloads(curve: HardwareCurve) -> Updates:
+    files = (offered("times.csv", curve_csv(curve)), offered("curve.json", dumps(curve)))
+    return tuple(gr.DownloadButton(value=path, interactive=True) for path in files)
+
+
+# --- the tab ---------------------------------------------------------------------------------------------------------
+
 
 INTRO = (
     "Speculative decoding pays exactly as far as a wider target pass costs little more. Marks with whiskers are "

@@ -12,11 +12,11 @@ from pathlib import Path
 import gradio as gr
 
 from specviz.app.endpoints import Answers, named_endpoints
-from specviz.app.form.drafter_table import drafter_table
+from specviz.app.form.methods import drafter_table
 from specviz.app.form.request import Limits
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET
-from specviz.app.page.guarded import Guarded
+from specviz.app.page.door import Guarded
 from specviz.app.page.queue import fair_queue
 from specviz.app.page.settings import on_a_space
 from specviz.app.runs.deferred import DeferredSource

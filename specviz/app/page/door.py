@@ -1,23 +1,34 @@
-"""What is let through to the page's events: a body that Gradio would fall over is answered with a sentence before it,
-and routes that no part of the page uses are closed.
+"""What passes between the world and the page: what is posted is checked before Gradio or a function of the page sees
+it, and every answer carries the page's policy.
 
-    POST …/queue/join, /run, /api, /call, /component_server ─► size ─► JSON ─► event, values ─► Gradio
+    POST …/queue/join, /run, /api, /call, /component_server ─► size ─► JSON ─► event, values ─► Gradio ─► `Guarded`
 
-Only four endpoints have a name (`endpoints.wiring`); every other event is the page's own and goes by its number.
+A body that Gradio would fall over is answered with a sentence before it, and routes that no part of the page uses are
+closed. Values that no control of the page can have are refused before they reach a function, and only a fault of
+SpecViz's own leaves a traceback in the log. Only four endpoints have a name (`app/endpoints.py`); every other event is
+the page's own and goes by its number. Written against Gradio 6.31, which is pinned; a test holds what is relied on.
+Knows no tab and no control by name.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+import gradio as gr
+from gradio.block_function import BlockFunction
+from gradio.state_holder import SessionState
+from starlette.datastructures import MutableHeaders
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from specviz.errors import shown
+from specviz.errors import SpecVizError, shown
+from specviz.trace.limits import MAX_INTEGER
 
 API = "/gradio_api"
 MOST_BYTES = 64 * 2**20
@@ -151,3 +162,158 @@ def _function(number: object, name: str | None, blocks: Any) -> Any:
     raise _RefusedError(
         f"There is no endpoint called {shown(name)}; there are {', '.join(offered)}.", HTTPStatus.NOT_FOUND
     )
+
+
+# --- values that a control can have ----------------------------------------------------------------------------------
+
+
+log = logging.getLogger(__name__)
+
+
+class Guarded(gr.Blocks):
+    """A page whose events come from anywhere."""
+
+    async def preprocess_data(
+        self, block_fn: BlockFunction, inputs: list[Any], state: SessionState | None, explicit_call: bool = False
+    ) -> list[Any]:
+        """What Gradio makes of the posted values. Raises gr.Error in a sentence for values that no control has."""
+        held = checked(block_fn.inputs, inputs)
+        try:
+            return await super().preprocess_data(block_fn, held, state, explicit_call)  # type: ignore[no-any-return]
+        except Exception as error:  # a choice that is not offered, a number out of range, no file of this server
+            raise _refusal(f"The page's controls cannot have these values: {_line(error)}") from error
+
+    async def call_function(self, block_fn: BlockFunction | int, *args: Any, **kwargs: Any) -> Any:
+        """Call it. Raises gr.Error alone, for the visitor; what is no mistake of theirs is logged."""
+        function = self.fns[block_fn] if isinstance(block_fn, int) else block_fn
+        if not function.fn:
+            raise _refusal("This event happens in the page alone; the server has nothing to do for it.")
+        try:
+            return await super().call_function(block_fn, *args, **kwargs)
+        except gr.Error as error:
+            error.print_exception = False
+            raise
+        except SpecVizError as error:
+            raise _refusal(str(error)) from error
+        except Exception as error:
+            log.exception("%s failed", function.api_name or function.name)
+            raise _refusal(f"This failed ({type(error).__name__}); the server's log says more.") from error
+
+
+def checked(controls: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """The posted values, an empty text where a text box has none. Raises gr.Error for the wrong number of values and
+    for one that its control cannot have."""
+    if len(values) != len(controls):
+        raise _refusal(f"{len(values)} values came, but this event of the page has {len(controls)}; reload the page.")
+    return [_checked(control, value) for control, value in zip(controls, values, strict=True)]
+
+
+def _checked(control: Any, value: Any) -> Any:
+    if getattr(control, "stateful", False):
+        return value  # the server's own is taken in its place
+    if value is None:
+        return "" if isinstance(control, gr.Textbox) else None
+    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        raise _refusal("A text holds half of a surrogate pair, which is no character; leave it out.")
+    wanted = _wanted(control)
+    fits = _FITS.get(wanted)
+    if fits is None or fits(value):
+        return value
+    called = getattr(control, "label", None) or type(control).__name__
+    raise _refusal(f"{called} is {shown(value)}, but must be {_WORDS[wanted]}; reload the page.")
+
+
+def _wanted(control: Any) -> str:
+    """A type of JSON, or nothing where anything may come."""
+    if isinstance(control, gr.Dropdown):  # of what it offers, Gradio itself sees to it
+        return "texts" if control.multiselect else "choice"
+    if isinstance(control, gr.Radio):
+        return "choice"
+    kind = control.api_info().get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "number": _is_number,
+    "integer": _is_number,
+    "boolean": lambda value: isinstance(value, bool),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+    "choice": lambda value: isinstance(value, str) or _is_number(value),
+    "texts": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+}
+_WORDS = {
+    "string": "text", "number": "a number", "integer": "a number", "boolean": "true or false", "array": "a list",
+    "object": "an object", "choice": "one of its choices", "texts": "a list of texts",
+}  # fmt: skip
+
+
+def _refusal(sentence: str) -> gr.Error:
+    return gr.Error(sentence, print_exception=False)
+
+
+def _line(error: Exception) -> str:
+    """The first line of what Gradio says, which can be pages long."""
+    text = str(getattr(error, "message", error)).strip()
+    return str(SpecVizError((text.splitlines() or [type(error).__name__])[0][:300]))
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+HUB = "https://huggingface.co"
+FRAMES = f"'self' {HUB} https://*.hf.space"
+"""who may show the page in a frame"""
+
+
+def policy(on_a_space: bool) -> str:
+    """The header's text."""
+    hub = f" {HUB}" if on_a_space else ""
+    return "; ".join([
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "font-src 'self' data:",
+        f"img-src 'self' data: blob:{hub}",
+        f"connect-src 'self' data: blob:{hub}",
+        "worker-src 'self' blob:",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        f"frame-ancestors {FRAMES}",
+    ])  # fmt: skip
+
+
+class Policy:
+    """ASGI middleware that puts it on every answer."""
+
+    def __init__(self, app: ASGIApp, on_a_space: bool) -> None:
+        self.app = app
+        self.text = policy(on_a_space)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As the application answers, with the policy."""
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["content-security-policy"] = self.text
+                headers["x-content-type-options"] = "nosniff"
+            await send(message)
+
+        await self.app(scope, receive, told if scope["type"] == "http" else send)
+
+
+class CompressedDocument(GZipMiddleware):
+    """gzip for `/` alone; everything else is Gradio's, streams of events among it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == "/":
+            await super().__call__(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)

@@ -1,25 +1,125 @@
-"""How the page is served: address, looks, limits. One place for the command line and the tests.
+"""How the page is served: what a machine lets one visitor ask for, address, looks. One place for the command line and
+the tests.
 
-Local by default and quiet: no telemetry, no run history, nothing fetched from outside.
+One YAML file holds the card in README.md, which `make generate` writes, and the limits of each machine. Local by
+default and quiet: no telemetry, no run history, nothing fetched from outside.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
+import yaml
 from starlette.middleware import Middleware
 
-from specviz.app.components.scripts import head
+from specviz.app.components.standalone import head
 from specviz.app.endpoints import mcp_installed
 from specviz.app.form.request import Limits
-from specviz.app.look.theme import page_theme
-from specviz.app.page.door import Door
-from specviz.app.page.policy import CompressedDocument, Policy
-from specviz.app.page.uploaded import Uploads
-from specviz.resources import asset_path, read_text
+from specviz.app.look.style import page_theme
+from specviz.app.page.door import CompressedDocument, Door, Policy
+from specviz.app.page.sessions import Uploads
+from specviz.errors import SpecVizError
+from specviz.protocol.runs import ModelDescription
+from specviz.resources import SPACE_SETTINGS, asset_path, read_text
+
+FENCE = "---\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """What one visitor may ask of one kind of machine."""
+
+    torch_threads: int
+    max_new_tokens: int
+    max_tree_nodes: int
+    prompt_chars: int
+    import_bytes: int
+    queue: int
+    engine_seconds: int
+    training_seconds: int
+    reading_seconds: int
+
+
+def settings(path: Path = SPACE_SETTINGS) -> dict[str, Any]:
+    """The whole file. Raises SpecVizError where it is missing or no mapping."""
+    try:
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        why = " ".join(str(error).split())
+        raise SpecVizError(f"{path.name} cannot be read ({why}); restore it from the repository.") from error
+    if not isinstance(loaded, dict):
+        raise SpecVizError(f"{path.name} holds no settings; restore it from the repository.")
+    return loaded
+
+
+def tier(environment: Mapping[str, str]) -> Tier:
+    """The limits for this machine: SPECVIZ_TIER if set; on a Space by its hardware; `local` elsewhere."""
+    tiers, name = settings()["tiers"], _tier_name(environment)
+    if set(tiers[name]) != set(Tier.__dataclass_fields__):
+        raise SpecVizError(
+            f"tier {name} in spaces_config.yaml must set {', '.join(Tier.__dataclass_fields__)} and no more."
+        )
+    return Tier(**tiers[name])
+
+
+def hub_models(environment: Mapping[str, str]) -> tuple[ModelDescription, ...]:
+    """The models from the hub that this machine's tier offers beside the bundled ones, each once. Raises SpecVizError
+    for an entry that lacks something."""
+    found: dict[str, ModelDescription] = {}
+    for pair in (settings().get("hub_pairs") or {}).get(_tier_name(environment), ()):
+        for role in ("target", "drafter"):
+            try:
+                name, parameters, licence = pair[role]["name"], int(pair[role]["parameters"]), pair["licence"]
+            except (KeyError, TypeError, ValueError) as error:
+                raise SpecVizError(
+                    f"a pair of hub_pairs in spaces_config.yaml lacks {error}; each has target and drafter with name "
+                    "and parameters, and a licence."
+                ) from error
+            summary = f"{licence}, downloaded on first use"
+            found.setdefault(name, ModelDescription(name, role, summary, parameters, available=True, licence=licence))
+    return tuple(found.values())
+
+
+def _tier_name(environment: Mapping[str, str]) -> str:
+    tiers = settings()["tiers"]
+    name = environment.get("SPECVIZ_TIER") or _tier_of_hardware(environment)
+    if name not in tiers:
+        raise SpecVizError(f"SPECVIZ_TIER is '{name}', but must be one of {', '.join(tiers)}.")
+    return name
+
+
+def _tier_of_hardware(environment: Mapping[str, str]) -> str:
+    if not environment.get("SPACE_ID"):
+        return "local"
+    if environment.get("ACCELERATOR", "none") not in ("", "none"):
+        return "gpu"
+    cores = environment.get("CPU_CORES", "")
+    return "cpu-upgrade" if cores.isdecimal() and int(cores) > 2 else "cpu-basic"
+
+
+def front_matter() -> str:
+    """The card as YAML between its fences, keys in the order of the file."""
+    card: str = yaml.safe_dump(settings()["card"], sort_keys=False, allow_unicode=True, width=1000)
+    return FENCE + card + FENCE
+
+
+def body(readme: str) -> str:
+    """README.md without its front matter. Raises SpecVizError where that has no end."""
+    if not readme.startswith(FENCE):
+        return readme
+    _, end, rest = readme.partition("\n" + FENCE)
+    if not end:
+        raise SpecVizError("README.md opens its front matter with --- but never closes it; add the second ---.")
+    return rest
+
+
+# --- serving ---------------------------------------------------------------------------------------------------------
+
 
 LEVEL = 6
 """of gzip: higher takes longer and saves one per cent"""

@@ -17,19 +17,26 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.form.prompts import families
+from specviz.app.form.fields import families
 from specviz.app.form.request import Limits
 from specviz.app.job import Cancellable, Faults, why_not
-from specviz.app.lab.choice import Shown
+from specviz.app.lab.chart import Shown
 from specviz.app.look import notices
 from specviz.app.offered import served_folder
 from specviz.app.runs.gallery import ShownSweep
-from specviz.app.speedup.figure import speedup_figure
-from specviz.app.speedup.form import SweepControls, SweepForm, check_limits, definition_of
-from specviz.app.speedup.running import ZIP, RunningSweep, check_count, measure, zip_keeper
-from specviz.app.speedup.shown import offer_results, offer_settings, origin
-from specviz.app.speedup.table import sweep_table
-from specviz.app.speedup.view import drawn, drawn_note, speedup_view
+from specviz.app.speedup.figure import speedup_figure, sweep_table
+from specviz.app.speedup.running import (
+    ZIP,
+    RunningSweep,
+    SweepControls,
+    SweepForm,
+    check_count,
+    check_limits,
+    definition_of,
+    measure,
+    zip_keeper,
+)
+from specviz.app.speedup.view import drawn, drawn_note, offer_results, offer_settings, origin, speedup_view
 from specviz.bench.sweep.runner import Keep
 from specviz.errors import BenchError, OptionError, SpecVizError
 from specviz.protocol.prompt_file import read_prompts

@@ -13,19 +13,17 @@ import gradio as gr
 
 from specviz.app.analysis.tab import TAB as ANALYSIS_TAB
 from specviz.app.analysis.tab import opens_traces
-from specviz.app.form.drafter_table import drafter_fold
+from specviz.app.form.fields import chip_label, families, model_fields
 from specviz.app.form.kept import Kept
-from specviz.app.form.methods import labelled
-from specviz.app.form.models import model_fields
-from specviz.app.form.prompts import chip_label, families
+from specviz.app.form.methods import drafter_fold, labelled
 from specviz.app.job import starts
-from specviz.app.lab.choice import Shown, lab_charts, picture_buttons, restore
+from specviz.app.lab.chart import Shown, lab_charts, picture_buttons, restore
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
 from specviz.app.speedup.acceptance import acceptance_fold
 from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
-from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
+from specviz.app.speedup.running import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
 from specviz.app.step.tab import TAB as WATCH_TAB
 from specviz.app.tab import PAYS, Page, Tab

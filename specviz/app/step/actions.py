@@ -1,4 +1,5 @@
-"""What the Watch tab's controls do: show a recorded or imported run, run live, stop, branch, explain.
+"""What the Watch tab's controls do: show a recorded or imported run, run live, stop, branch, explain; and stop policies
+that learn: what a visitor's page has run and what was learnt from it, forgotten when they leave.
 
 Every action returns what the page should show; an error becomes one sentence beside the buttons and nothing typed is
 lost.
@@ -6,15 +7,18 @@ lost.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
+from specviz.app.form.fields import next_prompt
 from specviz.app.form.methods import (
     Kind,
     growing_title,
@@ -26,26 +30,115 @@ from specviz.app.form.methods import (
     remembers,
     retrieves,
 )
-from specviz.app.form.prompts import next_prompt
 from specviz.app.form.request import Limits, check_models, model_of, models_of_run, request_from
 from specviz.app.job import Cancellable, Faults, current, idle
 from specviz.app.look import notices
-from specviz.app.look.events import carried, sent
+from specviz.app.look.events import ENGINE, LATEST, QUIET, carried, sent
 from specviz.app.runs.gallery import Gallery
-from specviz.app.runs.live_run import Frame, frames
-from specviz.app.runs.stage import badges_of, panels_of, resume_at, token_text
+from specviz.app.runs.stage import Frame, badges_of, frames, pack, panels_of, resume_at, token_text, unpack
 from specviz.app.step import controls as form
-from specviz.app.step.audit import AuditActions
-from specviz.app.step.bar import gamma_card, gamma_state
-from specviz.app.step.comparison import Pair, shown
-from specviz.app.step.counterfactual_cards import cards
+from specviz.app.step.controls import SHIPPED, RetrainingControls, gamma_card, gamma_state
 from specviz.app.step.filling import values_of
-from specviz.app.step.retraining import Retraining
-from specviz.errors import OptionError, SpecVizError, TraceError
+from specviz.app.step.inquiries import AuditActions, cards
+from specviz.app.step.opening import Pair, shown
+from specviz.errors import OptionError, SpecVizError, TraceError, TrainingError
 from specviz.protocol.counterfactual import Other, others
 from specviz.protocol.runs import Catalog, Renders, Resume, RunRequest, TraceSource
 from specviz.trace import codec
+from specviz.trace.events import Trace
 from specviz.trace.limits import UPLOAD
+
+MOST_RUNS = 24
+"""so many of a page's last runs are kept"""
+
+
+@dataclass(slots=True)
+class _Visit:
+    runs: deque[bytes] = field(default_factory=lambda: deque(maxlen=MOST_RUNS))
+    weights: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+class Retraining:
+    """Runs and learnt weights."""
+
+    def __init__(self) -> None:
+        self._visits: dict[str, _Visit] = {}
+        self._lock = Lock()
+
+    def keep(self, visitor: str, trace: Trace) -> None:
+        """A run of this page, for later training."""
+        self._visit(visitor).runs.append(pack(codec.dumps(trace)))
+
+    def learn(self, visitor: str, policy: str, source: TraceSource) -> str:
+        """Train the policy on this page's runs and use what it learnt from now on; what came out, in a sentence.
+
+        Raises SpecVizError where there is too little to learn from.
+        """
+        visit = self._visit(visitor)
+        if not visit.runs:
+            raise TrainingError("nothing was run on this page yet; press Run live a few times, then retrain.")
+        learned = source.learn([codec.loads(unpack(run)) for run in visit.runs], policy)
+        visit.weights[policy] = learned.weights
+        return learned.sentence
+
+    def forget(self, visitor: str, policy: str) -> None:
+        """Back to the shipped weights."""
+        self._visit(visitor).weights.pop(policy, None)
+
+    def weights(self, visitor: str, policy: str) -> Mapping[str, Any] | None:
+        """What the policy learnt on this page; None: nothing, the shipped weights hold."""
+        with self._lock:
+            visit = self._visits.get(visitor)
+        return None if visit is None else visit.weights.get(policy)
+
+    def leave(self, visitor: str) -> None:
+        with self._lock:
+            self._visits.pop(visitor, None)
+
+    def _visit(self, visitor: str) -> _Visit:
+        with self._lock:
+            return self._visits.setdefault(visitor, _Visit())
+
+
+class RetrainingActions:
+    """Each answers with the line beside the buttons."""
+
+    def __init__(self, source: TraceSource, retraining: Retraining) -> None:
+        self._source = source
+        self._retraining = retraining
+
+    def retrain(self, policy: str, visitor: gr.Request) -> str:
+        with Faults("training") as faults:
+            said = self._retraining.learn(visitor.session_hash or "", policy, self._source)
+        if faults.sentence:
+            return notices.message(faults.sentence, "error")
+        return notices.message(f"{said} Runs of this page use it from now on.", "good")
+
+    def reset(self, policy: str, visitor: gr.Request) -> str:
+        self._retraining.forget(visitor.session_hash or "", policy)
+        return notices.note(SHIPPED)
+
+    def choose(self, policy: str, visitor: gr.Request) -> str:
+        """Which weights the policy goes by, when it is chosen."""
+        own = self._retraining.weights(visitor.session_hash or "", policy) is not None
+        return notices.note("It goes by what it learnt from this page's runs." if own else SHIPPED)
+
+
+def wire_retraining(
+    actions: RetrainingActions, controls: RetrainingControls, stop_policy: Any, learners: Sequence[str]
+) -> None:
+    """The buttons appear with a stop policy that learns."""
+
+    def offer(policy: str, visitor: gr.Request) -> tuple[object, str]:
+        return gr.Group(visible=policy in learners), actions.choose(policy, visitor)
+
+    stop_policy.change(offer, stop_policy, [controls.box, controls.line], **LATEST)
+    controls.retrain.click(actions.retrain, stop_policy, controls.line, **ENGINE)
+    controls.reset.click(actions.reset, stop_policy, controls.line, **QUIET)
+
+
+# --- the tab's actions -----------------------------------------------------------------------------------------------
+
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from specviz.app.components.method_options import held
+from specviz.app.components.framed import held
 from specviz.app.form.methods import AUTO, kinds
 from specviz.app.form.request import Limits, option_key, options_name
 from specviz.protocol.runs import Catalog, RunRequest, request_of

@@ -21,8 +21,7 @@ from specviz.app.form.request import request_from
 from specviz.app.look import notices
 from specviz.app.look.events import ENGINE, QUIET, carried
 from specviz.app.runs.gallery import SUFFIX
-from specviz.app.runs.live_run import Frame
-from specviz.app.runs.stage import shown_as, stage_of
+from specviz.app.runs.stage import Frame, shown_as, stage_of
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions
 from specviz.app.step.filling import GAMMA

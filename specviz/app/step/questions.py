@@ -1,10 +1,13 @@
 """What a class asks of the page, as chips under the player: each fills the controls and runs, with a line on what to
-look for.
+look for. And a prompt outside the small world of the bundled models: said kindly, with three prompts that work.
 
     chip ─► the line ─► per step: the controls filled ─► the run ─► beside the run before
                     └► no engine behind the page: the recording that answers it, or why there is none
 
-Lays out and answers; how a run is made and shown is the tab's own business (`actions`).
+    run ─► the source says how surprising the prompt was to the target ─► above what its own world is ─► the sentence
+
+Only for the bundled target: what a large model finds surprising says nothing about what it can do. Lays out and
+answers; how a run is made and shown is the tab's own business (`actions`).
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ from specviz.app.runs.gallery import SUFFIX
 from specviz.app.step.actions import StepActions, Updates
 from specviz.app.step.controls import Controls
 from specviz.app.step.filling import by_control
-from specviz.app.step.opening_actions import OpeningActions
-from specviz.protocol.runs import Catalog
+from specviz.app.step.opening import OpeningActions
+from specviz.errors import SpecVizError
+from specviz.protocol.runs import Catalog, RunRequest, Surprised, TraceSource
 
 Values = Mapping[str, Any]
 """of the form, by name"""
@@ -168,3 +172,58 @@ class QuestionActions:
                 yield (gr.skip(),) * 6
 
         return start
+
+
+# --- outside the small world -----------------------------------------------------------------------------------------
+
+
+MOST = 4.0
+"""nats per token. The prompts of the bundled set lie below (3.95 is the highest), questions of the wide world above,
+but for a few: `tests/live/test_surprise.py` has both lists, and who is on the wrong side"""
+SIGNS = frozenset("()[]{}=<>_;#\\")
+"""a prompt with one of these is code or a table, which begins surprisingly wherever it is from: it is not judged"""
+WORKING = ("story-once-upon-a-time-there-was-a", "facts-what-is-the-capital-of-france", "sums-346-183")
+SENTENCE = (
+    "This prompt is unlike anything these two small models have learnt, so what they write of it means little. They "
+    "know a small world (short stories, facts, sums, letters) and some Python. These work:"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideParts:
+    """The sentence's row, and a button for each prompt that works."""
+
+    row: gr.Row
+    prompts: list[tuple[str, gr.Button]]
+
+
+def outside_row(catalog: Catalog) -> OutsideParts:
+    """Build it inside the current Blocks, out of sight."""
+    texts = {card.id: card.text for card in catalog.prompts}
+    with gr.Row(visible=False, elem_classes="sv-actions sv-outside", elem_id="sv-outside") as row:
+        gr.HTML(notices.note(SENTENCE), min_width=240)
+        known = [texts[name] for name in WORKING if name in texts]
+        prompts = [(text, gr.Button(text, size="sm", min_width=80, elem_classes="sv-chip")) for text in known]
+    return OutsideParts(row, prompts)
+
+
+def is_outside(prompt: str, surprise: float | None) -> bool:
+    """Whether the target was more surprised than by any prompt of its own world; of code and tables, never."""
+    return surprise is not None and surprise > MOST and not SIGNS.intersection(prompt)
+
+
+def looks_outside(source: TraceSource, controls: Controls) -> Callable[[Mapping[Any, Any]], gr.Row]:
+    """After a run: the row, seen where its prompt lies outside."""
+
+    def look(given: Mapping[Any, Any]) -> gr.Row:
+        values = {name: given[controls.fields[name]] for name in ("prompt", "target", "chat", "scene")}
+        prompt, usual = str(values["prompt"] or ""), RunRequest(prompt="").target
+        own = values["target"] == usual and not values["chat"] and not values["scene"]
+        if not own or not isinstance(source, Surprised) or SIGNS.intersection(prompt):
+            return gr.Row(visible=False)
+        try:
+            return gr.Row(visible=is_outside(prompt, source.surprise(RunRequest(prompt=prompt))))
+        except SpecVizError:  # the run itself has said what is wrong
+            return gr.Row(visible=False)
+
+    return look

@@ -11,25 +11,28 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.components.framed import Player
-from specviz.app.components.method_options import CHOOSE
+from specviz.app.components.framed import CHOOSE, Player
+from specviz.app.form.fields import wire_own_prompts
 from specviz.app.form.methods import kinds
-from specviz.app.form.prompts import wire_own_prompts
 from specviz.app.job import starts
 from specviz.app.look import notices
 from specviz.app.look.events import ENGINE, LATEST, QUIET, READING
 from specviz.app.runs.gallery import recorded_names
 from specviz.app.step import controls as form
-from specviz.app.step.actions import FirstView, StepActions
-from specviz.app.step.audit import AuditParts, audit_controls, wire_audit
-from specviz.app.step.bar import BarParts, bar
-from specviz.app.step.drawer import DrawerParts, drawer
+from specviz.app.step.actions import FirstView, RetrainingActions, StepActions, wire_retraining
+from specviz.app.step.controls import BarParts, DrawerParts, bar, drawer
 from specviz.app.step.filling import GAMMA
+from specviz.app.step.inquiries import AuditParts, audit_controls, wire_audit
 from specviz.app.step.links import LinkParts, wire_links
-from specviz.app.step.opening_actions import OpeningActions
-from specviz.app.step.outside import OutsideParts, looks_outside, outside_row
-from specviz.app.step.questions import QuestionActions, QuestionParts, question_chips
-from specviz.app.step.retraining import RetrainingActions, wire_retraining
+from specviz.app.step.opening import OpeningActions
+from specviz.app.step.questions import (
+    OutsideParts,
+    QuestionActions,
+    QuestionParts,
+    looks_outside,
+    outside_row,
+    question_chips,
+)
 from specviz.app.tab import WATCH, Page, Tab
 from specviz.protocol.runs import Catalog
 

@@ -1,27 +1,247 @@
 """The Train tab: choose a module, text and minutes; watch loss and acceptance; step with it at any moment; use it.
 
-Lays out and wires; what the controls do is in `actions`.
+Shows the recorded training, trains here and now, moves along its moments, keeps and hands over the weights. Of a
+visitor nothing is kept but what their page holds: the training itself is the page's state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from specviz.app.components.framed import Player
-from specviz.app.form.prompts import upload_button
-from specviz.app.form.request import options_name
-from specviz.app.job import starts
+from specviz.app.components.framed import held as held_options
+from specviz.app.form.fields import offer_prompts, upload_button
+from specviz.app.form.request import Limits, options_name
+from specviz.app.job import Background, Cancellable, Faults, Job, Switch, current, idle, starts
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUIET, READING, TRAINING
+from specviz.app.runs.stage import stage_of
 from specviz.app.step.tab import TAB as WATCH_TAB
-from specviz.app.tab import Page, Tab
-from specviz.app.train.actions import TrainActions
-from specviz.protocol.trainings import DATA, LOSSES, MINUTES, TrainingQuestion
-from specviz.resources import ROOT
+from specviz.app.tab import WATCH, Page, Tab
+from specviz.app.train.view import acceptance_figure, loss_figure, moment, sentence, stage_at, texts
+from specviz.errors import ModelError, OptionError, SpecVizError, TraceError
+from specviz.protocol import trainings
+from specviz.protocol.runs import TraceSource, trainable
+from specviz.protocol.trainings import DATA, LOSSES, MINUTES, NO_ENGINE, WEIGHTS, Training, TrainingQuestion, Trains
+from specviz.resources import ROOT, leave_out
+from specviz.trace import codec
+
+Updates = tuple[object, ...]
+LOOK_S = 0.5
+CHART_S = 2.0
+"""shortest time between two charts: drawing takes the same processor that trains"""
+MOST_FOLDERS = 40
+"""of weights, of all visitors: megabytes each, and a page trains one after another for minutes"""
+SHOWN = 6
+"""how many components a training fills"""
+ASKED = 5
+"""how many controls say what to train"""
+EMPTY = "No training is recorded; press Train, where there is an engine."
+
+
+class TrainActions(Cancellable):
+    """The tab's actions over one source."""
+
+    def __init__(
+        self, source: TraceSource, limits: Limits, recorded: Path, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`recorded`: the training that the tab opens with, where the file is there."""
+        super().__init__()
+        self._source = source
+        self._limits = limits
+        self._recorded = recorded
+        self._clock = clock
+        self._folders: dict[str, list[str]] = {}
+        """visitor → where the weights of their page lie"""
+        self._keeping = Lock()
+
+    def leave(self, visitor: gr.Request) -> None:
+        """The visitor closed the page: their training ends, and their weights go."""
+        with self._keeping:
+            super().leave(visitor)
+            for folder in self._folders.pop(visitor.session_hash or "", []):
+                if isinstance(self._source, Trains):
+                    self._source.forget(folder)
+
+    def _keep(self, visitor: gr.Request, folder: str, job: Job | None = None) -> None:
+        """Until the visitor leaves; not at all where they have left meanwhile. The oldest of all go where there are
+        too many."""
+        assert isinstance(self._source, Trains)
+        key = visitor.session_hash or ""
+        with self._keeping:
+            if self._cancellations.gone(key) or (job is not None and job.is_left()):
+                return self._source.forget(folder)
+            self._folders.setdefault(key, []).append(folder)
+            if sum(map(len, self._folders.values())) > MOST_FOLDERS:
+                oldest = next(iter(self._folders))
+                self._source.forget(self._folders[oldest].pop(0))
+                self._folders = {one: folders for one, folders in self._folders.items() if folders}
+
+    def _states(self, question: TrainingQuestion, stop: Switch, visitor: gr.Request) -> Iterator[Training]:
+        """The training's states. Its weights are seen to here, in the thread that trains: nobody may look any more."""
+        assert isinstance(self._source, Trains)
+        job = current()
+        for state in self._source.train(question, stop.is_set):
+            if state.folder:
+                self._keep(visitor, state.folder, job)
+            yield state
+
+    @property
+    def can_train(self) -> bool:
+        """Recordings and simulations cannot."""
+        return isinstance(self._source, Trains)
+
+    def modules(self) -> list[str]:
+        """What can be trained."""
+        return trainable(self._source.catalog())
+
+    def prompts(self) -> list[tuple[str, str]]:
+        """(label, text) of the prompt set."""
+        return [(f"{card.family}: {card.title}", card.text) for card in self._source.catalog().prompts]
+
+    def own_prompts(self, path: str | None) -> tuple[object, object]:
+        """(list of prompts, message) with a visitor's own before the bundled ones."""
+        return offer_prompts(path, self._limits, self.prompts())
+
+    # --- showing -------------------------------------------------------------------------------------------------
+
+    def open(self, held: Training | None) -> Updates:
+        """The page's own training, or the recorded one with the controls as they were for it. Updates of (held,
+        shown…, module, text, loss, minutes, prompt)."""
+        if held is not None:
+            return (gr.skip(),) * (1 + SHOWN + ASKED)
+        if not self._recorded.is_file():
+            return (None, notices.message(EMPTY), *(gr.skip(),) * (SHOWN - 1 + ASKED))
+        try:
+            training = trainings.read(self._recorded)
+        except TraceError as error:
+            leave_out(self._recorded, error)
+            return (None, notices.message(str(error), "error"), *(gr.skip(),) * (SHOWN - 1 + ASKED))
+        return (training, *shown(training), *self._asked(training.question))
+
+    def _asked(self, question: TrainingQuestion) -> Updates:
+        """Updates of (module, text, loss, minutes, prompt); a list that does not offer the value stays as it is."""
+        module = question.module if question.module in self.modules() else gr.skip()
+        prompt = question.prompt if question.prompt in [text for _, text in self.prompts()] else gr.skip()
+        return module, question.data, question.loss, question.minutes, prompt
+
+    def at(self, held: Training | None, place: float) -> Updates:
+        """Updates of (player, line) for a place of the slider over training time."""
+        if held is None or not held.stages:
+            return gr.skip(), gr.skip()
+        stage = stage_at(held.stages, place)
+        return codec.dumps(stage.trace), notices.note(moment(stage))
+
+    # --- training ------------------------------------------------------------------------------------------------
+
+    def train(
+        self,
+        module: str,
+        data: str,
+        loss: str,
+        minutes: float,
+        prompt: str,
+        held: Training | None,
+        visitor: gr.Request,
+    ) -> Iterator[Updates]:
+        """Updates of (held, shown…, Train, Stop, what needs weights…)."""
+        stop = self.armed(visitor)
+        last = None
+        with Faults("training") as faults:
+            if not isinstance(self._source, Trains):
+                raise ModelError(NO_ENGINE)
+            if len(prompt) > self._limits.prompt_chars:
+                raise OptionError(
+                    f"the prompt has {len(prompt):,} characters, but this machine takes {self._limits.prompt_chars:,}; "
+                    "choose a shorter one."
+                )
+            question = TrainingQuestion(module, data, loss, float(minutes), prompt)
+            trainings.check(question, self.modules())
+            looks = Background(self._states(question, stop, visitor), stop.set).look(LOOK_S)
+            drawn = self._clock()
+            for found in looks:
+                if not found or found[-1] is last:
+                    continue
+                last, now = found[-1], self._clock()
+                fresh, drawn = (True, now) if now - drawn >= CHART_S else (False, drawn)
+                picture = shown(last) if fresh else (_line(last, "busy"), *(gr.skip(),) * (SHOWN - 1))
+                yield (gr.skip(), *picture, *(gr.skip(),) * 4)
+            stop.check()
+        yield self._ending(last, faults.sentence)
+
+    def _ending(self, training: Training | None, problem: str | None) -> Updates:
+        ready = bool(training and training.folder)
+        buttons = (*idle(), gr.Button(interactive=ready))
+        if training is None:
+            text = problem or "Stopped before the first step; nothing is kept."
+            line = notices.message(text, "error" if problem else "plain")
+            return (gr.skip(), line, *(gr.skip(),) * (SHOWN - 1), *buttons, gr.skip())
+        said = f"{problem} What was learnt before is shown." if problem else sentence(training)
+        line = notices.message(said, "error" if problem else "good")
+        return (training, line, *shown(training)[1:], *buttons, self._file(training))
+
+    def _file(self, training: Training) -> object:
+        """The weights as one file to download."""
+        if not training.folder or not isinstance(self._source, Trains):
+            return gr.DownloadButton(interactive=False)
+        return gr.DownloadButton(value=str(self._source.packed(training.folder)), interactive=True)
+
+    # --- using it ------------------------------------------------------------------------------------------------
+
+    def use(self, held: Training | None) -> Updates:
+        """Its last run in the Watch tab, and the module in that tab's form. Updates of (tabs, stage…, prompt, drafter,
+        the drafters' options)."""
+        if held is None or not held.folder:
+            raise gr.Error("there are no weights yet; train first.")
+        module = held.question.module
+        stage = stage_of(held.stages[-1].trace, f"{module} as it was just trained; Run goes on with it.")
+        return (gr.Tabs(selected=WATCH), *stage, held.question.prompt, module, _with_weights(module, held.folder))
+
+    def load(self, path: str | None, visitor: gr.Request) -> Updates:
+        """Weights from a file into the Watch tab's form. Updates of (message, drafter, the drafters' options)."""
+        try:
+            if path is None or not isinstance(self._source, Trains):
+                raise ModelError(NO_ENGINE if path else "no file arrived; choose one that Save wrote.")
+            module, folder = self._source.unpacked(Path(path))
+        except SpecVizError as error:
+            return (notices.message(str(error), "error"), gr.skip(), gr.skip())
+        self._keep(visitor, folder)
+        line = notices.message(f"Loaded {module}: the Watch tab drafts with it now.", "good")
+        return (line, module, _with_weights(module, folder))
+
+
+def _with_weights(module: str, folder: str) -> str:
+    """The drafters' options, with these weights for the module."""
+    return held_options(module, {f"{module}.{WEIGHTS}": folder})
+
+
+def _line(training: Training, tone: str) -> str:
+    said = sentence(training)
+    return notices.message(f"Recorded. {said}" if training.source == "recorded" else said, tone)
+
+
+def shown(training: Training) -> Updates:
+    """Updates of (message, acceptance chart, loss chart, texts, slider, player)."""
+    last = len(training.stages) - 1
+    return (
+        _line(training, "good" if training.source == "recorded" else "busy"),
+        acceptance_figure(training),
+        loss_figure(training),
+        texts(training),
+        gr.Slider(maximum=max(1, last), value=max(0, last), interactive=last > 0),
+        codec.dumps(training.stages[-1].trace) if training.stages else gr.skip(),
+    )
+
+
+# --- the tab ---------------------------------------------------------------------------------------------------------
+
 
 OPENING = ROOT / "trainings" / "opening.json.gz"
 """the training that the tab opens with"""

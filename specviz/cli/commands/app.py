@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import gradio as gr
 
     from specviz.app.form.request import Limits
+    from specviz.app.page.settings import Tier
     from specviz.app.runs.deferred import DeferredSource
-    from specviz.app.space import Tier
     from specviz.protocol.runs import TraceSource
 
 
@@ -75,10 +75,9 @@ def load_page(
     sweep()
     os.environ.setdefault("GRADIO_TEMP_DIR", str(scratch() / "served"))  # what it serves and is handed goes with us
     from specviz.app.page.build import build
-    from specviz.app.page.settings import is_public, launch_settings
+    from specviz.app.page.settings import hub_models, is_public, launch_settings, tier
     from specviz.app.runs.deferred import DeferredSource
     from specviz.app.runs.gallery import gallery
-    from specviz.app.space import hub_models, tier
     from specviz.live import catalog
     from specviz.resources import ROOT
 

@@ -80,7 +80,7 @@ def _graphml(trace: Trace, index: int | None) -> bytes:
 
 
 def _svg(trace: Trace, index: int | None) -> bytes:
-    from specviz.app.components.tree_picture import tree_svg
+    from specviz.app.components.standalone import tree_svg
 
     return tree_svg(trace, index or 0).encode()
 

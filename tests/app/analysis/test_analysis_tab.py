@@ -11,10 +11,17 @@ import gradio as gr
 import pytest
 
 from specviz.app.analysis.actions import FILES, OUTPUTS, RECORDED, STAGE, SWEPT, AnalysisActions, Counted
-from specviz.app.analysis.answer import answer, first_sentence
 from specviz.app.analysis.charts import CHARTS, chart
 from specviz.app.analysis.library import MOST_TRACES, SWEEP_ZIP, Library, shipped
-from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
+from specviz.app.analysis.tables import (
+    agreement_table,
+    answer,
+    comparison_table,
+    drafters_table,
+    first_sentence,
+    pairs_table,
+    rounds_list,
+)
 from specviz.app.form.request import Limits
 from specviz.app.job import CURRENT, Job
 from specviz.app.runs.gallery import gallery

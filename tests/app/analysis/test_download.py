@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from specviz.app.analysis.actions import FILES, RECORDED, AnalysisActions, Counted
-from specviz.app.analysis.download import tables_zip
-from specviz.app.analysis.library import Library
+from specviz.app.analysis.library import Library, tables_zip
 from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
 from specviz.protocol.sweeps.store import cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specviz.app.form.drafter_table import UNMEASURED, UNSAID, drafter_rows, drafter_table
+from specviz.app.form.methods import UNMEASURED, UNSAID, drafter_rows, drafter_table
 from specviz.live.catalog import build, own
 from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.points import SweepPoint

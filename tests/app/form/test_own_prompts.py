@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specviz.app.form.prompts import chosen, offer_prompts, open_prompts
+from specviz.app.form.fields import chosen, offer_prompts, open_prompts
 from specviz.app.form.request import Limits
 
 

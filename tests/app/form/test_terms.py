@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from specviz.app.about import words
-from specviz.app.components.scripts import scripts
+from specviz.app.components.standalone import scripts
 from specviz.app.look.glossary import GLOSSARY_FILE, entries, glossary_json
 from specviz.resources import asset_path
 

@@ -12,7 +12,7 @@ from math import log2
 import plotly.graph_objects as go
 import pytest
 
-from specviz.app.lab.charts import chart
+from specviz.app.lab.chart import chart
 from specviz.protocol.sweeps.points import RunCost
 from tests.app.lab.sweeps import drafted, hasty, plain
 

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from specviz.app.lab.chart import NOTHING, LabChart
-from specviz.app.lab.charts import CHARTS, chart
-from specviz.app.lab.leading import leading
+from specviz.app.lab.cases import leading
+from specviz.app.lab.chart import NOTHING, LabChart, chart, charts
 from specviz.app.look.style import HOVER
 from specviz.protocol.sweeps.points import Policies
 from tests.app.lab.sweeps import drafted, hasty, plain
@@ -16,7 +15,7 @@ from tests.app.lab.sweeps import drafted, hasty, plain
 POINTS = [plain(), drafted(), hasty()]
 HOSTILE = '<img src=x onerror="run()">'
 
-every_chart = pytest.mark.parametrize("one", CHARTS, ids=lambda one: one.name)
+every_chart = pytest.mark.parametrize("one", charts(), ids=lambda one: one.name)
 
 
 @every_chart
@@ -101,7 +100,7 @@ def test_what_has_no_place_in_a_chart_is_named() -> None:
 
 
 def test_an_unknown_chart_of_an_old_link_is_the_first() -> None:
-    assert chart("nonsense") is CHARTS[0]
+    assert chart("nonsense") is charts()[0]
 
 
 def test_texts_that_repeat_themselves_are_in_one_chart_only() -> None:
@@ -110,7 +109,7 @@ def test_texts_that_repeat_themselves_are_in_one_chart_only() -> None:
     (marks,) = chart("why").build(points).data
     assert (marks.name, list(marks.x), list(marks.y)) == ("model γ=2", [0.1, 0.8], [2.0, 2.0])
     assert [row["repeats_itself"] for row in chart("why").rows(points)] == [False, True]
-    for one in CHARTS:
+    for one in charts():
         if not one.every_text:
             assert loops not in one.of(points), one.name
             assert drafted() in one.of(points)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from specviz.app.lab.by_position import places
 from specviz.app.lab.cases import cases, paired
-from specviz.app.lab.predicted import predictions, tokens_per_round
+from specviz.app.lab.depths import places
+from specviz.app.lab.expected import predictions, tokens_per_round
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import points_of

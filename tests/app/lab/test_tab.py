@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import gradio as gr
 
-from specviz.app.lab.choice import Shown, draw, restore
+from specviz.app.lab.chart import Shown, draw_chosen, restore
 from tests.app.lab.sweeps import drafted, plain
 
 
 def test_a_choice_draws_one_chart_and_offers_its_numbers() -> None:
-    text, figure, button = draw(Shown((plain(), drafted())), "economy")
+    text, figure, button = draw_chosen(Shown((plain(), drafted())), "economy")
     assert "Which way of ending a draft" in str(text)
     assert figure.layout.xaxis.title.text == "wasted candidates per output token"
     lines = Path(str(button.value["path"])).read_text(encoding="utf-8").splitlines()
@@ -20,11 +20,11 @@ def test_a_choice_draws_one_chart_and_offers_its_numbers() -> None:
 
 
 def test_without_points_there_is_no_file() -> None:
-    assert draw(Shown(), "plane")[2].interactive is False
+    assert draw_chosen(Shown(), "plane")[2].interactive is False
 
 
 def test_while_results_are_on_their_way_only_the_explanation_changes() -> None:
-    text, *others = draw(Shown(awaited=True), "economy")
+    text, *others = draw_chosen(Shown(awaited=True), "economy")
     assert "Which way of ending a draft" in str(text)
     assert others == [gr.skip(), gr.skip()]
 

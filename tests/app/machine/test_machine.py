@@ -10,9 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from specviz.app.machine.actions import HERE, SHOWN, MachineActions
-from specviz.app.machine.figure import machine_figure, machine_table, provenance
-from specviz.app.machine.view import curve_csv, free_sentence, machine_view
+from specviz.app.machine.tab import HERE, SHOWN, MachineActions
+from specviz.app.machine.view import curve_csv, free_sentence, machine_figure, machine_table, machine_view, provenance
 from specviz.app.runs.deferred import DeferredSource
 from specviz.errors import ModelError
 from specviz.protocol.profiles import Profiled, ProfileRequest, dumps

@@ -11,10 +11,14 @@ import pytest
 
 from specviz.app.form.methods import kinds
 from specviz.app.form.request import Limits, request_from
-from specviz.app.map.systems import (
+from specviz.app.map import (
     FACETS,
+    NOTHING,
+    PAGES,
+    cards,
     choices,
     matching,
+    method_page,
     methods_of,
     page_link,
     preset_link,
@@ -22,7 +26,6 @@ from specviz.app.map.systems import (
     recordings,
     systems,
 )  # fmt: skip
-from specviz.app.map.tab import NOTHING, PAGES, cards, method_page
 from specviz.app.step.filling import asked_values
 from specviz.live.catalog import saved
 from specviz.protocol.links import read_request

@@ -11,7 +11,7 @@ import gradio as gr
 import pytest
 from gradio.state_holder import SessionState
 
-from specviz.app.page.guarded import Guarded
+from specviz.app.page.door import Guarded
 from specviz.errors import OptionError
 from tests.event_loop import run_to_the_end
 from tests.fuzz.events import outcomes, page

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from specviz.app.page.network import network_of
+from specviz.app.page.queue import network_of
 
 
 def asked(connected: str | None, forwarded: str | None = None) -> SimpleNamespace:

@@ -11,8 +11,9 @@ import pytest
 
 from specviz.app.form.request import Limits
 from specviz.app.offered import served_folder
-from specviz.app.page import sessions, uploaded
-from specviz.app.page.uploaded import OF_A_NETWORK, OF_ALL, UNCLAIMED_S, UploadedFiles
+from specviz.app.page import sessions
+from specviz.app.page import sessions as uploaded
+from specviz.app.page.sessions import OF_A_NETWORK, OF_ALL, UNCLAIMED_S, UploadedFiles
 from tests.app.doubles import SAMPLE
 from tests.browser.page_server import serving
 from tests.event_loop import run_to_the_end

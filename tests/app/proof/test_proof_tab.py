@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from specviz.app.form.request import Limits
-from specviz.app.proof.actions import INTACT, PAIR, PRESETS, TOY, ProofActions, badge, toy
-from specviz.app.proof.figure import exact_summary, exact_table, sampled_summary
-from specviz.app.proof.view import exact_view, sampled_view
+from specviz.app.proof.tab import INTACT, PAIR, PRESETS, TOY, ProofActions, badge, toy
+from specviz.app.proof.view import exact_summary, exact_table, exact_view, sampled_summary, sampled_view
 from specviz.errors import OptionError
 from specviz.proof.lines import lines
 from specviz.protocol.equality import Equality

@@ -11,7 +11,7 @@ import gradio as gr
 import pytest
 
 from specviz.app.form.request import Limits
-from specviz.app.race.actions import RaceActions
+from specviz.app.race.tab import RaceActions
 from tests.app.doubles import ReplaySource, sample
 from tests.app.step.test_actions import Visitor
 

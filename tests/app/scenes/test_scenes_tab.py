@@ -10,10 +10,12 @@ import pytest
 
 from specviz.app.form.request import Limits, request_from
 from specviz.app.runs.gallery import Gallery
-from specviz.app.scenes.actions import Composer, ScenesActions, Stage
-from specviz.app.scenes.view import (
+from specviz.app.scenes import (
     NO_SHAPE,
     OPENING,
+    Composer,
+    ScenesActions,
+    Stage,
     doubt,
     drawn,
     place,

@@ -19,10 +19,10 @@ from specviz.app.job import CURRENT, Job
 from specviz.app.runs.gallery import gallery, recorded
 from specviz.app.runs.stage import resume_at
 from specviz.app.speedup.actions import OUTPUTS, SpeedupActions
-from specviz.app.speedup.form import SweepControls
+from specviz.app.speedup.running import SweepControls
 from specviz.app.step.actions import StepActions
 from specviz.app.step.controls import Controls, method_controls
-from specviz.app.step.opening_actions import OpeningActions
+from specviz.app.step.opening import OpeningActions
 from specviz.protocol.runs import DatastoreDescription
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.definition import expand

@@ -12,7 +12,7 @@ import pytest
 from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
 from specviz.app.step.actions import StepActions
-from specviz.app.step.audit import AuditActions, card
+from specviz.app.step.inquiries import AuditActions, audit_card
 from specviz.app.step.tab import step_tab
 from specviz.errors import ModelError
 from specviz.protocol.audits import KINDS, Audit, Count, Difference
@@ -89,14 +89,14 @@ def test_stop_before_anything_says_so(source: AuditingSource) -> None:
 
 
 def test_differences_are_listed_and_the_rest_is_counted() -> None:
-    shown = card(found(wrong=15))
+    shown = audit_card(found(wrong=15))
     assert "sv-message-error" in shown
     assert shown.count("rounds[1].judged.token is 3, but the checkpoints give 4.") == 12
     assert "and 3 more" in shown
 
 
 def test_everything_on_the_card_is_escaped() -> None:
-    shown = card(found(wrong=1, place=HOSTILE))
+    shown = audit_card(found(wrong=1, place=HOSTILE))
     assert "<img" not in shown
     assert shown.count("&lt;img src=x") == 2
 

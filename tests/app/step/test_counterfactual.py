@@ -7,7 +7,7 @@ from dataclasses import replace
 from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
 from specviz.app.step.actions import StepActions
-from specviz.app.step.counterfactual_cards import cards
+from specviz.app.step.inquiries import cards
 from specviz.protocol.counterfactual import Other
 from specviz.trace import codec
 from specviz.trace.events import VocabEntry

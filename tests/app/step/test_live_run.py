@@ -7,8 +7,8 @@ from threading import Event
 
 import pytest
 
-from specviz.app.runs import live_run
-from specviz.app.runs.live_run import TIMING, frames
+from specviz.app.runs import stage as live_run
+from specviz.app.runs.stage import TIMING, frames
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, sample

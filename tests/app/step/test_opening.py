@@ -13,11 +13,9 @@ import pytest
 from specviz.app.form.request import Limits, acts, request_from
 from specviz.app.runs.examples import Example
 from specviz.app.runs.gallery import Gallery, gallery
-from specviz.app.step.bar import bar_controls, gamma_state
-from specviz.app.step.comparison import Pair, changed, comparison, shown
-from specviz.app.step.controls import Controls, method_controls
+from specviz.app.step.controls import Controls, bar_controls, gamma_state, method_controls
 from specviz.app.step.filling import values_of
-from specviz.app.step.opening_actions import OpeningActions
+from specviz.app.step.opening import OpeningActions, Pair, changed, comparison, shown
 from specviz.protocol.runs import request_of
 from specviz.trace import codec
 from specviz.trace.events import PlainDecoding, Trace

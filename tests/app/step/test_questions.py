@@ -12,9 +12,8 @@ from specviz.app.form.request import Limits, request_from
 from specviz.app.runs.deferred import DeferredSource
 from specviz.app.runs.gallery import Gallery, gallery
 from specviz.app.step.actions import StepActions
-from specviz.app.step.bar import bar_controls
-from specviz.app.step.controls import Controls, method_controls, model_controls, sampling_controls
-from specviz.app.step.opening_actions import OpeningActions
+from specviz.app.step.controls import Controls, bar_controls, method_controls, model_controls, sampling_controls
+from specviz.app.step.opening import OpeningActions
 from specviz.app.step.questions import QUESTIONS, QuestionActions, question_chips
 from specviz.errors import ModelError
 from specviz.live.catalog import saved

@@ -9,9 +9,8 @@ import pytest
 from specviz.app.form.methods import kinds
 from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
-from specviz.app.step.actions import StepActions
+from specviz.app.step.actions import Retraining, RetrainingActions, StepActions
 from specviz.app.step.controls import learners
-from specviz.app.step.retraining import Retraining, RetrainingActions
 from tests.app.doubles import ReplaySource, catalog, sample
 from tests.app.form.test_request import FORM
 from tests.app.step.test_actions import Visitor, form_of

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.app.runs.iterations import Cell, heat_map, iterations
-from specviz.app.runs.matrix import EARLIER, matrix_of, matrix_table, summary_of
+from specviz.app.runs.panels import EARLIER, Cell, heat_map, iterations, matrix_of, matrix_table, summary_of
 from specviz.app.runs.stage import panels_of
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import RunRequest

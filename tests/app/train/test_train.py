@@ -13,8 +13,8 @@ import pytest
 from specviz.app.form.request import Limits, request_from
 from specviz.app.job import CURRENT, Job
 from specviz.app.step.filling import asked_values
-from specviz.app.train import actions as train_actions
-from specviz.app.train.actions import ASKED, SHOWN, TrainActions
+from specviz.app.train import tab as train_actions
+from specviz.app.train.tab import ASKED, SHOWN, TrainActions
 from specviz.app.train.view import compared, moment, runs_of, sentence, texts
 from specviz.errors import ModelError, OptionError, TraceError
 from specviz.protocol import trainings

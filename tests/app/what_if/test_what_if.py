@@ -10,9 +10,15 @@ import gradio as gr
 import pytest
 
 from specviz.app.runs.gallery import gallery
-from specviz.app.what_if.actions import OWN, WhatIfActions, WhatIfFields
-from specviz.app.what_if.figure import number_list, speedup_by_alpha_and_gamma, speedup_by_gamma
-from specviz.app.what_if.view import HEAT_ALPHAS, WhatIfView, what_if_view
+from specviz.app.what_if.tab import OWN, WhatIfActions, WhatIfFields
+from specviz.app.what_if.view import (
+    HEAT_ALPHAS,
+    WhatIfView,
+    number_list,
+    speedup_by_alpha_and_gamma,
+    speedup_by_gamma,
+    what_if_view,
+)
 from specviz.errors import OptionError
 from specviz.protocol.counterfactual import others
 from specviz.theory import roofline as hardware

@@ -70,7 +70,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "guarded: true is a number",
-        "specviz/app/page/guarded.py",
+        "specviz/app/page/door.py",
         "isinstance(value, int | float) and not isinstance(value, bool) and",
         "isinstance(value, int | float) and",
         (GUARDED,),

@@ -83,14 +83,14 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "lab: the bar of judging has the seconds of committing",
-        "specviz/app/lab/phases.py",
+        "specviz/app/lab/times.py",
         "lambda sums: sums.judge_s",
         "lambda sums: sums.commit_s",
         (DRAWN,),
     ),
     Fault(
         "lab: the bar of committing has the seconds of judging",
-        "specviz/app/lab/phases.py",
+        "specviz/app/lab/times.py",
         "lambda sums: sums.commit_s",
         "lambda sums: sums.judge_s",
         (DRAWN,),

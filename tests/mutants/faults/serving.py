@@ -43,7 +43,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "network: the first address that the header names counts",
-        "specviz/app/page/network.py",
+        "specviz/app/page/queue.py",
         "(*reversed(named), connected)",
         "(*named, connected)",
         (NETWORK,),
@@ -57,14 +57,14 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "files: one goes with the first page that closes",
-        "specviz/app/page/uploaded.py",
+        "specviz/app/page/sessions.py",
         "if not holders and (holders is not None or",
         "if len(holders or ()) < 2 and (holders is not None or",
         (UPLOADED,),
     ),
     Fault(
         "files: what is on its way takes no room",
-        "specviz/app/page/uploaded.py",
+        "specviz/app/page/sessions.py",
         "self._arriving[network] = self._arriving.get(network, 0) + size",
         "self._arriving[network] = 0",
         (UPLOADED,),
@@ -78,7 +78,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "training: weights stay where nobody listened to its end",
-        "specviz/app/train/actions.py",
+        "specviz/app/train/tab.py",
         "or (job is not None and job.is_left()):",
         "and (job is not None and job.is_left()):",
         (TRAIN,),

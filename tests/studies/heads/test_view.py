@@ -5,7 +5,7 @@ from __future__ import annotations
 import gradio as gr
 import pytest
 
-from specviz.app.machine.heads_tab import heads_figure, show
+from specviz.app.machine.tab import heads_figure, show_heads
 from specviz.errors import OptionError
 from specviz.studies.heads import result as heads
 from specviz.studies.heads.result import heads_view
@@ -56,7 +56,7 @@ def test_alpha_is_that_of_the_nearest_measured_size_and_names_it(letters: None) 
 def test_a_head_that_is_not_to_be_had_is_refused(letters: None, size: int, source: str) -> None:
     with pytest.raises(OptionError, match="choose 1 to 4 tokens by target, drafter, raw"):
         heads_view(size, source)
-    message, plot = show(size, source)
+    message, plot = show_heads(size, source)
     assert "not to be had" in str(message)
     assert plot == gr.skip()
     assert "<b>" not in str(message)
@@ -79,7 +79,7 @@ def test_the_chart_has_three_counted_lines_measured_marks_and_the_choice() -> No
 
 
 def test_the_slider_draws_the_shipped_table_anew() -> None:
-    message, figure = show(2048.0, "target")
+    message, figure = show_heads(2048.0, "target")
     assert "2048 of 4096 tokens, the most frequent of target" in str(message)
     assert figure.data[-1].name == "chosen: 2048 tokens"  # type: ignore[attr-defined]
     for name, curve in heads_view(2048, "target").coverage.items():

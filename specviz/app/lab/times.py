@@ -1,7 +1,8 @@
-"""The speedup waterfall: from tokens per target pass to the measured ratio, one cost after the other.
+"""Where the time goes: engine milliseconds of drafting, target pass, judging and committing in a round, plain decoding
+beside; and the speedup waterfall, from tokens per target pass to the measured ratio, one cost after the other.
 
-With N tokens, R rounds, S decode seconds, D drafting seconds and V seconds inside the target's passes, and the same
-letters with 0 for the plain runs of the same prompts:
+For the waterfall, with N tokens, R rounds, S decode seconds, D drafting seconds and V seconds inside the target's
+passes, and the same letters with 0 for the plain runs of the same prompts:
 
     tokens per pass       τ = (N/R) ÷ (N0/R0)
     after drafting        τ · (V0/R0) ÷ (V0/R0 + D/R)
@@ -14,16 +15,112 @@ may well be a gain. The factors multiply to the measured ratio exactly. Reads sw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fastest, fraction, paired, quantity
+from specviz.app.lab.cases import PLAIN, CaseRuns, Rows, Sums, cases, fastest, fraction, paired, plain_runs, quantity
 from specviz.app.lab.chart import NO_PLAIN, LabChart
-from specviz.app.lab.figure_parts import HEIGHT, break_even, hover, label
-from specviz.app.look.style import SERIES, legend_above, style
+from specviz.app.look.style import HEIGHT, SERIES, break_even, hover, in_rows, label, legend_above, look, style
 from specviz.protocol.sweeps.points import SweepPoint
+
+PHASES: tuple[tuple[str, Callable[[Sums], float]], ...] = (
+    ("drafter's passes", lambda sums: sums.draft_pass_s),
+    ("drafting besides", lambda sums: sums.draft_s - sums.draft_pass_s),
+    ("target's pass", lambda sums: sums.target_pass_s),
+    ("scoring besides", lambda sums: sums.target_s - sums.target_pass_s),
+    ("judging", lambda sums: sums.judge_s),
+    ("committing", lambda sums: sums.commit_s),
+)
+"""in the order of a round; `besides` is what the engine does around the forward passes. They add up to the round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The mean round of one case."""
+
+    name: str
+    sums: Sums
+
+    def milliseconds(self, phase: int) -> float:
+        return 1000 * PHASES[phase][1](self.sums) / self.sums.rounds
+
+    def explanation(self, phase: int) -> list[str]:
+        name, seconds = PHASES[phase]
+        spent, units = seconds(self.sums), ("s", "s")
+        whole = sum(part(self.sums) for _, part in PHASES)
+        lines = [fraction(name, "seconds ÷ rounds", spent, self.sums.rounds, ("s", "rounds"), "ms")]
+        return [*lines, fraction("share of the round", "its seconds ÷ all phases' seconds", spent, whole, units)]
+
+
+def mean_rounds(points: Sequence[SweepPoint]) -> list[Round]:
+    """Plain decoding first, then each drafter at its fastest speculation length."""
+    made = [Round(PLAIN, plain_runs(points)), *(Round(case.name, case.own) for case in fastest(cases(points)))]
+    return [one for one in made if one.sums.timed]
+
+
+def phase_rows(points: Sequence[SweepPoint]) -> Rows:
+    """Every case, not only those drawn."""
+    made = [Round(PLAIN, plain_runs(points)), *(Round(case.name, case.own) for case in cases(points))]
+    return [
+        {
+            "case": one.name,
+            "phase": name,
+            "seconds": seconds(one.sums),
+            "rounds": one.sums.rounds,
+            "milliseconds_per_round": one.milliseconds(index),
+        }
+        for one in made
+        if one.sums.timed
+        for index, (name, seconds) in enumerate(PHASES)
+    ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def phase_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+    """Time per round as stacked bars, one colour per phase."""
+    found = mean_rounds(points)
+    if not found:
+        return None
+    drawn = go.Figure(
+        [
+            go.Bar(
+                x=[one.milliseconds(phase) for one in found],
+                y=[label(one.name) for one in found],
+                orientation="h",
+                name=name,
+                hovertext=[hover(f"{one.name}: {name}", one.explanation(phase)) for one in found],
+                hoverinfo="text",
+                marker={"color": look(phase)[0]},
+            )
+            for phase, (name, _) in enumerate(PHASES)
+        ]
+    )
+    drawn.update_layout(barmode="stack", bargap=0.3)
+    drawn.update_xaxes(title="engine milliseconds per round", rangemode="tozero")
+    drawn.update_yaxes(autorange="reversed")
+    in_rows(legend_above(style(drawn, HEIGHT)), len(found))
+    return drawn.update_layout(legend={"traceorder": "normal"})
+
+
+PHASES_CHART = LabChart(
+    "phases",
+    "Time per round",
+    "What does a round spend its time on?",
+    "Mean engine time of a round, stacked by phase, beside a round of plain decoding, which brings one token. "
+    "Each drafter at its fastest setting.",
+    "These results have no times for a round.",
+    phase_figure,
+    phase_rows,
+    place=50,
+)
+
+
+# --- the waterfall ---------------------------------------------------------------------------------------------------
+
 
 STEPS = ("tokens per target pass", "cost of drafting", "cost of the wider pass", "engine overhead", "measured speedup")
 
@@ -110,7 +207,7 @@ def _times(formula: str, factor: float) -> str:
     return f"factor = {formula} = {factor:.3f}"
 
 
-def rows(points: Sequence[SweepPoint]) -> Rows:
+def waterfall_rows(points: Sequence[SweepPoint]) -> Rows:
     """Every case, not only those drawn."""
     return [
         {"case": one.name, "step": step.name, "before": step.before, "after": step.after}
@@ -129,7 +226,7 @@ FLAT, UPRIGHT = 5, 40
 """more names than that stand upright on a phone, and take that much for each, in pixels, from the bars"""
 
 
-def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+def waterfall_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """The speedup waterfall: per drafter five bars side by side, the middle three hanging between their levels."""
     found = waterfalls(points, MOST)
     if not found:
@@ -161,7 +258,7 @@ def _level(before: float, after: float) -> str:
     return f"{after:.2f}×" if before == 0 else f"{before:.2f}× → {after:.2f}×"
 
 
-CHART = LabChart(
+WATERFALL = LabChart(
     "waterfall",
     "Speedup waterfall",
     "Where do the tokens per target pass go on their way to the clock?",
@@ -169,7 +266,7 @@ CHART = LabChart(
     "engine around them; the green bar is the measured speedup, and the factors multiply to it exactly. Each "
     f"drafter at its fastest setting, the {MOST} fastest of them; all numbers are sums over its runs.",
     NO_PLAIN,
-    figure,
-    rows,
+    waterfall_figure,
+    waterfall_rows,
     place=10,
 )

@@ -1,4 +1,5 @@
-"""Winners by prompt family: each drafter's median speedup per family, and who is the fastest there.
+"""Who wins: every drafter at its fastest setting, the fastest first, with the interval of its median; and each
+drafter's median speedup per prompt family, with the fastest there.
 
 Of a drafter with several speculation lengths a family shows the one that is fastest in this family. Reads sweep points.
 """
@@ -11,13 +12,121 @@ from math import log2
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import PLAIN, CaseRuns, Rows, by_series, cases, median_ratio
+from specviz.app.lab.cases import PLAIN, CaseRuns, Rows, by_series, cases, fastest, median_ratio
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
-from specviz.app.lab.figure_parts import HEIGHT, hover, in_rows, label
-from specviz.app.look.style import LOSS_GAIN, TEXT, style
-from specviz.protocol.sweeps.points import SweepPoint
+from specviz.app.look.style import AT_FOOT, HEIGHT, LOSS_GAIN, SERIES, TEXT, hover, in_rows, label, style
+from specviz.protocol.sweeps.points import SweepPoint, summarise
 
-SHOWN = 8
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One drafter at the setting with the highest median speedup."""
+
+    name: str
+    """with its speculation length"""
+    ratio: float
+    low: float
+    high: float
+    """95 % interval of the median over resampled prompts; equal to it where there is one prompt"""
+    prompts: int
+
+    @property
+    def verdict(self) -> str:
+        """Whether the interval leaves it open which of the two is faster; from one prompt follows none."""
+        if self.prompts == 1 or self.low <= 1 <= self.high:
+            return UNDECIDED
+        return FASTER if self.low > 1 else SLOWER
+
+
+FASTER, UNDECIDED, SLOWER = "faster than plain decoding", "undecided", "slower than plain decoding"
+LOOKS = {FASTER: (SERIES[0], "circle"), UNDECIDED: (TEXT, "diamond"), SLOWER: (SERIES[1], "x")}
+
+
+def ranking(points: Sequence[SweepPoint]) -> list[Ranked]:
+    """The fastest drafter first."""
+    return [_ranked(case) for case in fastest(cases(points))]
+
+
+def _ranked(case: CaseRuns) -> Ranked:
+    (row,) = summarise(case.points)
+    return Ranked(case.name, row.ratio_median, row.ratio_low, row.ratio_high, row.prompts)
+
+
+def ranking_rows(points: Sequence[SweepPoint]) -> Rows:
+    return [
+        {
+            "case": ranked.name,
+            "median_speedup": ranked.ratio,
+            "low": ranked.low,
+            "high": ranked.high,
+            "prompts": ranked.prompts,
+        }
+        for ranked in ranking(points)
+    ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def ranking_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+    """A mark with whiskers per drafter, one below the other, and the line of plain decoding."""
+    found = ranking(points)
+    if not found:
+        return None
+    drawn = go.Figure()
+    for verdict, (colour, mark) in LOOKS.items():
+        own = [ranked for ranked in found if ranked.verdict == verdict]
+        if own:
+            drawn.add_trace(_marks(own, verdict, colour, mark))
+    drawn.add_vline(x=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
+    in_rows(style(drawn, HEIGHT), len(found))
+    drawn.update_xaxes(title="× plain decoding (dashed: 1)", rangemode="tozero")
+    drawn.update_yaxes(categoryorder="array", categoryarray=[label(ranked.name) for ranked in reversed(found)])
+    return drawn.update_layout(showlegend=True, legend=AT_FOOT)
+
+
+def _marks(own: Sequence[Ranked], verdict: str, colour: str, mark: str) -> go.Scatter:
+    return go.Scatter(
+        x=[ranked.ratio for ranked in own],
+        y=[label(ranked.name) for ranked in own],
+        mode="markers",
+        name=verdict,
+        marker={"symbol": mark, "size": 9, "color": colour},
+        error_x={
+            "type": "data", "symmetric": False, "thickness": 1.5, "width": 4, "color": colour,
+            "array": [ranked.high - ranked.ratio for ranked in own],
+            "arrayminus": [ranked.ratio - ranked.low for ranked in own],
+        },
+        hovertext=[hover(ranked.name, _explained(ranked)) for ranked in own],
+        hoverinfo="text",
+    )  # fmt: skip
+
+
+def _explained(ranked: Ranked) -> list[str]:
+    formula = "median over the prompts of tokens per second ÷ plain decoding's"
+    sure = (
+        f"95 % interval {ranked.low:.2f} to {ranked.high:.2f}" if ranked.prompts > 1 else "one prompt, so no interval"
+    )
+    return [f"speedup = {formula} = {ranked.ratio:.2f}", f"{ranked.prompts} prompts; {sure}"]
+
+
+RANKING = LabChart(
+    "ranking",
+    "Every drafter at its best",
+    "Which drafter is the fastest on these prompts?",
+    "The median speedup of each drafter at its fastest setting, chosen from these same runs, with the central 95 % of "
+    "resampled prompts: where two intervals overlap, the order may be chance.",
+    NO_DRAFTS,
+    ranking_figure,
+    ranking_rows,
+    place=5,
+)
+
+
+# --- by prompt family ------------------------------------------------------------------------------------------------
+
+
+TOLD = 8
 """runs whose division a cell tells in full"""
 
 
@@ -78,12 +187,12 @@ def _column(family: str, found: Sequence[CaseRuns]) -> list[Cell]:
 def _told(name: str, runs: Sequence[SweepPoint], lengths: int) -> tuple[str, ...]:
     chosen = f"{name}, the fastest of {lengths} lengths in this family" if lengths > 1 else name
     each = [f"{run.prompt}: {run.tokens_per_s:.1f} ÷ {run.baseline_tokens_per_s:.1f}" for run in runs]
-    shown = ", ".join(each[:SHOWN]) + (f" and {len(each) - SHOWN} more" if len(each) > SHOWN else "")
+    shown = ", ".join(each[:TOLD]) + (f" and {len(each) - TOLD} more" if len(each) > TOLD else "")
     formula = "median over the prompts of tokens per second ÷ plain decoding's"
     return (chosen, f"speedup = {formula} = {median_ratio(runs):.2f}", shown)
 
 
-def rows(points: Sequence[SweepPoint]) -> Rows:
+def family_rows(points: Sequence[SweepPoint]) -> Rows:
     found = families(points)
     return [
         {"family": cell.family, "drafter": cell.series, "case": cell.name, "median_speedup": cell.ratio,
@@ -95,7 +204,7 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
 # --- the picture -----------------------------------------------------------------------------------------------------
 
 
-def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+def family_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """A table of colours: blue is faster than plain decoding, orange slower, ★ the fastest of the family."""
     found = families(points)
     if found is None:
@@ -136,14 +245,14 @@ def _hover(cell: Cell) -> str:
     return hover(f"{cell.series} on {cell.family}", cell.explanation)
 
 
-CHART = LabChart(
+FAMILIES = LabChart(
     "families",
     "Winners by prompt family",
     "Which drafter is the fastest for which kind of text?",
     "Median speedup per family, in × plain decoding, ★ the fastest there; of several speculation lengths the fastest "
     "in that family.",
     NO_DRAFTS,
-    figure,
-    rows,
+    family_figure,
+    family_rows,
     place=60,
 )

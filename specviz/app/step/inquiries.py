@@ -1,11 +1,13 @@
-"""The button under a run that recomputes it from the checkpoints, the one that stops it, and the card of what was
-found: how far it is, a table of counts, the differences, what was not recomputed.
+"""What is asked of the run that is shown: what other drafters would have drafted at a round, a card each with its draft
+as an indented list; and an audit, which recomputes the run from the checkpoints: its buttons, how far it is, a table of
+counts, the differences, what was not recomputed.
 
-Places and values come from traces that may be hostile: everything goes through `html.escape`.
+Tokens, reasons, places and values come from traces that may be hostile: everything goes through `html.escape`.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -19,10 +21,79 @@ from specviz.app.look import notices
 from specviz.app.look.events import QUIET
 from specviz.errors import ModelError
 from specviz.protocol.audits import Audit, Audits
+from specviz.protocol.counterfactual import Other, candidates, riding_along
 from specviz.protocol.runs import TraceSource
+from specviz.theory.metrics import accepted_drafts, drafts
 from specviz.trace import codec
-from specviz.trace.events import Trace
+from specviz.trace.events import Node, Round, Trace, VocabEntry
 from specviz.trace.limits import UPLOAD
+from specviz.trace.replay import display_pieces
+
+MOST_NODES = 24
+"""nodes shown per draft; the rest is counted"""
+MARKS = {"accepted": "●", "rejected": "✗", "unreached": "○"}
+WORDS = {"accepted": "accepted", "rejected": "rejected", "unreached": "unreached"}
+
+
+def cards(index: int, answers: Sequence[Other], waiting: bool) -> str:
+    """All answers so far under a heading that says what they are."""
+    head = (
+        f'<p class="sv-note"><strong>Counterfactual at round {index + 1}.</strong> Each drafter joins the text as it '
+        "stood there, drafts once with its default options and is judged by the same target. "
+        "The run is not changed, and one round is no measure of speed.</p>"
+    )
+    busy = '<p class="sv-note" role="status">asking the next drafter…</p>' if waiting else ""
+    return f'{head}<div class="sv-others">{"".join(map(_card, answers))}</div>{busy}'
+
+
+def _card(other: Other) -> str:
+    name = f"<h4>{escape(other.drafter)}{' <small>this run</small>' if other.recorded else ''}</h4>"
+    tone = " sv-other-own" if other.recorded else ""
+    if other.round is None:
+        return f'<article class="sv-other{tone}">{name}<p class="sv-note">{escape(other.reason)}</p></article>'
+    drafted, accepted = len(drafts(other.round)), accepted_drafts(other.round)
+    counts = f"<p>{drafted} drafted, <strong>{accepted} accepted</strong></p>"
+    return f'<article class="sv-other{tone}">{name}{counts}{_draft(other)}{_committed(other)}</article>'
+
+
+def _draft(other: Other) -> str:
+    assert other.round is not None
+    drafted = candidates(other.round)
+    lines = "".join(_line(node, other) for node in drafted[:MOST_NODES])
+    more = len(drafted) - MOST_NODES
+    rest = f'<li class="sv-note">and {more} more</li>' if more > 0 else ""
+    told = f"<ul>{lines}{rest}</ul>" if lines else '<p class="sv-note">nothing was drafted</p>'
+    aside = riding_along(other.round)
+    return f'{told}<p class="sv-note">{escape(aside)}</p>' if aside else told
+
+
+def _line(node: Node, other: Other) -> str:
+    text = escape(_written(node.token, other))
+    return (
+        f'<li class="sv-fate-{node.fate}" style="--depth:{min(node.depth, 12)}" title="{WORDS[node.fate]}">'
+        f'<span aria-label="{WORDS[node.fate]}">{MARKS[node.fate]}</span> <code>{text}</code></li>'
+    )
+
+
+def _committed(other: Other) -> str:
+    this: Round | None = other.round
+    assert this is not None
+    entries = [other.vocab.get(str(item.token)) for item in this.committed.tokens]
+    text = "".join(display_pieces([base64.b64decode(entry.bytes) for entry in entries if entry is not None]))
+    return f'<p class="sv-other-text">commits <code>{escape(_marked(text))}</code></p>'
+
+
+def _written(token: int, other: Other) -> str:
+    entry: VocabEntry | None = other.vocab.get(str(token))
+    return _marked(entry.text) if entry is not None else f"<{token}>"
+
+
+def _marked(text: str) -> str:
+    return text.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
+
+
+# --- an audit --------------------------------------------------------------------------------------------------------
+
 
 Updates = tuple[object, ...]
 EXPLAINED = (
@@ -61,9 +132,9 @@ class AuditActions(Cancellable):
             trace = codec.loads(player or "", UPLOAD)
             stop = self.armed(visitor)
             for found in self._offered(trace).audit(trace, stop.is_set):
-                yield card(found), gr.skip(), gr.skip()
+                yield audit_card(found), gr.skip(), gr.skip()
             stop.check()
-        done = "" if found is None else card(found, True)
+        done = "" if found is None else audit_card(found, True)
         if faults.own:
             said = notices.message(faults.sentence or "", "error")
         elif faults.sentence:
@@ -92,7 +163,7 @@ MOST_CHARS = 300
 """of one difference"""
 
 
-def card(audit: Audit, stopped: bool = False) -> str:
+def audit_card(audit: Audit, stopped: bool = False) -> str:
     """An audit on its way, stopped, or done."""
     rows = "".join(
         f'<tr><th scope="row">{escape(kind)}</th><td>{count.compared:,}</td><td>{count.wrong:,}</td></tr>'

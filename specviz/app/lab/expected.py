@@ -1,0 +1,252 @@
+"""Expected against measured speedup: what arithmetic says that a drafter gains, and what the clock says.
+
+Predicted: does the arithmetic of acceptance and pass times explain the clock?
+
+    tokens per round  = 1 + Σ_d (share of rounds that drafted to depth d) × Π_{i≤d} a_i
+    predicted speedup = tokens per round ÷ ((t(rows) + drafter passes per round × t_draft) ÷ t(1))
+
+a_i is the acceptance of depth i given the ones before, rows the mean number of rows per target pass; t and t_draft are
+the step times measured when the models were loaded, not those of the runs. So the prediction knows no engine overhead
+and no busy moments, and takes acceptance to be independent of how long a draft is. t_draft is the mean pass of a round
+of four behind a target pass; the first of them is the dearest, so chains of one and two are predicted too fast. For a
+full-length chain it is formula 1 of Leviathan et al. (2211.17192) with a rate of its own per depth.
+
+Memory-bound: what would be gained if reading weights were all that costs.
+
+    MBSU = τ × c ÷ (γ + c),  τ = N ÷ R, γ = drafter passes ÷ R, c = target bytes ÷ drafter bytes per pass
+
+The papers on small drafters compare by it (Goel et al. 2403.00858, VocabTrim 2506.22694). It leaves out the width of
+the target's pass, the cache and every overhead, so on a CPU the two disagree. Reads sweep points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol
+
+import plotly.graph_objects as go
+
+from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, leaders_first, leading, paired, quantity
+from specviz.app.lab.chart import LabChart
+from specviz.app.lab.depths import Place, places
+from specviz.app.look.style import HEIGHT, TEXT, draw_few, hover, label, left_out, look, style
+from specviz.protocol.sweeps.points import SweepPoint, memory_ratio_of
+from specviz.theory import formulas as theory
+from specviz.theory.formulas import memory_bound_speedup
+
+
+class Expected(Protocol):
+    """A case with the speedup that some arithmetic gives it, and the one that was measured."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def series(self) -> str: ...
+    @property
+    def expected(self) -> float: ...
+    @property
+    def measured(self) -> float: ...
+    @property
+    def explanation(self) -> tuple[str, ...]: ...
+
+
+def against_measured(found: Sequence[Expected], word: str, title: str) -> go.Figure:
+    """Measured speedup over the expected one, whose word stands at the line of "both are equal"."""
+    top = 1.1 * max(max(expected.expected, expected.measured) for expected in found)
+    drawn = go.Figure(
+        go.Scatter(
+            x=[0, top], y=[0, top], mode="lines", name=word, hoverinfo="skip",
+            line={"color": TEXT, "width": 1.5, "dash": "dash"},
+        )
+    )  # fmt: skip
+    for index, series in enumerate(dict.fromkeys(expected.series for expected in found)):
+        own, (colour, mark) = [expected for expected in found if expected.series == series], look(index)
+        drawn.add_trace(
+            go.Scatter(
+                x=[one.expected for one in own],
+                y=[one.measured for one in own],
+                mode="markers",
+                name=label(series),
+                legendgroup=label(series),
+                hovertext=[hover(one.name, one.explanation) for one in own],
+                hoverinfo="text",
+                marker={"symbol": mark, "size": 11, "color": colour},
+            )
+        )
+    drawn.update_xaxes(title=title, range=[0, top])
+    drawn.update_yaxes(title="measured speedup (×)", range=[0, top])
+    return style(drawn, HEIGHT)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    name: str
+    series: str
+    expected: float
+    measured: float
+    """all runs together"""
+    explanation: tuple[str, ...]
+
+
+def predictions(points: Sequence[SweepPoint]) -> list[Prediction]:
+    """Every case with measured acceptance, step times and plain runs."""
+    made = (_prediction(case) for case in cases(paired(points)))
+    return [one for one in made if one is not None]
+
+
+def unpredicted(points: Sequence[SweepPoint]) -> list[str]:
+    """The measured cases that lack something a prediction needs, such as the time of a drafter's step."""
+    return [case.name for case in cases(paired(points)) if case.ratio is not None and _prediction(case) is None]
+
+
+def _prediction(case: CaseRuns) -> Prediction | None:
+    timed = next((point for point in case.points if point.step_times), None)
+    measured, rounds = case.ratio, case.own.rounds
+    if timed is None or measured is None or case.plain is None:
+        return None
+    passes = case.own.draft_passes / rounds
+    if passes and timed.draft_step_s is None:
+        return None
+    tokens = tokens_per_round(places(case.points), rounds)
+    times, width = theory.StepTimes.of(timed.step_times), case.own.target_rows / rounds
+    draft_s = passes * (timed.draft_step_s or 0.0)
+    cost = (times.at(width) + draft_s) / times.at(1)
+    plain_pass = case.plain.target_pass_s / case.plain.rounds
+    explanation = (
+        "tokens per round = 1 + Σ over depths (share that drafted to it × product of the rates up to it) "
+        f"= {tokens:.2f}; measured: {case.own.tokens} ÷ {rounds} = {case.own.tokens / rounds:.2f}",
+        f"cost of a round = (t({width:.3g}) + drafting) ÷ t(1) = ({_ms(times.at(width))} + {_ms(draft_s)}) ÷ "
+        f"{_ms(times.at(1))} = {cost:.2f}",
+        f"predicted = tokens per round ÷ cost = {tokens:.2f} ÷ {cost:.2f} = {tokens / cost:.2f}×",
+        f"measured = tokens per second ÷ plain decoding's = {case.own.tokens / case.own.decode_s:.1f} ÷ "
+        f"{case.plain.tokens / case.plain.decode_s:.1f} = {measured:.2f}×, {case.own.runs} runs together",
+        f"t(1) was {_ms(times.at(1))} at load and {_ms(plain_pass)} in the plain runs",
+    )
+    return Prediction(case.name, case.series, tokens / cost, measured, explanation)
+
+
+def tokens_per_round(depths: Sequence[Place], rounds: int) -> float:
+    """1 + sum over depths of (share of all rounds that drafted to it) x (product of the conditional rates up to it)."""
+    rates = [place.conditional or 0.0 for place in depths]
+    return 1 + sum(place.drafted / rounds * prod(rates[: place.depth]) for place in depths)
+
+
+def _ms(seconds: float) -> str:
+    return quantity(1000 * seconds, "ms")
+
+
+def predicted_rows(points: Sequence[SweepPoint]) -> Rows:
+    return [
+        {"case": prediction.name, "predicted_speedup": prediction.expected, "measured_speedup": prediction.measured}
+        for prediction in predictions(points)
+    ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def predicted_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+    """Predicted against measured speedup: on the line the arithmetic explains the clock."""
+    few = leading(points)
+    found = leaders_first(predictions(points), few)
+    if not found:
+        return None
+    drawn = draw_few(against_measured(found, "predicted = measured", "predicted speedup (×)"), few)
+    left_out(drawn, unpredicted(points), "the time of a drafter's step is not known")
+    return drawn
+
+
+PREDICTED = LabChart(
+    "predicted",
+    "Predicted against measured",
+    "Do acceptance and pass times explain the clock?",
+    "Predicted from the acceptance per depth and the step times measured at load; on the dashed line the "
+    "prediction holds, below it the engine or the moment cost more.",
+    "A prediction needs a drafter's acceptance, step times and plain runs, and these results lack one of them.",
+    predicted_figure,
+    predicted_rows,
+    place=80,
+)
+
+
+# --- memory-bound ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryMark:
+    """One case; `ratio` is c, None where its drafter makes no passes."""
+
+    name: str
+    series: str
+    expected: float
+    measured: float
+    """all runs together"""
+    ratio: float | None
+    explanation: tuple[str, ...]
+
+
+def memory_marks(points: Sequence[SweepPoint]) -> list[MemoryMark]:
+    """Every case whose drafter's weights are known, with plain runs."""
+    return [one for one in map(_mark, cases(paired(points))) if one is not None]
+
+
+def unknown(points: Sequence[SweepPoint]) -> list[str]:
+    """The measured cases whose drafter's passes read weights that nobody counted, or run beside the target's."""
+    return [case.name for case in cases(paired(points)) if case.ratio is not None and _mark(case) is None]
+
+
+def _mark(case: CaseRuns) -> MemoryMark | None:
+    own, measured, ratio = case.own, case.ratio, memory_ratio_of(case.points)
+    known = all(point.mbsu is not None for point in case.points)
+    if measured is None or case.plain is None or not known:
+        return None
+    tau, passes, reads = own.tokens / own.rounds, own.draft_passes / own.rounds, case.points[0].pass_reads
+    lines = [fraction("τ", "output tokens ÷ target passes", own.tokens, own.rounds)]
+    if own.draft_passes == 0 or ratio is None:
+        value = tau
+        lines.append("MBSU = τ by definition: its drafts read no weights")
+    else:
+        value = memory_bound_speedup(tau, passes, ratio)
+        lines += [
+            fraction("γ", "drafter passes ÷ target passes", own.draft_passes, own.rounds),
+            f"MBSU = τ × c ÷ (γ + c) = {tau:.2f} × {ratio:.2f} ÷ ({passes:.2f} + {ratio:.2f}) = {value:.2f}×, "
+            "c = target bytes ÷ drafter bytes" + (f"; a drafter pass reads {reads}" if reads else ""),
+        ]
+    lines.append(f"measured = tokens per second ÷ plain decoding's = {measured:.2f}×, {own.runs} runs together")
+    return MemoryMark(case.name, case.series, value, measured, ratio, tuple(lines))
+
+
+def memory_bound_rows(points: Sequence[SweepPoint]) -> Rows:
+    return [
+        {"case": mark.name, "mbsu": mark.expected, "memory_ratio": mark.ratio, "measured_speedup": mark.measured}
+        for mark in memory_marks(points)
+    ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def memory_bound_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+    """Measured speedup over MBSU: below the line, something else than reading weights costs time."""
+    few = leading(points)
+    found = leaders_first(memory_marks(points), few)
+    if not found:
+        return None
+    drawn = draw_few(against_measured(found, "measured = MBSU", "MBSU, speedup by weights read (×)"), few)
+    left_out(drawn, unknown(points), "the weights that their drafter reads were not counted")
+    return drawn
+
+
+MEMORY_BOUND = LabChart(
+    "mbsu",
+    "Memory-bound against measured",
+    "How much of the speedup by weights read does this machine give?",
+    "MBSU counts the bytes of weights that passes read, and nothing else. On the dashed line the machine does what it "
+    "says; far below it, small passes cost more than their bytes, as they do on a CPU.",
+    "These results do not say how many weights their drafters read: measure the sweep again with this release.",
+    memory_bound_figure,
+    memory_bound_rows,
+    place=85,
+)

@@ -1,0 +1,276 @@
+"""What opens a run on the stage (an example, a recording, a file, the run before), and two runs side by side: the one
+shown and the one before it, with what was changed between them and both totals.
+
+Each answer shows the run and fills the bar and the drawer with what it was asked for, so that Run would run it again.
+Every text goes through `html.escape`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from specviz.app.form.request import Limits
+from specviz.app.look import notices
+from specviz.app.look.notices import NO_CHOICE
+from specviz.app.runs.gallery import Gallery
+from specviz.app.runs.stage import imported, pack, shown_as, stage_of, unpack
+from specviz.app.step.controls import Controls
+from specviz.app.step.filling import by_control, values_of
+from specviz.errors import TraceError
+from specviz.protocol.runs import Catalog
+from specviz.protocol.sweeps.store import is_sweep
+from specviz.theory.speedup import gain, is_noisy
+from specviz.trace import codec
+from specviz.trace.events import Trace
+from specviz.trace.header import MethodCard, Started
+from specviz.trace.limits import UPLOAD
+from specviz.trace.unchecked import outcome
+
+BAR, GAP, TALL = 5, 2, 22
+MOST_ROUNDS = 64
+"""rounds drawn"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A run that was on the stage."""
+
+    settings: Mapping[str, str]
+    """what was asked for, by the name it has in a sentence"""
+    total: str
+    """`1.37×` where plain decoding was timed beside it and the ratio is no noise, tokens per pass otherwise"""
+    lengths: tuple[int, ...]
+    """tokens of each round"""
+    run: bytes
+    """the trace as JSON text, packed, to show it again"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The run on the stage and the one before it."""
+
+    now: Shown | None = None
+    before: Shown | None = None
+
+    def then(self, shown: Shown) -> Pair:
+        """After a new run; the same run again changes nothing."""
+        return self if self.now is not None and self.now.run == shown.run else Pair(shown, self.now)
+
+    def swapped(self) -> Pair:
+        return Pair(self.before, self.now)
+
+
+def shown(trace: Trace) -> Shown:
+    """What is kept of a run."""
+    ratio, summary = gain(trace), trace.summary
+    per_pass = summary.num_output_tokens / max(1, summary.num_target_passes)
+    total = f"{per_pass:.2f} tokens per pass" if ratio is None or is_noisy(trace) else f"{ratio:.2f}×"
+    lengths = tuple(len(this.committed.tokens) for this in trace.rounds)
+    return Shown(settings_of(trace.started), total, lengths, pack(codec.dumps(trace)))
+
+
+def settings_of(started: Started) -> dict[str, str]:
+    """The settings a visitor changes, in the order in which a sentence names them."""
+    options = started.drafter.options
+    shape = options.get("branching")
+    tree = f"tree {','.join(map(str, shape))}" if isinstance(shape, list) and shape else ""
+    told = {
+        "drafter": started.drafter.name,
+        "γ": tree or str(options.get("gamma", "–")),
+        "tree policy": _method(started.tree_policy),
+        "stop policy": _method(started.stop_policy),
+        "verifier": _method(started.verifier),
+        "drafter's model": "–" if started.drafter.model is None else started.drafter.model.name,
+        "target": started.target.name,
+        "temperature": f"{started.sampling.temperature:g}",
+        "top-k": str(started.sampling.top_k),
+        "top-p": f"{started.sampling.top_p:g}",
+        "seed": str(started.seed),
+        "new tokens": str(started.max_new_tokens),
+        "prompt": _quoted(started.prompt_text),
+    }
+    others = {name: str(value) for name, value in options.items() if name not in ("gamma", "branching")}
+    return {**told, **{f"{started.drafter.name} {name.replace('_', ' ')}": value for name, value in others.items()}}
+
+
+def _method(card: MethodCard | None) -> str:
+    if card is None:
+        return "–"
+    options = ", ".join(f"{name} {value}" for name, value in card.options.items() if value is not None)
+    return f"{card.name} ({options})" if options else card.name
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(text.split())
+    return f"“{line[:28]}…”" if len(line) > 29 else f"“{line}”"
+
+
+def changed(before: Shown, now: Shown) -> tuple[str, str]:
+    """What differs between two runs, as each had it: `γ 2` and `γ 8`. The verifier goes unnamed where it follows the
+    temperature."""
+    names = [name for name in {**before.settings, **now.settings} if _of(before, name) != _of(now, name)]
+    if "temperature" in names and "verifier" in names:
+        names.remove("verifier")
+    if "drafter" in names:
+        names = [name for name in names if name in ("drafter", "temperature", "prompt", "target")]
+    if not names:
+        return "before", "the same again"
+    return _told(before, names), _told(now, names)
+
+
+def _of(one: Shown, name: str) -> str:
+    return one.settings.get(name, "–")
+
+
+def _told(one: Shown, names: list[str]) -> str:
+    return ", ".join(_of(one, name) if name in ("drafter", "prompt") else f"{name} {_of(one, name)}" for name in names)
+
+
+def comparison(pair: Pair) -> str:
+    """Both runs as HTML, the earlier one greyed; nothing where there is no earlier one."""
+    if pair.now is None or pair.before is None:
+        return ""
+    was, is_now = changed(pair.before, pair.now)
+    rows = (("sv-was", "before", was, pair.before), ("sv-is", "now", is_now, pair.now))
+    tallest = max(1, *pair.before.lengths, *pair.now.lengths)
+    return (
+        '<div class="sv-compared">'
+        + '<span class="sv-arrow" aria-hidden="true">→</span>'.join(
+            f'<span class="{kind}"><span class="sv-when">{when}</span> {escape(told)}: <b>{escape(one.total)}</b> '
+            f"{_strip(one, tallest)}</span>"
+            for kind, when, told, one in rows
+        )
+        + "</div>"
+    )
+
+
+def _strip(one: Shown, tallest: int) -> str:
+    """Tokens of each round as small columns."""
+    drawn = one.lengths[:MOST_ROUNDS]
+    width = (BAR + GAP) * len(drawn)
+    told = f"{sum(one.lengths)} tokens in {len(one.lengths)} passes; one column per round, as tall as its tokens"
+    columns = "".join(
+        f'<rect x="{at * (BAR + GAP)}" y="{TALL - TALL * tokens / tallest:.1f}" width="{BAR}" '
+        f'height="{TALL * tokens / tallest:.1f}"/>'
+        for at, tokens in enumerate(drawn)
+    )
+    return (
+        f'<svg class="sv-strip" role="img" aria-label="{told}" width="{width}" height="{TALL}" '
+        f'viewBox="0 0 {width} {TALL}"><title>{told}</title>{columns}</svg>'
+    )
+
+
+# --- opening ---------------------------------------------------------------------------------------------------------
+
+
+Updates = tuple[object, ...]
+Listed = tuple[str, str | None]
+"""the example and the recorded run that are shown, by which the lists name them; NO_CHOICE, None: another run is"""
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningActions:
+    """Opens runs; keeps nothing itself. Every answer but `compare` is (player, badges, panels, message, moment, pair,
+    comparison's row, its text, what the list of examples and that of recorded runs name, a value for each control)."""
+
+    gallery: Gallery
+    catalog: Catalog
+    limits: Limits
+    names: Sequence[str]
+    """of the controls, in the order in which they are filled"""
+
+    @classmethod
+    def over(cls, gallery: Gallery, catalog: Catalog, limits: Limits, controls: Controls) -> OpeningActions:
+        return cls(gallery, catalog, limits, tuple(controls.fields))
+
+    def open_example(self, title: str | None) -> Updates:
+        """The recording that shows it, at the round that does."""
+        if title == NO_CHOICE:
+            return self.unchanged()
+        example = next((one for one in self.gallery.examples if one.title == title), None)
+        if example is None:
+            return self._refused(f"there is no example '{str(title)[:60]}' here; choose one from the list.")
+        try:
+            return self._listed(example.file, example.round, example.title)
+        except TraceError as error:
+            return self._refused(str(error))
+
+    def open_recorded(self, file: str | None) -> Updates:
+        try:
+            return self._listed(file or "")
+        except TraceError as error:
+            return self._refused(str(error))
+
+    def _listed(self, file: str, round_index: int = 0, title: str = NO_CHOICE) -> Updates:
+        """A run of the gallery with what is to be said of its text. Raises TraceError where there is no such run."""
+        trace = self.gallery.read(file)
+        said = shown_as(trace, self.gallery.comment(file))
+        return self._stage(trace, round_index, message=said, listed=(title, file))
+
+    def open_file(self, path: str | None) -> Updates:
+        """An imported trace, read with the limits for strangers' files; a sweep is the When-it-pays tab's."""
+        try:
+            trace = imported(path, self.limits.import_bytes)
+        except TraceError as error:
+            if path is not None and is_sweep(path, self.limits.import_bytes):
+                return self._refused(
+                    f"{Path(path).name} is a sweep, no single run; it is opened under When it pays.", "plain"
+                )
+            return self._refused(str(error))
+        return self._stage(trace, message=f"{shown_as(trace)} {outcome(trace)}")
+
+    def open_trace(self, trace: Trace, file: str | None = None) -> Updates:
+        """A run that was read elsewhere; `file` of the gallery, if it is from there."""
+        return self._stage(trace, listed=(NO_CHOICE, file))
+
+    def open_before(self, pair: Pair) -> Updates:
+        """The run before, again; the one shown now becomes the one before."""
+        if pair.before is None:
+            return self._refused("there is no run before this one.")
+        return self._stage(codec.loads(unpack(pair.before.run)), pair=pair.swapped())
+
+    def compare(self, player: str, pair: Pair) -> Updates:
+        """(pair, row, text) after a run: what was on the stage before stays beside it."""
+        try:
+            after = pair.then(shown(codec.loads(player or "", UPLOAD)))
+        except TraceError:  # nothing whole is on the stage: what stands beside it stays
+            return gr.skip(), gr.skip(), gr.skip()
+        return after, gr.Row(visible=after.before is not None), comparison(after)
+
+    def _stage(
+        self,
+        trace: Trace,
+        round_index: int = 0,
+        message: str = "",
+        pair: Pair | None = None,
+        listed: Listed = (NO_CHOICE, None),
+    ) -> Updates:
+        pair = pair or Pair(shown(trace))
+        values = values_of(trace.started, self.catalog, self.limits)
+        return (
+            *stage_of(trace, message),
+            f"{trace.started.run_id} {round_index}",
+            pair,
+            gr.Row(visible=pair.before is not None),
+            comparison(pair),
+            *listed,
+            *self._filled(values),
+        )
+
+    def _filled(self, values: Mapping[str, Any]) -> list[object]:
+        held = by_control(values)
+        return [held.get(name, gr.skip()) for name in self.names]
+
+    def unchanged(self) -> Updates:
+        """An answer that changes nothing."""
+        return (gr.skip(),) * (10 + len(self.names))
+
+    def _refused(self, sentence: str, tone: str = "error") -> Updates:
+        kept = [gr.skip()] * (6 + len(self.names))
+        return gr.skip(), gr.skip(), gr.skip(), notices.message(sentence, tone), *kept
