@@ -128,13 +128,19 @@ def context(visitor: BrowserContext, tab_of_all: Page) -> Iterator[BrowserContex
     """A visitor who comes for the first time: of the test before, no page, cookie or stored value is left."""
     yield visitor
     visitor.set_offline(False)
-    visitor.clear_cookies()
     for page in visitor.pages:
         if page != tab_of_all:
             page.close()
-    _emptied(tab_of_all)
+    forgotten(tab_of_all)
     assert tab_of_all.evaluate(HAS_REAL_CLOCK), "a clock was installed for all tests; use `page_at_own_time`."
-    session = visitor.new_cdp_session(tab_of_all)
+
+
+def forgotten(tab: Page) -> None:
+    """Let its visitor come for the first time: an empty page, no cookie, nothing stored. What is fetched and compiled
+    stays, which a context of its own would do again for some seconds."""
+    tab.context.clear_cookies()
+    _emptied(tab)
+    session = tab.context.new_cdp_session(tab)
     session.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": STORED})
     session.detach()
 

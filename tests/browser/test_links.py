@@ -1,4 +1,4 @@
-"""Links of every kind, opened in a fresh context, show the moment they were copied at."""
+"""Links of every kind, opened by a visitor who was never here, show the moment they were copied at."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from specviz.app.machine.view import setting_label
 from specviz.app.map import choices as map_choices
@@ -20,7 +20,7 @@ from specviz.theory import roofline
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from tests.app.doubles import ReplaySource, sample
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.conftest import PATIENCE_MS, forgotten
 from tests.browser.page_server import served
 from tests.browser.tabs import is_open, open_tab
 
@@ -79,8 +79,10 @@ def where(page: Page) -> tuple[str, str, str]:
     )
 
 
-def fresh(browser: Browser, url: str) -> Page:
-    return opened(browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce").new_page(), url)
+def fresh(page: Page, url: str) -> Page:
+    """The link opened by a visitor who was never here."""
+    forgotten(page)
+    return opened(page, url)
 
 
 def choose_recording(page: Page) -> None:
@@ -90,7 +92,7 @@ def choose_recording(page: Page) -> None:
     expect(page.locator("#sv-message")).to_contain_text("in 2 target passes")
 
 
-def test_a_recording_chosen_from_the_gallery_is_in_the_address(page: Page, watch: str, browser: Browser) -> None:
+def test_a_recording_chosen_from_the_gallery_is_in_the_address(page: Page, watch: str) -> None:
     opened(page, watch)
     assert "#" not in page.url
     choose_recording(page)
@@ -100,10 +102,9 @@ def test_a_recording_chosen_from_the_gallery_is_in_the_address(page: Page, watch
     expect(page).to_have_url(re.compile(f"#run=b-greedy&round={round_}&"))
     there = where(page)
     assert there[0] == "another"
-    other = fresh(browser, page.url)
+    other = fresh(page, page.url)
     expect(other.locator("#sv-player .svp-where")).to_have_text(there[1])
     assert where(other) == there
-    other.context.close()
 
 
 def test_a_link_to_the_run_that_opens_the_page_holds_its_node(page: Page, watch: str) -> None:
@@ -145,7 +146,7 @@ def test_an_old_link_without_a_run_opens_the_first(page: Page, watch: str) -> No
     assert where(page)[1:] == ("Round 2 of 8", "3")
 
 
-def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, browser: Browser, source: ReplaySource) -> None:
+def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, source: ReplaySource) -> None:
     opened(page, watch)
     page.locator("#sv-prompt textarea").fill("def second():\n")
     page.locator("#sv-run").click()
@@ -155,13 +156,12 @@ def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, browser: Br
     asked = re.search(r"ask=([\w-]+)", page.url)
     assert asked is not None
     assert read_request(asked[1]).prompt == "def second():\n"
-    other = fresh(browser, page.url)
+    other = fresh(page, page.url)
     expect(other.locator("#sv-message")).to_contain_text("It is the link's run: the text is the same.")
     expect(other.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
     assert where(other)[2] == "3"
     expect(other.locator("#sv-prompt textarea")).to_have_value("def second():\n")
     assert source.requests[-1][0].prompt == "def second():\n"
-    other.context.close()
 
 
 def test_a_machine_that_writes_another_text_says_so(page: Page, watch: str) -> None:
@@ -207,7 +207,7 @@ def choose(page: Page, control: str, option: str) -> None:
     page.get_by_role("option", name=option).first.click()
 
 
-def test_tab_and_what_if_values_come_back(page: Page, address: str, browser: Browser) -> None:
+def test_tab_and_what_if_values_come_back(page: Page, address: str) -> None:
     opened(page, address)
     open_tab(page, "What if")
     expect(page).to_have_url(re.compile("[#&]tab=what-if"))
@@ -221,17 +221,14 @@ def test_tab_and_what_if_values_come_back(page: Page, address: str, browser: Bro
     settled(page, lambda values: values.get("what-if", {}).get("place") == f"{context},{batch}")
     assert set(set_values(page)["what-if"]) == {"tree", "clock", "place"}
     said = page.locator("#sv-what-if-verdict").inner_text()
-    other = fresh(browser, page.url)
+    other = fresh(page, page.url)
     is_open(other, "What if")
     expect(other.locator("#sv-what-if-tree input, #sv-what-if-tree textarea")).to_have_value("3,2")
     expect(other.get_by_label("context and batch")).to_have_value(chosen)
     expect(other.locator("#sv-what-if-verdict")).to_have_text(said, use_inner_text=True)
-    other.context.close()
 
 
-def test_race_settings_come_back_and_nothing_runs(
-    page: Page, address: str, browser: Browser, source: ReplaySource
-) -> None:
+def test_race_settings_come_back_and_nothing_runs(page: Page, address: str, source: ReplaySource) -> None:
     opened(page, address)
     open_tab(page, "Race")
     page.locator("#sv-race-prompt textarea").fill("two words")
@@ -242,7 +239,7 @@ def test_race_settings_come_back_and_nothing_runs(
     wanted = {"prompt": "two words", "0.drafter": "model", "0.gamma": 7, "seed": 11}
     settled(page, lambda values: values.get("race") == wanted)
     before = len(source.requests)
-    other = fresh(browser, page.url)
+    other = fresh(page, page.url)
     expect(other.locator("#sv-race-prompt textarea")).to_have_value("two words")
     expect(other.locator("#sv-race-drafter-1 input")).to_have_value("model")
     expect(other.locator("#sv-race-drafter-1 ~ * input[type=number]").first).to_have_value("7")
@@ -254,10 +251,9 @@ def test_race_settings_come_back_and_nothing_runs(
     other.locator("#sv-proof-p input, #sv-proof-p textarea").fill("0.2, 0.2, 0.6")
     other.locator("#sv-proof-p input, #sv-proof-p textarea").blur()
     settled(other, lambda values: values == {"race": wanted, "proof": {"p": "0.2, 0.2, 0.6"}})
-    other.context.close()
 
 
-def test_machine_speedup_and_map_come_back(page: Page, address: str, browser: Browser) -> None:
+def test_machine_speedup_and_map_come_back(page: Page, address: str) -> None:
     curve = list(roofline.curves().values())[-1]
     label = f"{curve.name} · {curve.model.name}, {curve.machine.dtype}"
     setting = setting_label(*roofline.settings(curve)[-1])
@@ -293,18 +289,17 @@ def test_values_that_no_control_could_have_are_left_out(page: Page, address: str
     assert page.locator("[role=tabpanel] img[src=x]").count() == 0
 
 
-def test_a_simulated_run_is_drawn_again(page: Page, address: str, browser: Browser) -> None:
+def test_a_simulated_run_is_drawn_again(page: Page, address: str) -> None:
     opened(page, f"{address}#tab=what-if&set={pack({'what-if': {'seed': 11}})}")
     page.get_by_role("button", name="Step through a simulated run").click()
     expect(page.locator("#sv-message")).to_contain_text("no model ran")
     page.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 3, beat: 1}, true)")
     expect(page).to_have_url(re.compile("#run=simulated&round=4&beat=2.*&tab=watch&set="))
     there = page.locator("#sv-player .sv-player").inner_text()
-    other = fresh(browser, page.url)
+    other = fresh(page, page.url)
     expect(other.locator("#sv-message")).to_contain_text("no model ran")
     expect(other.locator("#sv-player .svp-where")).to_contain_text("Round 4 of")
     assert other.locator("#sv-player .sv-player").inner_text() == there
-    other.context.close()
 
 
 def test_methods_are_chosen_by_a_link_and_nothing_runs(page: Page, watch: str, source: ReplaySource) -> None:
