@@ -25,25 +25,24 @@ def page(context: BrowserContext, address: str) -> Page:
     return opened(context.new_page(), address)
 
 
-@pytest.mark.parametrize(
-    ("tab", "run", "stop", "message"),
-    [
-        ("Watch", "#sv-run", "#sv-stop", "#sv-message"),
-        ("Race", "#sv-race-run", "#sv-race-stop", "#sv-race-message"),
-        ("When it pays", "#sv-sweep-run", "#sv-sweep-cancel", "#sv-sweep-message"),
-        ("Proof", "#sv-proof-sample", "#sv-proof-sample-cancel", "#sv-proof-sampled"),
-    ],
-)
-def test_the_buttons_come_back_with_a_sentence_and_the_next_press_runs(
-    page: Page, tab: str, run: str, stop: str, message: str
-) -> None:
-    open_tab(page, tab)
-    expect(page.locator(run)).to_be_enabled()
-    page.route("**/queue/join*", full)
-    page.locator(run).click()
-    expect(page.locator(message)).to_contain_text(TURNED_AWAY)
-    expect(page.locator(run)).to_be_enabled()
-    expect(page.locator(stop)).to_be_disabled()
-    page.unroute("**/queue/join*")
-    page.locator(run).click()
-    expect(page.locator(message)).not_to_contain_text(TURNED_AWAY)
+LONG = {
+    "Watch": ("#sv-run", "#sv-stop", "#sv-message"),
+    "Race": ("#sv-race-run", "#sv-race-stop", "#sv-race-message"),
+    "When it pays": ("#sv-sweep-run", "#sv-sweep-cancel", "#sv-sweep-message"),
+    "Proof": ("#sv-proof-sample", "#sv-proof-sample-cancel", "#sv-proof-sampled"),
+}
+"""tab → the button that runs, the one that stops, and where it is said how that goes"""
+
+
+def test_the_buttons_come_back_with_a_sentence_and_the_next_press_runs(page: Page) -> None:
+    for tab, (run, stop, message) in LONG.items():
+        open_tab(page, tab)
+        expect(page.locator(run)).to_be_enabled()
+        page.route("**/queue/join*", full)
+        page.locator(run).click()
+        expect(page.locator(message)).to_contain_text(TURNED_AWAY)
+        expect(page.locator(run)).to_be_enabled()
+        expect(page.locator(stop)).to_be_disabled()
+        page.unroute("**/queue/join*")
+        page.locator(run).click()
+        expect(page.locator(message)).not_to_contain_text(TURNED_AWAY)
