@@ -1,0 +1,91 @@
+"""The browser's engine in Chromium: a worker, files from a plain static server, a trace that is sound."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from specviz.app.components.engine_files import write_engine
+from specviz.live.source import LiveSource
+from specviz.protocol.runs import RunRequest
+from specviz.trace.check import check
+from specviz.trace.codec import assemble, loads
+from tests.browser.conftest import PATIENCE_MS
+
+pytestmark = pytest.mark.browser
+
+PAGE = """<!doctype html><title>engine</title><link rel="icon" href="data:,">
+<script>
+const said = [];
+const worker = new Worker("engine.js");
+worker.onmessage = ({ data }) => said.push(data);
+const heard = (word) => said.filter((message) => message.say === word);
+</script>
+"""
+REQUEST: dict[str, Any] = {
+    "prompt": "One day Leo was in the garden.",
+    "drafter": "model",
+    "temperature": 0.8,
+    "top_k": 0,
+    "top_p": 1,
+    "seed": 8,
+    "max_new_tokens": 24,
+}
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *said: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def static(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The engine's files and a page that starts the worker, on a server with nothing but files."""
+    folder: Path = tmp_path_factory.mktemp("static")
+    write_engine(folder)
+    (folder / "index.html").write_text(PAGE, encoding="utf-8")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def ask(page: Page, asked: dict[str, Any], answer: str) -> list[dict[str, Any]]:
+    """Say something to the worker and wait for an answer of this kind, or for a failure."""
+    page.evaluate("asked => { said.length = 0; worker.postMessage(asked); }", asked)
+    page.wait_for_function(f"heard('{answer}').length || heard('failed').length", timeout=4 * PATIENCE_MS)
+    assert page.evaluate("heard('failed')") == []
+    messages: list[dict[str, Any]] = page.evaluate(f"heard('{answer}')")
+    return messages
+
+
+def test_a_tab_loads_the_models_and_writes_the_run_that_the_engine_writes(page: Page, static: str) -> None:
+    page.goto(static)
+    ask(page, {"ask": "load", "base": f"{static}engine/"}, "ready")
+    progress = page.evaluate("heard('progress').at(-1)")
+    assert progress["bytes"] == progress["of"]
+    [done] = ask(page, {"ask": "run", "request": REQUEST}, "done")
+    trace = loads(json.dumps(done["trace"]))
+    assert [str(problem) for problem in check(trace)] == []
+    due = assemble(LiveSource(measure=False).run(RunRequest(**REQUEST, dtype="float32")))
+    assert trace.finished.text == due.finished.text
+    assert [this.judged.u for this in trace.rounds] == [this.judged.u for this in due.rounds]
+    assert trace.started.machine.processor == "browser: WebAssembly SIMD"
+
+
+def test_a_second_visit_fetches_nothing_but_the_manifest(page: Page, static: str) -> None:
+    fetched: list[str] = []
+    page.context.on("request", lambda request: fetched.append(request.url.removeprefix(static).partition("?")[0]))
+    for expected in (10, 1):
+        page.goto(static)
+        fetched.clear()
+        ask(page, {"ask": "load", "base": f"{static}engine/"}, "ready")
+        assert len([name for name in fetched if name.startswith("engine/")]) == expected, fetched
