@@ -3,7 +3,7 @@
    n new rows ─► embedding ─► layers × (norm, qkv, rotation, tree attention, SwiGLU) ─► norm ─► head ─► logits [n, V]
 
    Weights and numbers stand in an arena. A model decodes one text at a time: `newCache` ends the one before. */
-// needs: arena, checkpoint, tree_cache
+// needs: checkpoint, tree_cache
 /** @typedef {object} Layer pointers to one block's weights
     @property {number} attentionNorm
     @property {number} qkv

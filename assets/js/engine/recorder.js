@@ -1,6 +1,6 @@
 /* From a round of the browser's engine to events of the trace: heads of distributions, fates, layout, vocabulary; the
    twin of specviz/engine/recorder.py and measured.py. The only place where whole distributions meet the trace. */
-// needs: numbers, sampling, session, tokenizer
+// needs: sampling
 const recorder = (function (S) {
   "use strict";
 

@@ -1,6 +1,6 @@
 /* How long bare passes take in this browser: t(n) of the target and one pass of a drafter, as every header carries
    them; the twin of specviz/lm/step_time.py. */
-// needs: llama
+// needs: nothing
 const browserTimes = (function () {
   "use strict";
 

@@ -1,6 +1,6 @@
 /* Token Recycling in the browser's engine (Luo et al., 2408.08696): what the target's passes say about other
    continuations is kept in a matrix and drafted next time; the twin of specviz/drafters/token_recycling.py. */
-// needs: drafters, draft_tree, sampling
+// needs: drafters, sampling
 const tokenRecycling = (function (S) {
   "use strict";
 

@@ -1,6 +1,6 @@
 /* Verifiers of the browser's engine: the walks of specviz/verifiers, with the acceptance probabilities that the rules
    declare (assets/rules.json), evaluated as the player evaluates them. Pure. */
-// needs: declared, draft_tree, sampling
+// needs: declared, sampling
 /** @typedef {object} Verdict
     @property {number[]} path accepted nodes from depth 1 on
     @property {number} token

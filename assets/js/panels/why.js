@@ -53,7 +53,8 @@ const why = (function (S) {
         line(
           "Why keep the token it stopped at?",
           `The stop policy ${stop_policy.name} ended this draft at ${deepest} of ${longest}. What was drawn stays: ` +
-            "were unsure tokens dropped, a token's own value would decide whether it is tested, and that biases the text.",
+            "were unsure tokens dropped, a token's own value would decide whether it is tested, and that biases the " +
+            "text.",
           { link: { tab: "Proof", text: "try “drop unsure tokens” on the Proof tab" } },
         ),
       ];
