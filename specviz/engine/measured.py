@@ -65,8 +65,8 @@ def agreements(target: Tensor, drafts: Mapping[int, Tensor]) -> dict[int, Agreem
     if drafts:
         nodes = list(drafts)
         p, log_p, q = target[nodes], logs[nodes], torch.stack(list(drafts.values())).to(target.dtype)
-        terms = p * (log_p - q.log())  # infinite where q excludes what p allows; where p is 0 there is no term
-        kl = torch.where(p > 0, terms, 0.0).sum(-1) / log(2)
+        terms = p * (log_p - q.log())  # infinite where q excludes what p allows; no number where both are 0
+        kl = terms.nansum(-1) / log(2)
         columns = torch.stack([_entropy_bits(q, _logarithms(q)), kl, torch.minimum(p, q).sum(-1)], dim=-1).tolist()
         for node, (bits, divergence, overlap) in zip(drafts, columns, strict=True):
             kl_bits = _rounded(divergence) if isfinite(divergence) else None
