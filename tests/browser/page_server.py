@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from specviz.app import tab
 from specviz.app.form.request import Limits
 from specviz.app.page.build import build
-from specviz.app.page.sessions import keep_little
+from specviz.app.page.sessions import UPLOADED, Sessions, UploadedFiles, keep_little
 from specviz.app.page.settings import launch_settings
 from specviz.app.runs.gallery import gallery
 from specviz.protocol.runs import TraceSource
@@ -27,6 +27,18 @@ from tests.app.doubles import sample
 REST_S = 0.02
 """how often a queue looks whether there is work: Gradio's thousand times a second are some hundredths of a core for
 each server that a set of tests leaves open"""
+
+SERVED: list[Sessions] = []
+"""what each server of this process keeps of its visitors"""
+
+
+def _sweep(sessions: Collection[str]) -> None:
+    """Files that were handed in are of a process, which has one server elsewhere: here none may remove another's."""
+    others = (name for server in SERVED for name in list(server.session_data))
+    UploadedFiles.sweep(UPLOADED, {*sessions, *others})
+
+
+UPLOADED.sweep = _sweep  # type: ignore[method-assign]
 
 
 def free_port() -> int:
@@ -73,9 +85,11 @@ def serving(
     demo._queue.sleep_when_free = REST_S
     demo.launch(prevent_thread_lock=True, **settings)
     keep_little(demo)
+    SERVED.append(demo.app.state_holder)
     try:
         yield demo
     finally:
+        SERVED.remove(demo.app.state_holder)
         try:
             demo.close()
         except RuntimeError:  # Gradio wakes its streams from this thread, and one had just left; its mark stays set
