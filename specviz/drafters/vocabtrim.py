@@ -48,8 +48,8 @@ def kept_tokens(info: ModelInfo, size: int, calibration: str) -> list[int]:
     table = table_of(info.tokenizer_sha256)
     if table is None or table.vocab_size > info.vocab_size:
         raise OptionError(
-            f"there is no frequency table for the tokenizer of {info.name}; write one with `specviz frequencies "
-            f"--write`, or set calibration to '{BY_ID}'."
+            f"there is no frequency table for the tokenizer of {info.name}; write one with `specviz study heads "
+            f"--count`, or set calibration to '{BY_ID}'."
         )
     return kept_by(table, calibration, size, info.eos_ids)
 

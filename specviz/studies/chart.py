@@ -44,6 +44,8 @@ class Series:
     high: Sequence[float] = ()
     hover: str = ""
     """pattern behind the name, such as `: %{y:.3f}`"""
+    hover_alone: bool = False
+    """the pattern stands without the name, and is plain text"""
     extra: Sequence[Any] = ()
     """a value for each point that the pattern calls `%{customdata}`"""
     told: Sequence[tuple[str, str, str]] = ()
@@ -127,7 +129,8 @@ class Chart:
     """pixels"""
     gap: float = 0.09
     """between panels, as a share of the height"""
-    legend: Literal["above", "higher", "grown"] = "above"
-    """above the chart; `higher`: with the chart's own margins; `grown`: and the chart grows by a line for each name"""
+    legend: Literal["above", "higher", "grown", "below"] = "above"
+    """above the chart; `higher`: with the chart's own margins; `grown`: and the chart grows by a line for each name;
+    `below`: below the chart"""
     uprights: Sequence[Upright] = ()
     levels: Sequence[Level] = ()

@@ -1,6 +1,6 @@
 """How often each token occurs in different texts: by these tables an output head is cut down, and covers so much.
 
-One file per tokenizer under `assets/frequencies`, written by `specviz frequencies --write`.
+One file per tokenizer under `assets/frequencies`, written by `specviz study heads --count`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from functools import cache
 from pathlib import Path
 
 from specviz.errors import OptionError
-from specviz.resources import ROOT, read_json
+from specviz.resources import ROOT
 
 FORMAT = "specviz-frequencies 1"
 FOLDER = ROOT / "frequencies"
-ACCEPTANCE_FILE = "trimmed_heads.json"
-"""under assets: alpha of smaller heads, measured by `specviz frequencies --keep`"""
 RAW = "raw"
 CALIBRATIONS = ("target", "drafter", RAW)
 """texts that a head may be cut down by; VocabTrim finds the target's own the best (2506.22694)"""
@@ -95,31 +93,6 @@ def coverage_curve(table: FrequencyTable, calibration: str, sizes: Iterable[int]
     return [(size, coverage(kept_by(table, calibration, size), held_out)) for size in sizes]
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredAcceptance:
-    """Alpha of smaller heads of the bundled drafter, as `specviz frequencies --keep` measured it."""
-
-    alpha: Mapping[float, Mapping[str, Mapping[int, float]]]
-    """temperature → calibration text → head size → alpha"""
-    whole: Mapping[float, float]
-    """temperature → alpha of the whole head"""
-    measured: str
-    """on what"""
-    models: Mapping[str, str]
-    """name → sha256 of the weights"""
-
-
-def measured_acceptance() -> MeasuredAcceptance:
-    """The shipped measurement. Raises SpecVizError where it is missing."""
-    data = read_json(ROOT / ACCEPTANCE_FILE)
-    alpha = {
-        float(temperature): {name: {int(size): one for size, one in found[name].items()} for name in CALIBRATIONS}
-        for temperature, found in data["alpha"].items()
-    }
-    whole = {float(temperature): found["whole"] for temperature, found in data["alpha"].items()}
-    return MeasuredAcceptance(alpha, whole, f"{data['measured']} Measured {data['created'][:10]}.", data["models"])
-
-
 def table_of(tokenizer: str, folder: Path = FOLDER) -> FrequencyTable | None:
     """The table of the tokenizer with this sha256; None where there is none. Raises OptionError for a damaged file."""
     return next((table for table in map(read, sorted(folder.glob("*.json"))) if table.tokenizer == tokenizer), None)
@@ -140,7 +113,7 @@ def read(path: Path) -> FrequencyTable:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         is_whole = False
     if not is_whole:
-        raise OptionError(f"'{path.name}' is no frequency table; write it anew with `specviz frequencies --write`.")
+        raise OptionError(f"'{path.name}' is no frequency table; write it anew with `specviz study heads --count`.")
     return table
 
 

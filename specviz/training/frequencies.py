@@ -1,6 +1,6 @@
 """Counts the tokens of raw text, of the drafter's text and of the target's: the tables behind a smaller draft head.
 
-Place in the flow: after training; `specviz frequencies --write` keeps the result. Raw text and the beginnings that the
+Place in the flow: after training; `specviz study heads --count` keeps the result. Raw text and the beginnings that the
 models go on from are training text of both halves, never held-out; the held-out text goes on from the prompt set.
 """
 

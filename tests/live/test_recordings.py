@@ -10,7 +10,7 @@ import pytest
 from specviz.drafters.base import DRAFTERS
 from specviz.lm.load import load
 from specviz.stop_policies.base import STOP_POLICIES
-from specviz.theory.token_frequencies import measured_acceptance
+from specviz.studies.heads.result import STUDY as HEADS
 from specviz.trace import cautions, codec
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
@@ -70,8 +70,8 @@ def test_recordings_are_of_the_bundled_weights(headers, weights):
 
 
 def test_the_alpha_of_smaller_heads_is_of_the_bundled_weights(weights):
-    """If this fails: `specviz frequencies --sizes 64,128,256,512,1024,1536,2048,3072 --no-times --keep`."""
-    assert measured_acceptance().models == weights
+    """If this fails: `specviz study heads --write`."""
+    assert HEADS.shipped().models == weights
 
 
 def test_the_lossy_distances_are_of_the_bundled_weights_and_of_every_lossy_method(weights):

@@ -50,6 +50,8 @@ def _(chart: Chart) -> go.Figure:
         figure.update_xaxes(title=escape(chart.x.title, quote=False), **rows[-1])
     for panel, where in zip(chart.panels, rows, strict=True):
         figure.update_yaxes(_axis(panel.y) | {"title": escape(panel.y.title, quote=False)}, **where)
+    if chart.legend == "below":
+        return figure
     if chart.legend == "above":
         return legend_above(figure)
     return figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
@@ -139,7 +141,8 @@ def _hover(series: Series) -> dict[str, Any]:
     if not series.hover:
         return {"hoverinfo": "skip"}
     extra = {"customdata": _escaped(series.extra)} if series.extra else {}
-    return extra | {"hovertemplate": f"{escape(series.name)}{series.hover}<extra></extra>"}
+    pattern = escape(series.hover) if series.hover_alone else f"{escape(series.name)}{series.hover}"
+    return extra | {"hovertemplate": f"{pattern}<extra></extra>"}
 
 
 def _escaped(values: Sequence[Any]) -> list[Any]:

@@ -16,8 +16,8 @@ from specviz.errors import SpecVizError
 from specviz.studies.study import Choice, Slider, Study, Table, View
 
 
-def build(study: Study[Any], result: Any) -> None:
-    """Build what shows a result inside the current Blocks."""
+def build(study: Study[Any], result: Any) -> tuple[list[Any], list[Any]]:
+    """Build what shows a result inside the current Blocks: its controls, and what `show` updates."""
     choices = study.choices(result)
     if remark := study.remark(result):
         gr.Markdown(remark)
@@ -37,6 +37,7 @@ def build(study: Study[Any], result: Any) -> None:
     if controls:
         changes = [control.change for control in controls]
         gr.on(changes, partial(show, study, result), controls, outputs, **LATEST)
+    return controls, outputs
 
 
 def show(study: Study[Any], result: Any, *chosen: Any) -> list[Any]:

@@ -73,9 +73,9 @@ def add_flags(parser: argparse.ArgumentParser, study: Study[Any]) -> None:
         add_target_flags(parser)
 
 
-def run_study(study: Study[Any], args: argparse.Namespace) -> int:
-    """Measures, or reads what `--tables` names; shows the tables; keeps and writes what is asked for. Raises what is
-    wrong with places before anything is measured."""
+def run_study(study: Study[Any], args: argparse.Namespace, shown: Callable[[Any], str] | None = None) -> int:
+    """Measures, or reads what `--tables` names; shows the tables, or what `shown` makes of the result; keeps and writes
+    what is asked for. Raises what is wrong with places before anything is measured."""
     _check_counts(study, args)
     tables, given = getattr(args, "tables", None), getattr(args, "result", None)
     page = study.document if OWN in (args.write, tables) and args.write in (None, OWN) else args.write
@@ -95,7 +95,7 @@ def run_study(study: Study[Any], args: argparse.Namespace) -> int:
         if result is None:
             return 0
     text = study.tables(result)
-    out().line(printable(text))
+    out().line(printable(text if shown is None else shown(result)))
     if workplace.whole:
         for place in places:
             study.codec.write(result, place)  # type: ignore[union-attr]

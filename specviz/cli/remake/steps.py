@@ -86,9 +86,10 @@ class Step:
 
 def steps() -> tuple[Step, ...]:
     """All of them, in order."""
-    measured = [_of_study(study) for study in studies() if study.remade is not None]
-    early, late = ([step for step in measured if step.shares is shares] for shares in (True, False))
-    return (*_learnt(), *_trained(), *early, *_measured_once(), *_recorded(), *_benches(), *late, _pictures())
+    remade = [(study.remade, _of_study(study)) for study in studies() if study.remade is not None]
+    first = [step for made, step in remade if not made.last]
+    early, late = ([step for made, step in remade if made.last and step.shares is shares] for shares in (True, False))
+    return (*first, *_learnt(), *_trained(), *early, *_measured_once(), *_recorded(), *_benches(), *late, _pictures())
 
 
 def _of_study(study: Study[Any]) -> Step:
@@ -121,10 +122,6 @@ def _learnt() -> tuple[Step, ...]:
     return (
         Step("vector", "the acceptance vectors that Sequoia's trees are made for",
              (*SPECVIZ, "bench", "vector", *FLOAT), (Output("assets/acceptance_vector.json"),), 2),
-        Step("frequencies", "the tokens the pair writes, for vocabtrim, and what a smaller head costs",
-             (*SPECVIZ, "frequencies", "--write", "--page", "--keep", *FLOAT),
-             (Output("assets/frequencies/target.json"), Output("assets/trimmed_heads.json"),
-              Output("docs/methods/vocabtrim.md", "frequencies")), 4),
         Step("learn", "the stop policies' classifiers", (*SPECVIZ, "learn"), (Output("assets/stops/*.json"),), 5),
     )  # fmt: skip
 

@@ -1,25 +1,151 @@
-"""How likely a candidate from a smaller output head is accepted, and what such a head saves per draft step.
+"""How likely a candidate from a smaller output head is accepted, and what such a head saves in each draft step.
 
-Along a text that is there already, the probability of a candidate is known exactly at every place, so nothing is drawn
+Along a text that is already there the probability of a candidate is known exactly at every place, so nothing is drawn
 and all heads are judged alike. Whole passes over one token are timed, as a draft step is; heads take turns, and ratios
-are of one run.
-Place in the flow: asked by `specviz frequencies`.
+are of one run. `--count` first counts the tokens by which heads are cut down.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from specviz.bench.core.clock import pass_clock
+from specviz.bench.core.contest import first_prompts
+from specviz.bench.core.provenance import origin_here
 from specviz.core.sampling import Sampling, transform
-from specviz.errors import BenchError
+from specviz.corpus import standard_library as corpus
+from specviz.corpus.plain_english import generator
+from specviz.errors import BenchError, OptionError
 from specviz.lm.base import Cache, LanguageModel
-from specviz.lm.step_time import CACHED_ROWS, filled_cache, synchronize
+from specviz.lm.load import LoadedModel
+from specviz.lm.step_time import CACHED_ROWS, filled_cache, synchronize, use_threads
+from specviz.lm.text import check_vocabularies
+from specviz.lm.vocabulary import TrimmedModel
+from specviz.protocol.runs import PromptCard
 from specviz.protocol.sweeps.points import Quartiles, quartiles
+from specviz.resources import ROOT
+from specviz.studies.heads.result import HeadsStudy
+from specviz.studies.study import Workplace
+from specviz.theory import token_frequencies as frequencies
+from specviz.theory.repetition import repetition
+from specviz.theory.token_frequencies import TITLES, FrequencyTable
+from specviz.training.frequencies import ENGLISH, CountPlan, continuations, count_all
+
+ENGLISH_SEED = 1
+SPLIT_SEED = 0
+"""of the bundled models' split: what they held out is not counted"""
+TEMPERATURES = (1.0, 0.0)
+"""at which acceptance is measured: the models' own law, and greedy"""
+WHOLE = ("", 0)
+"""in place of a calibration text and a head size: the whole head"""
+
+
+def measure(workplace: Workplace) -> HeadsStudy:
+    """Raises OptionError for sizes that are none, and where the tokenizer has no table of frequencies."""
+    args = workplace.args
+    sizes = _sizes(args.sizes)
+    use_threads(args.threads)
+    target = workplace.models(args.target, device=args.device, dtype=args.dtype)
+    drafter = workplace.models(args.drafter_model, device=args.device, dtype=args.dtype)
+    catalog = workplace.source().catalog()
+    if args.count:
+        _count(workplace, target, drafter, [card.text for card in catalog.prompts])
+    table = frequencies.table_of(target.tokenizer.sha256)
+    if table is None:
+        raise OptionError(
+            f"there is no frequency table for the tokenizer of {args.target}; write one with `specviz study heads "
+            "--count`."
+        )
+    sizes = tuple(size for size in sizes if size < table.vocab_size)
+    prompts = first_prompts(catalog, args.prompts)
+    alphas_of, repeated = _acceptance(workplace, table, sizes, target, drafter, prompts) if prompts else ({}, {})
+    origin = origin_here(target, drafter)
+    return HeadsStudy(
+        vocab_size=table.vocab_size,
+        sizes=sizes,
+        texts={name: f"{text.total} tokens, {text.what}" for name, text in table.texts.items()},
+        coverage={name: dict(frequencies.coverage_curve(table, name, sizes)) for name in TITLES},
+        alpha={
+            temperature: {name: {size: alpha[name, size] for size in sizes} for name in TITLES}
+            for temperature, alpha in alphas_of.items()
+        },
+        whole={temperature: alpha[WHOLE] for temperature, alpha in alphas_of.items()},
+        step_ratio={} if args.no_times else _ratios(drafter, table, sizes),
+        prompts=len(prompts),
+        tokens=args.tokens,
+        repetition=repeated,
+        models={model.info.name: model.info.weights_sha256 for model in (target, drafter)},
+        origin=str(origin),
+        created=origin.created,
+    )
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    try:
+        sizes = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        sizes = []
+    if not sizes or sizes[0] < 1:
+        raise OptionError(
+            f"sizes is '{text}', but must be whole numbers above 0 separated by commas, such as 256,1024."
+        )
+    return tuple(sizes)
+
+
+def _count(workplace: Workplace, target: LoadedModel, drafter: LoadedModel, prompts: Sequence[str]) -> None:
+    """Counts the tokens anew and keeps the table of the target's tokenizer."""
+    args = workplace.args
+    check_vocabularies(target.tokenizer, drafter.tokenizer)
+    plan = CountPlan(args.texts, args.tokens)
+    english = [
+        corpus.Document(f"english/{number}", ENGLISH, document.text)
+        for number, document in enumerate(generator.documents(ENGLISH_SEED, plan.raw_bytes // 2, held_out=False))
+    ]
+    documents = [*corpus.collect(SPLIT_SEED).train, *english]
+    table = count_all(target, drafter, documents, prompts, plan, lambda what: workplace.say(f"counted: {what}"))
+    path = frequencies.FOLDER / f"{Path(args.target).name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(frequencies.to_json(table), encoding="utf-8")
+    frequencies.read.cache_clear()
+    workplace.say(f"wrote {ROOT.name}/{path.parent.name}/{path.name}")
+
+
+def _acceptance(
+    workplace: Workplace,
+    table: FrequencyTable,
+    sizes: Sequence[int],
+    target: LoadedModel,
+    drafter: LoadedModel,
+    prompts: Sequence[PromptCard],
+) -> tuple[dict[float, dict[tuple[str, int], float]], dict[float, tuple[float, ...]]]:
+    """By temperature: α of each head along what the target writes after the prompts, and how much each of these texts
+    repeats itself."""
+    heads: dict[tuple[str, int], LanguageModel] = {WHOLE: drafter.model}
+    for name in TITLES:
+        for size in sizes:
+            kept = frequencies.kept_by(table, name, size, drafter.info.eos_ids)
+            heads[name, size] = TrimmedModel(drafter.model, kept)
+    by_temperature, repeated = {}, {}
+    for temperature in TEMPERATURES:
+        workplace.say(f"acceptance at temperature {temperature:g}: {len(prompts)} prompts…")
+        plan = CountPlan(tokens=workplace.args.tokens, temperature=temperature)
+        texts = list(continuations(target, [card.text for card in prompts], plan))
+        by_temperature[temperature] = alphas(target.model, heads, texts, Sampling(temperature))
+        repeated[temperature] = tuple(round(repetition(written), 2) for _, written in texts)
+    return by_temperature, repeated
+
+
+def _ratios(drafter: LoadedModel, table: FrequencyTable, sizes: Sequence[int]) -> dict[int, Quartiles]:
+    """Head size → step time relative to the whole head, as it is kept."""
+    trimmed = {size: TrimmedModel(drafter.model, frequencies.kept_by(table, "target", size)) for size in sizes}
+    ratios = step_ratios(drafter.model, trimmed)
+    return {size: Quartiles(*(round(value, 2) for value in ratio)) for size, ratio in ratios.items()}
+
 
 Head = TypeVar("Head", bound=Hashable)
 Text = tuple[Sequence[int], Sequence[int]]
@@ -35,15 +161,15 @@ def alphas(
 
     Raises BenchError where there is no place.
     """
-    found: dict[Head, list[Tensor]] = {head: [] for head in heads}
+    overlaps: dict[Head, list[Tensor]] = {head: [] for head in heads}
     for beginning, rest in texts:
         if beginning and rest:
             p = _rows(target, beginning, rest, sampling)
             for head, model in heads.items():
-                found[head].append(torch.minimum(p, _rows(model, beginning, rest, sampling)).sum(-1))
-    if not all(found.values()):
+                overlaps[head].append(torch.minimum(p, _rows(model, beginning, rest, sampling)).sum(-1))
+    if not all(overlaps.values()):
         raise BenchError("the texts have no place to draft at, so there is no acceptance; give longer ones.")
-    return {head: float(torch.cat(sums).mean()) for head, sums in found.items()}
+    return {head: float(torch.cat(sums).mean()) for head, sums in overlaps.items()}
 
 
 def _rows(model: LanguageModel, beginning: Sequence[int], rest: Sequence[int], sampling: Sampling) -> Tensor:

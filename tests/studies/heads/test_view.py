@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import gradio as gr
 import pytest
 
-from specviz.app.machine.tab import heads_figure, show_heads
+from specviz.app.studies.chart import draw
+from specviz.app.studies.page import show
 from specviz.errors import OptionError
 from specviz.studies.heads import result as heads
-from specviz.studies.heads.result import heads_view
+from specviz.studies.heads.result import STUDY, HeadsStudy, view
 from specviz.theory import token_frequencies as frequencies
-from specviz.theory.token_frequencies import FrequencyTable, MeasuredAcceptance, TokenCounts
+from specviz.theory.token_frequencies import FrequencyTable, TokenCounts
 
 TABLE = FrequencyTable(
     "1e77e25",
@@ -23,49 +27,72 @@ TABLE = FrequencyTable(
         "held_out": TokenCounts("its text", (1, 1, 4, 4), "cd"),
     },
 )
-MEASURED = MeasuredAcceptance(
-    {1.0: {"raw": {2: 0.25}, "drafter": {2: 0.5}, "target": {2: 0.75}}}, {1.0: 0.875}, "α over 8 tokens.", {}
-)
+MEASURED = HeadsStudy(
+    vocab_size=4, sizes=(2,), texts={}, coverage={"raw": {2: 0.2}, "drafter": {2: 0.5}, "target": {2: 0.8}},
+    alpha={1.0: {"raw": {2: 0.25}, "drafter": {2: 0.5}, "target": {2: 0.75}}}, whole={1.0: 0.875}, step_ratio={},
+    prompts=1, tokens=8, repetition={1.0: (0.25,)}, models={}, origin="a machine.", created="2026-01-31T12:00:00Z",
+)  # fmt: skip
 
 
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frequencies, "read", lambda path: TABLE)
-    monkeypatch.setattr(frequencies, "measured_acceptance", lambda: MEASURED)
     monkeypatch.setattr(heads, "_coverage", heads._coverage.__wrapped__)
 
 
 def test_the_kept_tokens_are_counted_in_the_held_out_text(letters: None) -> None:
-    view = heads_view(2, "drafter")  # the special token 0 and token 3: 1 + 4 of 10
-    assert view.covered == 0.5
-    assert view.sentence == (
+    """The special token 0 and token 3, which the drafter writes most: 1 + 4 of 10."""
+    shown = view(MEASURED, 2, "drafter")
+    assert shown.sentence == (
         "2 of 4 tokens, the most frequent of drafter's text, cover 5 of 10 tokens (50.0%) of text that the target "
         "wrote after other prompts. α measured with 2 tokens: 0.500 at temperature 1 (whole head 0.875)."
     )
-    assert heads_view(2, "raw").covered == 0.2  # 0 and 1
+    assert "cover 2 of 10 tokens" in view(MEASURED, 2, "raw").sentence  # 0 and 1
+    assert shown.origin == (
+        "α over 8 tokens that the target wrote after each of 1 prompts of the set, anew at each temperature, the same "
+        "places for all heads. Repeated 4-grams of each text at temperature 1: 25%. Measured 2026-01-31."
+    )
 
 
 def test_alpha_is_that_of_the_nearest_measured_size_and_names_it(letters: None) -> None:
-    assert heads_view(4, "raw").sentence.endswith(
-        "α measured with 4 tokens: 0.875 at temperature 1 (whole head 0.875)."
-    )
-    assert "α measured with 2 tokens: 0.250" in heads_view(1, "raw").sentence
+    sentence = view(MEASURED, 4, "raw").sentence
+    assert sentence.endswith("α measured with 4 tokens: 0.875 at temperature 1 (whole head 0.875).")
+    assert "α measured with 2 tokens: 0.250" in view(MEASURED, 1, "raw").sentence
+
+
+def test_without_measured_alpha_none_is_said_or_drawn(letters: None) -> None:
+    shown = view(replace(MEASURED, alpha={}, whole={}), 2, "raw")
+    assert shown.sentence.endswith("wrote after other prompts.")
+    assert shown.origin == ""
+    assert [line.mode for line in shown.chart.panels[0].series] == ["lines"] * 4
 
 
 @pytest.mark.parametrize(("size", "source"), [(0, "raw"), (5, "raw"), (2, "<b>")])
-def test_a_head_that_is_not_to_be_had_is_refused(letters: None, size: int, source: str) -> None:
+def test_a_head_that_there_is_not_is_refused(letters: None, size: int, source: str) -> None:
     with pytest.raises(OptionError, match="choose 1 to 4 tokens by target, drafter, raw"):
-        heads_view(size, source)
-    message, plot = show_heads(size, source)
-    assert "not to be had" in str(message)
+        view(MEASURED, size, source)
+    message, plot, *_ = show(STUDY, MEASURED, size, source)
+    assert "There is no head of" in str(message)
     assert plot == gr.skip()
     assert "<b>" not in str(message)
 
 
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        ({"sizes": (2, 3)}, "a head size has no share or no α"),
+        ({"whole": {}}, "a text or a temperature is missing"),
+        ({"coverage": {"raw": {2: 0.2}}}, "a text or a temperature is missing"),
+    ],
+)
+def test_a_result_that_lacks_a_number_is_refused(damage: dict[str, Any], problem: str) -> None:
+    assert list(heads.problems(MEASURED)) == []
+    assert problem in heads.problems(replace(MEASURED, **damage))
+
+
 def test_the_chart_has_three_counted_lines_measured_marks_and_the_choice() -> None:
-    view = heads_view(1024, "raw")
-    figure = heads_figure(view)
-    assert [one.name for one in figure.data] == [
+    shown = view(STUDY.shipped(), 1024, "raw").chart.panels[0].series
+    assert [line.name for line in shown] == [
         "covered by target's text, counted",
         "covered by drafter's text, counted",
         "covered by raw text, counted",
@@ -73,16 +100,22 @@ def test_the_chart_has_three_counted_lines_measured_marks_and_the_choice() -> No
         "α at temperature 0, measured",
         "chosen: 1024 tokens",
     ]
-    assert [one.line.width for one in figure.data[:3]] == [1.2, 1.2, 3]
-    assert list(figure.data[3].x) == [128, 256, 512, 1024, 2048, 4096]
-    assert all(one.mode == "markers" for one in figure.data[3:5]), "nothing is drawn between measurements"
+    assert [line.width for line in shown[:3]] == [1.2, 1.2, 3]
+    assert list(shown[3].x) == [128, 256, 512, 1024, 2048, 4096]
+    assert all(line.mode == "markers" for line in shown[3:5]), "nothing is drawn between measurements"
+    for line in shown[:3]:
+        assert list(line.y) == sorted(line.y)
+        assert (line.x[-1], line.y[-1]) == (4096, 1.0)
 
 
 def test_the_slider_draws_the_shipped_table_anew() -> None:
-    message, figure = show_heads(2048.0, "target")
+    message, figure, *_ = show(STUDY, STUDY.shipped(), 2048.0, "target")
     assert "2048 of 4096 tokens, the most frequent of target" in str(message)
-    assert figure.data[-1].name == "chosen: 2048 tokens"  # type: ignore[attr-defined]
-    for name, curve in heads_view(2048, "target").coverage.items():
-        shares = [share for _, share in curve]
-        assert shares == sorted(shares), name
-        assert curve[-1] == (4096, 1.0)
+    assert figure.data[-1].name == "chosen: 2048 tokens"
+
+
+def test_a_pattern_that_stands_alone_has_no_name_and_no_markup() -> None:
+    shown = view(STUDY.shipped(), 1024, "raw").chart
+    lines = [replace(line, hover="<b>%{x}") for line in shown.panels[0].series]
+    figure = draw(replace(shown, panels=(replace(shown.panels[0], series=lines),)))
+    assert {line.hovertemplate for line in figure.data} == {"&lt;b&gt;%{x}<extra></extra>"}
