@@ -21,12 +21,11 @@ from specviz.app.step import filling
 from specviz.app.step.actions import StepActions
 from specviz.app.step.tab import TAB as WATCH_TAB
 from specviz.app.step.tab import StepParts
-from specviz.app.studies.page import build
+from specviz.app.studies.tab import build
 from specviz.app.tab import WATCH, Page, Tab
 from specviz.errors import PromptError, SpecVizError, shown
 from specviz.protocol.runs import RunRequest
-from specviz.scenes.generator import APART, are_clear
-from specviz.scenes.scene import COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE, PlacedShape, Scene
+from specviz.scenes.scene import APART, COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE, PlacedShape, Scene, are_clear
 from specviz.studies.captions.result import DRAFTERS, STUDY
 
 Row = tuple[str, str, str, str, str]

@@ -1,6 +1,6 @@
 """Named values of a run at a moment: what fills a lesson's sentences and what its questions have for right answers.
 
-The values themselves stand in `of_run`, `of_round` and `modelled`.
+The values themselves stand in `values_of_run` and `values_beyond_run`.
 
 Whole numbers are counts, fractions are probabilities, ratios or milliseconds, words are one of the words listed.
 A value that the trace does not tell raises LessonError, so no sentence is filled with a guess.

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from specviz.errors import LessonError
-from specviz.lessons import modelled, of_round, of_run, of_styles, trial_moments  # noqa: F401 - they register
+from specviz.lessons import values_beyond_run, values_of_run  # noqa: F401 - they register
 from specviz.lessons.answers import Here, Value, check_claim, computed
 from specviz.lessons.lesson import Beat, Lesson, Question, Spec
 from specviz.lessons.moments import found, is_kind

@@ -12,9 +12,8 @@ from specviz.lm.base import SeesPictures
 from specviz.lm.load import LoadedModel
 from specviz.lm.text import TextCodec
 from specviz.protocol.runs import RunRequest
-from specviz.scenes.captions import words
+from specviz.scenes.captions import is_grounded, spelt, words
 from specviz.scenes.scene import Scene, pixels
-from specviz.scenes.vocabulary import is_grounded, spelt
 from specviz.trace.header import SceneCard
 
 

@@ -16,8 +16,7 @@ import pytest
 from specviz.cli.commands import remake as command
 from specviz.cli.main import COMMANDS, build_parser, main
 from specviz.cli.remake import steps as listed
-from specviz.cli.remake.made_with import IN_TEXT, bundled, named, part_of
-from specviz.cli.remake.state import reasons
+from specviz.cli.remake.outdated import IN_TEXT, bundled, named, part_of, reasons
 from specviz.cli.remake.steps import Output, Step, steps
 from specviz.errors import SpecVizError
 from specviz.resources import ROOT

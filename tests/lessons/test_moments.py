@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from specviz.errors import LessonError
-from specviz.lessons import modelled, of_round, of_run, of_styles, trial_moments  # noqa: F401 - they register their values
+from specviz.lessons import values_beyond_run, values_of_run  # noqa: F401 - they register
 from specviz.lessons.answers import ANSWERS, Here, computed
 from specviz.lessons.moments import END, KINDS, MOMENTS, Moment, found
 from specviz.resources import ROOT as ASSETS
@@ -169,18 +169,18 @@ def test_the_gain_is_the_headlines_or_plain_time_over_the_runs_own() -> None:
 def test_modelled_values_follow_their_formulas() -> None:
     here = Here(sample(), MOMENTS["start"](sample())[0])
     two = {"gamma": 4, "better_alpha": 0.8, "better_cost": 0.4, "cheaper_alpha": 0.6, "cheaper_cost": 0.05}
-    assert modelled.faster_drafter(here, **two) == "cheaper"
-    assert modelled.faster_drafter(here, **{**two, "better_cost": 0.05}) == "better"
-    assert modelled.deciding_quantity(here, **two) == "speedup"
-    assert modelled.deciding_quantity(here, **{**two, "better_cost": 0.06}) == "acceptance"
+    assert values_beyond_run.faster_drafter(here, **two) == "cheaper"
+    assert values_beyond_run.faster_drafter(here, **{**two, "better_cost": 0.05}) == "better"
+    assert values_beyond_run.deciding_quantity(here, **two) == "speedup"
+    assert values_beyond_run.deciding_quantity(here, **{**two, "better_cost": 0.06}) == "acceptance"
     gpu = {"billion_parameters": 7, "bytes_per_parameter": 2, "tb_per_s": 3.35, "tflop_per_s": 989}
-    assert modelled.free_rows(here, **gpu) == int(989 / 3.35)
-    assert modelled.roofline_ratio(here, 61, **gpu) == 1
-    assert modelled.roofline_ratio(here, 590, **gpu) == pytest.approx(590 * 3.35 / 989)
-    assert modelled.limited_by(here, 61, **gpu) == "reading"
-    assert modelled.limited_by(here, 400, **gpu) == "arithmetic"
-    assert [modelled.toy_law(here, token) for token in range(3)] == pytest.approx([0.5, 0.3, 0.2])
-    assert sum(float(modelled.toy_law(here, token, broken=True)) for token in range(3)) == pytest.approx(1)
+    assert values_beyond_run.free_rows(here, **gpu) == int(989 / 3.35)
+    assert values_beyond_run.roofline_ratio(here, 61, **gpu) == 1
+    assert values_beyond_run.roofline_ratio(here, 590, **gpu) == pytest.approx(590 * 3.35 / 989)
+    assert values_beyond_run.limited_by(here, 61, **gpu) == "reading"
+    assert values_beyond_run.limited_by(here, 400, **gpu) == "arithmetic"
+    assert [values_beyond_run.toy_law(here, token) for token in range(3)] == pytest.approx([0.5, 0.3, 0.2])
+    assert sum(float(values_beyond_run.toy_law(here, token, broken=True)) for token in range(3)) == pytest.approx(1)
 
 
 def test_the_guide_lists_every_name() -> None:

@@ -7,10 +7,20 @@ from random import Random
 
 import pytest
 
-from specviz.scenes.captions import GROUNDED, caption, named, shown, words
-from specviz.scenes.generator import scene_of
-from specviz.scenes.scene import Scene
-from specviz.scenes.vocabulary import PICTURE_IDS, PICTURE_TOKENS, is_grounded, spelt, talk, token_strings
+from specviz.scenes.captions import (
+    GROUNDED,
+    PICTURE_IDS,
+    PICTURE_TOKENS,
+    caption,
+    is_grounded,
+    named,
+    shown,
+    spelt,
+    talk,
+    token_strings,
+    words,
+)
+from specviz.scenes.scene import Scene, scene_of
 from specviz.training.captions.train import tokenizer
 
 TWO = Scene.parse("small blue square at 24,20; large red circle at 8,8")

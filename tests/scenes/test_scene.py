@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from specviz.errors import PromptError
-from specviz.scenes.generator import APART, HELD_OUT, scene_of
-from specviz.scenes.scene import GROUND, RGB, PlacedShape, Scene, pixels
+from specviz.scenes.scene import APART, GROUND, HELD_OUT, RGB, PlacedShape, Scene, pixels, scene_of
 
 ROOT = Path(__file__).parents[2]
 TWO = "large red circle at 8,8; small blue square at 24,20"

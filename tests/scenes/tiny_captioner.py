@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from specviz.lm.llama.captioner import PREFIX, Eyes, EyesShape
-from specviz.scenes.vocabulary import PICTURE_IDS
+from specviz.scenes.captions import PICTURE_IDS
 from specviz.training.captions.train import language_config, tokenizer
 
 SHAPE = EyesShape(PICTURE_IDS[0], width=8, heads=2, layers=1)

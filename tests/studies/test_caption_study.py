@@ -9,7 +9,7 @@ import pytest
 
 from specviz.app.studies.chart import draw
 from specviz.protocol.sweeps.intervals import Estimate
-from specviz.scenes.generator import scene_of
+from specviz.scenes.scene import scene_of
 from specviz.studies.captions.measure import FIRST_SEED, Judged, Split, row, rows_of, split
 from specviz.studies.captions.result import (
     DRAFTERS,

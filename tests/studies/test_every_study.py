@@ -17,7 +17,7 @@ import gradio as gr
 import pytest
 
 from specviz.app.studies.chart import draw
-from specviz.app.studies.page import build, show, tables_html
+from specviz.app.studies.tab import build, show, tables_html
 from specviz.bench.core.report import between
 from specviz.errors import OptionError, TraceError
 from specviz.studies.study import Choice, Slider, Study, studies

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from specviz.app.studies.chart import draw
-from specviz.app.studies.page import show
+from specviz.app.studies.tab import show
 from specviz.corpus.prompt_styles import question
 from specviz.errors import TraceError
 from specviz.studies.styles.numbers import (

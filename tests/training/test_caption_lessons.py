@@ -8,8 +8,7 @@ from random import Random
 import pytest
 import torch
 
-from specviz.scenes.generator import HELD_OUT, scene_of
-from specviz.scenes.scene import COLOURS, GROUND, RGB, SHAPES, Scene, covered, pixels
+from specviz.scenes.scene import COLOURS, GROUND, HELD_OUT, RGB, SHAPES, Scene, covered, pixels, scene_of
 from specviz.training.captions.lessons import FAR, KINDS, NOT_ASKED, Lessons, answers_of, shown
 from specviz.training.captions.train import EYES_ALONE, fresh, waves
 

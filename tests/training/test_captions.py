@@ -15,10 +15,8 @@ import torch
 from specviz.errors import TrainingError
 from specviz.lm.load import load
 from specviz.resources import ROOT
-from specviz.scenes.captions import GROUNDED
-from specviz.scenes.generator import HELD_OUT, scene_of
-from specviz.scenes.scene import COLOURS, SHAPES, Scene
-from specviz.scenes.vocabulary import PICTURE_IDS
+from specviz.scenes.captions import GROUNDED, PICTURE_IDS
+from specviz.scenes.scene import COLOURS, HELD_OUT, SHAPES, Scene, scene_of
 from specviz.training.captions import train
 from specviz.training.captions.export import SPLITS, accuracy, train_captions, write_checkpoint
 from specviz.training.captions.lessons import IGNORED, UNKNOWN_ID, UNREAD, Captions, LessonCaptions, batch_of, shown

@@ -20,7 +20,7 @@ from specviz.app.look import notices
 from specviz.app.look.events import QUIET, READING
 from specviz.app.machine.view import curve_csv, machine_figure, machine_table, machine_view, provenance, setting_label
 from specviz.app.offered import offered
-from specviz.app.studies.page import build, show
+from specviz.app.studies.tab import build, show
 from specviz.app.tab import Page, Tab
 from specviz.errors import ModelError, SpecVizError, TraceError
 from specviz.protocol.profiles import HardwareCurve, Profiled, ProfileRequest, dumps, read

@@ -1,8 +1,11 @@
-"""A chart of a study, drawn from data. Names come from shipped files and are escaped all the same."""
+"""Charts of studies, drawn from data: lines and bars, and the lanes of several methods on one clock.
+
+Names come from shipped files and are escaped all the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from html import escape
 from itertools import zip_longest
@@ -13,9 +16,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from specviz.app.look.style import MARKS, SERIES, TEXT, legend_above, style
-from specviz.app.studies.lanes import lanes_figure
+from specviz.protocol.lanes import Span
 from specviz.studies.chart import Axis, Bars, Chart, Note, Series
-from specviz.studies.lanes.result import LanesChart
+from specviz.studies.lanes.result import Lane, LanesChart
 
 LEGEND_LINE = 22
 """pixels by which a chart grows for each name above it"""
@@ -55,9 +58,6 @@ def _(chart: Chart) -> go.Figure:
     if chart.legend == "above":
         return legend_above(figure)
     return figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
-
-
-draw.register(LanesChart, lanes_figure)
 
 
 def _panels(chart: Chart) -> go.Figure:
@@ -161,3 +161,69 @@ def _bars(bars: Bars) -> go.Bar:
         marker={"color": SERIES[bars.place % len(SERIES)], "pattern": {"shape": bars.pattern, "solidity": 0.35}},
         hovertemplate=f"{bars.hover}<extra></extra>",
     )  # fmt: skip
+
+
+LANE_HEIGHT = 34
+"""pixels of height for each lane"""
+LANES_MARGIN = 130
+ROLL_BACK = "roll back"
+
+
+@draw.register
+def lanes_figure(chart: LanesChart) -> go.Figure:
+    """Time in milliseconds to the right, the first method on top; where a lane is empty it waits."""
+    figure = go.Figure()
+    for name, colour, pattern, wanted in KINDS:
+        bars = [(lane, span) for lane in chart.lanes for span in lane.spans if wanted(span)]
+        figure.add_trace(
+            go.Bar(
+                y=[_lane_label(lane) for lane, _ in bars],
+                x=[1000 * (span.end_s - span.start_s) for _, span in bars],
+                base=[1000 * span.start_s for _, span in bars],
+                orientation="h",
+                name=name,
+                marker={"color": colour, "line": {"width": 0.5, "color": "rgba(0,0,0,0.35)"},
+                        "pattern": {"shape": pattern, "solidity": 0.35}},
+                hovertext=[_lane_hover(lane, span) for lane, span in bars],
+                hoverinfo="text",
+            )
+        )  # fmt: skip
+    discarded = [(lane, span) for lane in chart.lanes for span in lane.spans if span.what == ROLL_BACK]
+    figure.add_trace(
+        go.Scatter(
+            y=[_lane_label(lane) for lane, _ in discarded],
+            x=[1000 * span.start_s for _, span in discarded],
+            mode="markers",
+            name="drafts thrown away",
+            marker={"symbol": "x-thin", "size": 7, "line": {"width": 2, "color": SERIES[1]}},
+            hovertext=[f"{span.tokens} drafted tokens thrown away" for _, span in discarded],
+            hoverinfo="text",
+        )
+    )
+    labels = [_lane_label(lane) for lane in chart.lanes]
+    figure.update_yaxes(categoryorder="array", categoryarray=labels[::-1], showgrid=False)
+    figure.update_xaxes(title="ms since the prompt was read", range=[0, 1000 * chart.seconds])
+    style(figure, LANE_HEIGHT * len(labels) + LANES_MARGIN)
+    figure.update_layout(barmode="overlay", bargap=0.3)
+    return legend_above(figure)
+
+
+KINDS: Sequence[tuple[str, str, str, Callable[[Span], bool]]] = (
+    ("drafting", SERIES[0], "", lambda span: span.what == "draft"),
+    ("verifying, all accepted", SERIES[2], "", lambda span: span.what == "verify" and span.accepted == span.tokens),
+    ("verifying, some rejected", SERIES[1], "/", lambda span: span.what == "verify" and span.accepted < span.tokens),
+)
+
+
+def _lane_label(lane: Lane) -> str:
+    mark = " (simulated)" if lane.source == "simulated" else ""
+    return escape(f"{lane.name}{mark} · {lane.lane}")
+
+
+def _lane_hover(lane: Lane, span: Span) -> str:
+    took = 1000 * (span.end_s - span.start_s)
+    if span.what == "draft":
+        said = f"drafts {span.tokens} token{'s' * (span.tokens != 1)}"
+    else:
+        said = f"verifies {span.tokens}, accepts {span.accepted}, gives {span.kept}"
+    return f"<b>{_lane_label(lane)}</b><br>{said}<br>{took:.1f} ms"

@@ -21,8 +21,8 @@ from specviz.bench.core.provenance import origin_of
 from specviz.errors import BenchError
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import ratio_of_sums
-from specviz.scenes.generator import Split as Scenes
-from specviz.scenes.generator import scene_of
+from specviz.scenes.scene import Split as Scenes
+from specviz.scenes.scene import scene_of
 from specviz.studies.captions.result import DRAFTERS, SPLITS, CaptionReport, CaptionRow
 from specviz.studies.study import Workplace
 from specviz.trace.codec import assemble

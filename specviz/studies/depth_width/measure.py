@@ -27,9 +27,17 @@ from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.resources import ROOT
 from specviz.studies.depth_width.networks import DepthWidths, Measured, Network, TextNetwork, TextSet
-from specviz.studies.depth_width.replay import RecordedText, counted, hits, of_traces, written
 from specviz.studies.depth_width.result import STUDY
-from specviz.studies.depth_width.runs import TimedPasses, run, time_passes
+from specviz.studies.depth_width.runs import (
+    RecordedText,
+    TimedPasses,
+    counted,
+    hits,
+    of_traces,
+    run,
+    time_passes,
+    written,
+)
 from specviz.studies.depth_width.training import DepthStudy, by_family, folder_of, training_of
 from specviz.studies.study import Table, Workplace
 from specviz.trace import codec

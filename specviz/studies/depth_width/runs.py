@@ -1,15 +1,19 @@
-"""Time of a drafting step of every network and of the target's passes, in turns in one run; and the networks in the
-engine beside plain decoding, prompt by prompt, which the model of `findings` is held against.
+"""What is measured of the networks: times of passes, runs in the engine, and replay of texts that the target wrote.
 
-Time is that which the processor worked, so that other programs on the machine disturb less. A drafting step stands
-behind a pass of the target, as in any round: the target's weights drive the drafter's out of the caches.
-Place in the flow: times and measured points of `specviz study depth-width`.
+A drafting step and the target's passes are timed in turns in one run. Time is that which the processor worked, so that
+other programs on the machine disturb less. A drafting step stands behind a pass of the target, as in any round: the
+target's weights drive the drafter's out of the caches. Runs in the engine take turns with plain decoding, prompt by
+prompt; the model of `findings` is held against them.
+
+At temperature 0 the text is the target's own whatever is drafted (Leviathan et al., 2211.17192, algorithm 1). As long
+as a draft is right it stands on the text itself, so one pass of the drafter over the text says of every place whether
+its first choice there is the text's next token; the rounds of every γ follow by counting.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, quantiles
@@ -26,7 +30,7 @@ from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import Estimate, median_over_prompts, ratio_of_sums
 from specviz.studies.depth_width.networks import Measured, Times
 from specviz.theory import metrics
-from specviz.trace.events import Option, Round
+from specviz.trace.events import Option, Round, Trace
 
 PLAIN = ("", 0)
 Drafting = tuple[str, int]
@@ -211,3 +215,78 @@ def _pass(model: LanguageModel, cache: Cache, count: int, clock: Clock) -> float
 def _times(seconds: Sequence[float]) -> Times:
     low, median, high = (round(1000 * quantile, 4) for quantile in quantiles(seconds, n=4, method="inclusive"))
     return Times(median, low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedText:
+    """What the target wrote after a prompt."""
+
+    prompt: str
+    """id"""
+    tokens: tuple[int, ...]
+    """prompt and output"""
+    start: int
+    """tokens of the prompt"""
+
+
+@torch.inference_mode()
+def hits(drafter: LanguageModel, text: RecordedText) -> list[bool]:
+    """For every token of the output: whether the drafter, given what stands before it, would draft just that."""
+    logits = drafter.forward(list(text.tokens[:-1]), drafter.new_cache())
+    choices: list[int] = logits.argmax(-1).tolist()
+    return [choices[index - 1] == text.tokens[index] for index in range(text.start, len(text.tokens))]
+
+
+def kept_by_round(found: Sequence[bool], gamma: int, most: int) -> list[int]:
+    """Drafted tokens that each round keeps. `found`: of `hits`; γ are drafted, but never more than may still be written
+    beside the target's own token, of `most` in all. A round with no room for a draft is none."""
+    kept, place = list[int](), 0
+    while place < len(found):
+        room = min(gamma, most - place - 1)
+        drafted = found[place : place + room]
+        right = drafted.index(False) if False in drafted else len(drafted)
+        if room > 0:
+            kept.append(right)
+        place += right + 1
+    return kept
+
+
+def counted(found: Sequence[bool], gamma: int, most: int) -> tuple[float, float]:
+    """(drafted tokens kept, rounds) of one text: a pair for `ratio_of_sums`."""
+    kept = kept_by_round(found, gamma, most)
+    return float(sum(kept)), float(len(kept))
+
+
+def written(
+    source: TraceSource,
+    prompts: Sequence[PromptCard],
+    request: RunRequest,
+    report: Callable[[str], None] = lambda line: None,
+) -> list[RecordedText]:
+    """What the target of `request` writes after each prompt by plain decoding at temperature 0."""
+    found = []
+    for prompt in prompts:
+        ran = collect(source, on(prompt, replace(request, drafter="none", drafter_options={}, temperature=0.0)))
+        assert ran is not None, "nobody cancels."
+        given, output = ran.started.prompt_ids, ran.finished.output_ids
+        found.append(RecordedText(prompt.id, (*given, *output), len(given)))
+        report(f"recorded {prompt.id}: {len(output)} tokens")
+    return found
+
+
+def of_traces(traces: Iterable[Trace], target_sha256: str) -> list[RecordedText]:
+    """Of those that the target of these weights wrote at temperature 0, a text each, every text once. Raises BenchError
+    where there is none."""
+    found: dict[tuple[int, ...], RecordedText] = {}
+    for trace in traces:
+        started = trace.started
+        own = started.target.weights_sha256 == target_sha256 and started.sampling.temperature == 0.0
+        if own and trace.finished is not None and trace.finished.output_ids and started.scene is None:
+            tokens = (*started.prompt_ids, *trace.finished.output_ids)
+            found[tokens] = RecordedText(started.prompt_name or "a prompt", tokens, len(started.prompt_ids))
+    if not found:
+        raise BenchError(
+            "none of these traces is a text that this target wrote at temperature 0, so there is nothing to replay; "
+            "give traces of `specviz run --temperature 0`."
+        )
+    return list(found.values())

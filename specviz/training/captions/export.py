@@ -27,10 +27,8 @@ from specviz.lm.checkpoint import EYES as EYES_FILE
 from specviz.lm.llama.captioner import PREFIX, Eyes
 from specviz.lm.load import LoadedModel, load
 from specviz.resources import take_over
-from specviz.scenes.captions import named, shown
-from specviz.scenes.generator import HELD_OUT, Split, scene_of
-from specviz.scenes.scene import Scene, pixels
-from specviz.scenes.vocabulary import END
+from specviz.scenes.captions import END, named, shown
+from specviz.scenes.scene import HELD_OUT, Scene, Split, pixels, scene_of
 from specviz.training.captions.lessons import UNREAD
 from specviz.training.captions.train import (
     BEGINS_WITH,

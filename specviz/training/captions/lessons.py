@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from specviz.scenes.captions import GROUNDED, caption
-from specviz.scenes.generator import scene_of
+from specviz.scenes.captions import GROUNDED, PICTURE_IDS, caption, talk
 from specviz.scenes.scene import (
     COLOURS,
     GROUND,
@@ -37,8 +36,8 @@ from specviz.scenes.scene import (
     covered,
     painted,
     pixels,
+    scene_of,
 )
-from specviz.scenes.vocabulary import PICTURE_IDS, talk
 
 SIDE_CELLS = 4
 CELL = SIDE // SIDE_CELLS

@@ -22,7 +22,7 @@ from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from specviz.lm.llama.captioner import Eyes, EyesShape
-from specviz.scenes.vocabulary import END, PICTURE_IDS, PICTURE_TOKENS, PIECES, UNKNOWN, token_strings
+from specviz.scenes.captions import END, PICTURE_IDS, PICTURE_TOKENS, PIECES, UNKNOWN, token_strings
 from specviz.training.captions.lessons import (
     IGNORED,
     KINDS,
@@ -144,7 +144,7 @@ class CaptionTraining:
 
 
 def tokenizer() -> Tokenizer:
-    """One token per word; see `scenes.vocabulary`."""
+    """One token per word; see `scenes.captions`."""
     strings = token_strings()
     made = Tokenizer(models.WordLevel({string: id for id, string in enumerate(strings)}, unk_token=UNKNOWN))
     made.pre_tokenizer = pre_tokenizers.Split(Regex(PIECES), behavior="isolated")

@@ -13,8 +13,8 @@ from specviz.cli.commands.study import add_flags
 from specviz.drafters.small_model import STUDIED
 from specviz.errors import BenchError
 from specviz.studies.depth_width import measure as depth_width
-from specviz.studies.depth_width.replay import RecordedText
 from specviz.studies.depth_width.result import STUDY as DECLARED
+from specviz.studies.depth_width.runs import RecordedText
 from specviz.studies.depth_width.training import folder_of
 from tests.studies.depth_width.sample import STUDY, TWO_SETS
 

@@ -17,8 +17,17 @@ from specviz.lm.base import LanguageModel
 from specviz.proof.small_models import small_pair
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.studies.depth_width.measure import matched_by_gamma
-from specviz.studies.depth_width.replay import RecordedText, counted, hits, kept_by_round, of_traces
-from specviz.studies.depth_width.runs import PLAIN, Runs, TimedRun, time_passes
+from specviz.studies.depth_width.runs import (
+    PLAIN,
+    RecordedText,
+    Runs,
+    TimedRun,
+    counted,
+    hits,
+    kept_by_round,
+    of_traces,
+    time_passes,
+)
 from specviz.studies.depth_width.tables import markdown
 from specviz.verifiers.base import VERIFIERS
 from tests.studies.depth_width.sample import STUDY, TWO_SETS

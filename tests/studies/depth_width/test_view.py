@@ -11,7 +11,7 @@ import gradio as gr
 import pytest
 
 from specviz.app.studies.chart import draw
-from specviz.app.studies.page import build, show
+from specviz.app.studies.tab import build, show
 from specviz.errors import OptionError, TraceError
 from specviz.studies.chart import Series
 from specviz.studies.depth_width.result import STUDY as DECLARED

@@ -9,7 +9,7 @@ import gradio as gr
 import pytest
 
 from specviz.app.studies.chart import draw
-from specviz.app.studies.page import show
+from specviz.app.studies.tab import show
 from specviz.errors import OptionError
 from specviz.studies.heads import result as heads
 from specviz.studies.heads.result import STUDY, HeadsStudy, view

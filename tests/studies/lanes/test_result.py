@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from specviz.app.studies.chart import draw
-from specviz.app.studies.page import tables_html
+from specviz.app.studies.tab import tables_html
 from specviz.errors import BenchError, OptionError, TraceError
 from specviz.protocol.lanes import DRAFT, TARGET, Span
 from specviz.studies.lanes.result import (

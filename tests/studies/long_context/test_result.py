@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from specviz.app.studies.chart import draw
-from specviz.app.studies.page import tables_html
+from specviz.app.studies.tab import tables_html
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.studies.long_context.result import (
     STUDY as DECLARED,

@@ -1,10 +1,10 @@
-"""With which weights a file was made, and whether these are the ones that are bundled now.
+"""With which weights a file was made, and whether these are the ones that are bundled now; if not, why.
 
-Everything that rests on the bundled models says so itself: JSON under `weights_sha256` and its kin, a page of the
+Everything that rests on the bundled models says so itself: JSON under `weights_sha256` and the like, a page of the
 documentation in the sentence below its table (`sha256 44e0c9290a33`), an archive in the traces it holds. Hashes are
 compared by their first 12 digits.
 
-Place in the flow: asked by `specviz remake` before and after each step.
+Place in the flow: `specviz remake` runs the steps for which there is a reason here, and asks again after each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,67 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from specviz.cli.remake.steps import SWEEP, Output, Step
 from specviz.errors import SpecVizError
+
+
+def reasons(step: Step, root: Path, weights: Mapping[str, str]) -> list[str]:
+    """Why the step has to be run, a sentence for each output; none where all of them are of these weights.
+
+    `weights`: bundled model → the beginning of its hash. Raises SpecVizError where a model is missing that it needs.
+    """
+    missing = [name for name in step.rests_on if name not in weights]
+    if missing:
+        raise SpecVizError(f"the bundled model '{missing[0]}' has no weights here, on which '{step.name}' rests.")
+    wanted = {name: weights[name] for name in step.rests_on}
+    return [why for output in step.outputs for why in _of(output, root, wanted, set(weights.values()))]
+
+
+def _of(output: Output, root: Path, wanted: Mapping[str, str], known: set[str]) -> Iterator[str]:
+    place = Path(output.path)  # absolute where the study is of another package
+    base = Path(place.anchor) if place.is_absolute() else root
+    there = base.glob(str(place.relative_to(place.anchor)))
+    paths = sorted(path for path in there if not (output.without and path.match(output.without)))
+    if not paths:
+        yield f"{output}: not there"
+        return
+    if output.keeps_others:
+        found = set().union(*(named(path, output.section) for path in paths))
+        yield from _lacking(str(output), found, wanted)
+        return
+    for path in paths:
+        short = path.relative_to(root) if path.is_relative_to(root) else path
+        name = f"{short}{f' ({output.section})' if output.section else ''}"
+        found = named(path, output.section)
+        foreign = sorted(found - known)
+        if foreign:
+            yield f"{name}: made with other weights ({', '.join(foreign)})"
+        else:
+            yield from _lacking(name, found, wanted)
+        if path.name == Path(f"{SWEEP}.json.gz").name:
+            yield from _unfinished(path, name)
+
+
+def _lacking(name: str, found: set[str], wanted: Mapping[str, str]) -> Iterator[str]:
+    if not found:
+        yield f"{name}: names no weights"
+        return
+    for model, digits in wanted.items():
+        if digits not in found:
+            yield f"{name}: not made with the bundled {model} ({digits})"
+
+
+def _unfinished(path: Path, name: str) -> Iterator[str]:
+    from specviz.protocol.sweeps.definition import fingerprint
+    from specviz.protocol.sweeps.store import read
+    from specviz.protocol.sweeps.toml_file import read_definition
+
+    result = read(path)
+    if result.definition_sha256 != fingerprint(read_definition(path.with_name(f"{Path(SWEEP).name}.toml"))):
+        yield f"{name}: the sweep file asks for other runs"
+    elif not result.complete:
+        yield f"{name}: {len(result.points)} of {result.planned_runs} runs are done"
+
 
 DIGITS = 12
 IN_TEXT = re.compile(rf"sha256 ([0-9a-f]{{{DIGITS},64}})")

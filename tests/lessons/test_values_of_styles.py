@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from specviz.errors import LessonError
-from specviz.lessons import of_styles
+from specviz.lessons import values_beyond_run
 from specviz.lessons.answers import computed
 from specviz.studies.styles.result import STUDY
 from tests.studies.test_styles import sample
@@ -21,8 +21,8 @@ HERE: Any = None
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     STUDY.codec.write(sample(), tmp_path / "styles.json")
-    read = of_styles._sums
-    monkeypatch.setattr(of_styles, "_sums", lambda: read(tmp_path / "styles.json"))
+    read = values_beyond_run._sums
+    monkeypatch.setattr(values_beyond_run, "_sums", lambda: read(tmp_path / "styles.json"))
 
 
 @pytest.mark.usefixtures("measured")
@@ -53,6 +53,6 @@ def test_other_questions_are_not_taken_for_sums_in_words(tmp_path: Path) -> None
     file = replace(sample(), answers=tuple(map(tagged, sample().answers)), runs=tuple(map(tagged, sample().runs)))
     STUDY.codec.write(file, tmp_path / "styles.json")
     with pytest.raises(LessonError, match="sums asked in words were not measured"):
-        of_styles._sums(tmp_path / "styles.json")
+        values_beyond_run._sums(tmp_path / "styles.json")
     with pytest.raises(LessonError, match="are missing"):
-        of_styles._sums(tmp_path / "none.json")
+        values_beyond_run._sums(tmp_path / "none.json")

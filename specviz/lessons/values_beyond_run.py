@@ -1,13 +1,19 @@
-"""Values that lessons take from formulas and not from a run: expected tokens, modelled speedups, a roofline.
+"""Values that lessons take from formulas and from the measured prompt styles, not from a run.
 
-Registered beside those of `answers`; the numbers they start from stand in the lesson's own words.
+Expected tokens, modelled speedups and a roofline start from numbers in the lesson's own words. Sums are those asked in
+words, decoded plainly unless a drafter is named.
 """
 
 from __future__ import annotations
 
-from specviz.errors import LessonError
+from functools import cache
+from pathlib import Path
+
+from specviz.errors import LessonError, TraceError
 from specviz.lessons.answers import Here, Value, answer
 from specviz.protocol.proofs import Toy
+from specviz.studies.styles.numbers import PLAIN, Group, StyleRow, group, names
+from specviz.studies.styles.result import STUDY
 from specviz.theory import formulas
 from specviz.theory.roofline import Roofline
 
@@ -113,3 +119,55 @@ def toy_accepted(_here: Here, token: int) -> Value:
 def toy_left(_here: Here) -> Value:
     """How often that toy's candidate is rejected: the mass of its residual."""
     return 1 - sum(map(min, Toy().target, Toy().draft))
+
+
+@cache
+def _sums(path: Path = STUDY.path) -> Group:
+    """Raises LessonError where they were not measured."""
+    assert STUDY.codec is not None
+    try:
+        file = STUDY.codec.read(path)
+    except TraceError as error:
+        raise LessonError(f"the measured prompt styles are missing: {error}") from error
+    name = next((name for name, key in names(file).items() if key == ("sums", "words")), None)
+    if name is None:
+        raise LessonError("sums asked in words were not measured; `specviz study styles --write` measures them.")
+    return group(file, name)
+
+
+def _row(style: str, drafter: str) -> StyleRow:
+    found = _sums().row(style, drafter)
+    if found is None:
+        raise LessonError(f"style '{style}' with '{drafter}' was not measured.")
+    return found
+
+
+@answer
+def style_tokens(_here: Here, style: str) -> Value:
+    """Tokens per answer to a sum asked in a prompt style, on average; measured"""
+    return _row(style, PLAIN).tokens.value
+
+
+@answer
+def style_accuracy(_here: Here, style: str) -> Value:
+    """Share of right answers to sums asked in a prompt style; measured"""
+    return _row(style, PLAIN).accuracy.value or 0.0
+
+
+@answer
+def style_cost(_here: Here, style: str, drafter: str = PLAIN) -> Value:
+    """Seconds per correct answer to sums asked in a prompt style; measured. Raises LessonError where none was right"""
+    found = _row(style, drafter).cost
+    if found is None:
+        raise LessonError(f"no answer in style '{style}' was right, so none has a cost.")
+    return found.value
+
+
+@answer
+def cheaper_style(_here: Here, one: str, other: str) -> Value:
+    """Which of two prompt styles takes fewer seconds per correct answer, by its name; measured. Raises LessonError on a
+    tie, and where one has no right answer"""
+    costs = {style: style_cost(_here, style) for style in (one, other)}
+    if costs[one] == costs[other]:
+        raise LessonError("these two styles cost the same; choose others.")
+    return min(costs, key=lambda style: costs[style])
