@@ -85,9 +85,9 @@ def _failure(failure: Failure) -> Iterator[str]:
 
 
 def _example(example: Example) -> str:
-    place = printable(f"{example.run} round {example.round}", keep="")
+    where = printable(f"{example.run} round {example.round}", keep="")
     drafted = f"drafted {visible(example.drafted)}, " if example.drafted else ""
-    return f"{place}: …{visible(example.context[-24:])} | {drafted}wanted {visible(example.wanted)}"
+    return f"{where}: …{visible(example.context[-24:])} | {drafted}wanted {visible(example.wanted)}"
 
 
 def _table(title: str, rows: Sequence[Row]) -> Iterator[str]:
@@ -248,6 +248,6 @@ def _kind(failure: Failure, links: Mapping[str, str]) -> str:
 
 def _example_in_docs(example: Example, link: str) -> str:
     """A link to the round, and what stood there."""
-    place = f"[{example.run}, round {example.round + 1}]({link}&round={example.round + 1})"
+    where = f"[{example.run}, round {example.round + 1}]({link}&round={example.round + 1})"
     drafted = f"drafted {code(example.drafted)}, " if example.drafted else ""
-    return f"  - {place} … {code(example.context[-CONTEXT:])}: {drafted}wanted {code(example.wanted)}"
+    return f"  - {where} … {code(example.context[-CONTEXT:])}: {drafted}wanted {code(example.wanted)}"

@@ -37,7 +37,7 @@ def _commands() -> Iterator[tuple[str, str]]:
 
 COMMANDS: Mapping[str, str] = dict(_commands())
 """name → one line for `specviz --help`; the module is `specviz.cli.commands.<name>`. Modules there that are no command
-of their own, such as `prove_pair`, belong to one"""
+of their own, such as `prove_experiments`, belong to one"""
 
 EXTRA_OF: Mapping[str, str] = {
     **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "psutil"), "engine"),

@@ -74,16 +74,16 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def add_device_flags(parser: argparse.ArgumentParser, default: str) -> None:
     """Where the models go: one device, or for a target that fits none several devices or processes."""
-    place = parser.add_mutually_exclusive_group()
-    place.add_argument("--device", metavar="DEV", help=f"auto, cpu, cuda or mps (default {default})")
-    place.add_argument(
+    devices = parser.add_mutually_exclusive_group()
+    devices.add_argument("--device", metavar="DEV", help=f"auto, cpu, cuda or mps (default {default})")
+    devices.add_argument(
         "--device-map",
         dest="device",
         type="map:{}".format,
         metavar="MAP",
         help="put the target's layers on several devices: auto, balanced, sequential, or module → device as JSON",
     )
-    place.add_argument(
+    devices.add_argument(
         "--tp",
         dest="device",
         type="tp:{}".format,

@@ -49,17 +49,17 @@ def trace_files(places: Sequence[Path]) -> list[tuple[str, Path]]:
     """Name and file of each trace: files as they are, of folders all below them. Raises TraceError where a place is not
     there or holds none."""
     files: list[Path] = []
-    for place in places:
-        if place.is_dir():
-            inside = [path for path in sorted(place.rglob("*.json*")) if path.is_file()]
+    for given in places:
+        if given.is_dir():
+            inside = [path for path in sorted(given.rglob("*.json*")) if path.is_file()]
             found = [path for path in inside if path.name.endswith(SUFFIXES) and path.name != INDEX]
             if not found:
-                raise TraceError(f"there is no .json or .json.gz file in '{place}'; give a folder of traces.")
+                raise TraceError(f"there is no .json or .json.gz file in '{given}'; give a folder of traces.")
             files += found
-        elif place.is_file():
-            files.append(place)
+        elif given.is_file():
+            files.append(given)
         else:
-            raise TraceError(f"there is no file or folder '{place}'; check the path.")
+            raise TraceError(f"there is no file or folder '{given}'; check the path.")
     short = [_stem(path) for path in files]
     names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, files, strict=True)]
     return list(zip(names, files, strict=True))

@@ -133,8 +133,8 @@ def _lesson(name: str, given: dict[str, Any]) -> Lesson:
     return lesson
 
 
-def _beat(given: dict[str, Any], place: int) -> Beat:
-    where = f"beat {place}"
+def _beat(given: dict[str, Any], number: int) -> Beat:
+    where = f"beat {number}"
     parts = {"at": Place, "question": Question, "live": Live, "link": Link}
     made: dict[str, Any] = {
         key: _made(kind, given[key], f"{where}, {key}") for key, kind in parts.items() if key in given

@@ -55,8 +55,8 @@ def found(trace: Trace, kind: str, nth: int = 1) -> Moment | None:
     if nth == 0:
         raise LessonError(f"the moment '{kind}' is asked for with nth = 0; count from 1, or from -1 at the end.")
     every = MOMENTS[kind](trace)
-    place = nth - 1 if nth > 0 else len(every) + nth
-    return every[place] if 0 <= place < len(every) else None
+    position = nth - 1 if nth > 0 else len(every) + nth
+    return every[position] if 0 <= position < len(every) else None
 
 
 # --- rounds ----------------------------------------------------------------------------------------------------------
@@ -244,11 +244,11 @@ def is_walk(this: Round) -> bool:
 
 def _trials(trace: Trace, holds: Callable[[Round, int, Trial], bool]) -> list[Moment]:
     return [
-        Moment(index, "verdicts", place, trial.node)
+        Moment(index, "verdicts", number, trial.node)
         for index, this in enumerate(trace.rounds)
         if is_walk(this)
-        for place, trial in enumerate(this.judged.trials)
-        if trial.node not in behind_the_end(this) and holds(this, place, trial)
+        for number, trial in enumerate(this.judged.trials)
+        if trial.node not in behind_the_end(this) and holds(this, number, trial)
     ]
 
 
@@ -302,12 +302,12 @@ def rejection_before_correction(trace: Trace) -> list[Moment]:
     tried before it."""
     return _trials(
         trace,
-        lambda this, place, trial: (
+        lambda this, number, trial: (
             not trial.accepted
-            and place == len(this.judged.trials) - 1
+            and number == len(this.judged.trials) - 1
             and this.judged.residual is not None
             and trial.threshold > 0
-            and not earlier_siblings(this, place)
+            and not earlier_siblings(this, number)
         ),
     )
 
@@ -317,8 +317,8 @@ def sibling_trial(trace: Trace) -> list[Moment]:
     """The trial of a sibling of a rejected candidate, against another distribution than the target's own."""
     return _trials(
         trace,
-        lambda this, place, trial: (
-            bool(earlier_siblings(this, place))
+        lambda this, number, trial: (
+            bool(earlier_siblings(this, number))
             and trial.u is not None
             and abs(trial.target_prob - (this.nodes[trial.node].target_prob or 0.0)) > PARTED
         ),
@@ -328,7 +328,7 @@ def sibling_trial(trace: Trace) -> list[Moment]:
 @moment
 def saved_by_sibling(trace: Trace) -> list[Moment]:
     """A candidate accepted after a sibling of it was rejected."""
-    return _trials(trace, lambda this, place, trial: trial.accepted and bool(earlier_siblings(this, place)))
+    return _trials(trace, lambda this, number, trial: trial.accepted and bool(earlier_siblings(this, number)))
 
 
 @moment

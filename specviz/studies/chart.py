@@ -37,7 +37,7 @@ class Series:
     name: str
     x: Sequence[float | str]
     y: Sequence[float]
-    place: int = 0
+    index: int = 0
     """among the series: gives colour and mark"""
     mode: Literal["lines", "markers", "lines+markers", "markers+text"] = "lines+markers"
     low: Sequence[float] = ()
@@ -79,7 +79,7 @@ class Bars:
     y: Sequence[float]
     low: Sequence[float]
     high: Sequence[float]
-    place: int = 0
+    index: int = 0
     pattern: str = ""
     """on the bars, such as `/`: colour is never the only sign"""
     hover: str = ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.cli.recording import filled_in
+from specviz.cli.commands.record import filled_in
 from specviz.trace.codec import read
 from specviz.trace.events import Node, Trace
 

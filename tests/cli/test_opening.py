@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from specviz.cli import recording as opening
-from specviz.cli.recording import OPENING, find_opening, is_prose, tells, write_opening
+from specviz.cli import record as opening
+from specviz.cli.commands.record import OPENING, find_opening, is_prose, tells, write_opening
 from specviz.errors import OptionError
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.trace.events import Step, Trace

@@ -74,7 +74,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
         found["dtick"] = axis.spacing
     if axis.ticks:
         labels = ["<br>".join(map(escape, label.split("\n"))) for _, label in axis.ticks]
-        found |= {"tickvals": [place for place, _ in axis.ticks], "ticktext": labels}
+        found |= {"tickvals": [at for at, _ in axis.ticks], "ticktext": labels}
     if axis.categories:
         found |= {"categoryorder": "array", "categoryarray": list(map(escape, axis.categories))}
     if axis.angle is not None:
@@ -113,7 +113,7 @@ def _intervals(series: Series | Bars) -> dict[str, Any]:
 
 
 def _series(series: Series) -> go.Scatter:
-    name, colour = escape(series.name), TEXT if series.grey else SERIES[series.place % len(SERIES)]
+    name, colour = escape(series.name), TEXT if series.grey else SERIES[series.index % len(SERIES)]
     found: dict[str, Any] = {
         "x": [escape(value) if isinstance(value, str) else value for value in series.x], "y": list(series.y),
         "mode": series.mode, "name": name,
@@ -121,7 +121,7 @@ def _series(series: Series) -> go.Scatter:
     if "lines" in series.mode:
         found["line"] = {"color": colour, "width": series.width} | ({"dash": series.dash} if series.dash else {})
     if "markers" in series.mode:
-        mark = MARKS[(series.place if series.mark is None else series.mark) % len(MARKS)]
+        mark = MARKS[(series.index if series.mark is None else series.mark) % len(MARKS)]
         found["marker"] = {"symbol": f"{mark}-open" if series.hollow else mark, "size": series.size, "color": colour}
     if series.texts:
         found |= {"text": list(map(escape, series.texts))}
@@ -158,7 +158,7 @@ def _said(strong: str, beside: str, below: str) -> str:
 def _bars(bars: Bars) -> go.Bar:
     return go.Bar(
         x=list(map(escape, bars.x)), y=list(bars.y), name=escape(bars.name), error_y=_intervals(bars),
-        marker={"color": SERIES[bars.place % len(SERIES)], "pattern": {"shape": bars.pattern, "solidity": 0.35}},
+        marker={"color": SERIES[bars.index % len(SERIES)], "pattern": {"shape": bars.pattern, "solidity": 0.35}},
         hovertemplate=f"{bars.hover}<extra></extra>",
     )  # fmt: skip
 

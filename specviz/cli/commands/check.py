@@ -50,8 +50,8 @@ def _print(report: dict[str, Any]) -> None:
     for problem in report["problems"]:
         severity = problem["severity"]
         painted = terminal.paint(severity, "error" if severity == "error" else "correction")
-        place = f"{problem['place']} " if problem["place"] else ""
-        terminal.line(f"{name}: {painted}: {printable(place + problem['sentence'], keep='')}")
+        where = f"{problem['place']} " if problem["place"] else ""
+        terminal.line(f"{name}: {painted}: {printable(where + problem['sentence'], keep='')}")
     if report["ok"]:
         warnings = len(report["problems"])
         note = f", {warnings} warning{'s' * (warnings != 1)}" if warnings else ""

@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.buffer.write(content)
         return 0
     stem = args.trace.name.removesuffix(".gz").removesuffix(".json")
-    place = "" if args.round is None else f"-round-{args.round}"
-    target = args.out or args.trace.with_name(f"{stem}{place}{SUFFIXES[args.kind]}")
+    suffix = "" if args.round is None else f"-round-{args.round}"
+    target = args.out or args.trace.with_name(f"{stem}{suffix}{SUFFIXES[args.kind]}")
     target.write_bytes(content)
     print(f"wrote {target} ({len(content):,} bytes)")
     return 0

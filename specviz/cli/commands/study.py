@@ -81,12 +81,12 @@ def run_study(study: Study[Any], args: argparse.Namespace, shown: Callable[[Any]
     page = study.document if OWN in (args.write, tables) and args.write in (None, OWN) else args.write
     if page is not None:
         check_section(page, study.section)
-    places = [study.path] if args.write == OWN and tables is None and study.codec is not None else []
-    places += [given] if given is not None else []
-    for place in places:
-        if place == study.path:
-            place.parent.mkdir(parents=True, exist_ok=True)
-        check_place(place, f"a {study.codec.noun}" if study.codec else "")
+    paths = [study.path] if args.write == OWN and tables is None and study.codec is not None else []
+    paths += [given] if given is not None else []
+    for path in paths:
+        if path == study.path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        check_place(path, f"a {study.codec.noun}" if study.codec else "")
     workplace = _workplace(args)
     if tables is not None and study.codec is not None:
         result = study.codec.read(study.path if tables == OWN else tables)
@@ -97,8 +97,8 @@ def run_study(study: Study[Any], args: argparse.Namespace, shown: Callable[[Any]
     text = study.tables(result)
     out().line(printable(text if shown is None else shown(result)))
     if workplace.whole:
-        for place in places:
-            study.codec.write(result, place)  # type: ignore[union-attr]
+        for path in paths:
+            study.codec.write(result, path)  # type: ignore[union-attr]
         if page is not None:
             write_between(page, study.section, text)
     return complain(study.complaints(result)) if tables is None else 0

@@ -34,9 +34,9 @@ def reasons(step: Step, root: Path, weights: Mapping[str, str]) -> list[str]:
 
 
 def _of(output: Output, root: Path, wanted: Mapping[str, str], known: set[str]) -> Iterator[str]:
-    place = Path(output.path)  # absolute where the study is of another package
-    base = Path(place.anchor) if place.is_absolute() else root
-    there = base.glob(str(place.relative_to(place.anchor)))
+    pattern = Path(output.path)  # absolute where the study is of another package
+    base = Path(pattern.anchor) if pattern.is_absolute() else root
+    there = base.glob(str(pattern.relative_to(pattern.anchor)))
     paths = sorted(path for path in there if not (output.without and path.match(output.without)))
     if not paths:
         yield f"{output}: not there"

@@ -107,7 +107,7 @@ def compare(
                     decoded = decode_together(_model(target), _model(drafter), sessions, clock)
                     found[shape].append(decoded)
                     texts = enumerate(decoded.texts, start)
-                    apart[shape, size] |= {place for place, one in texts if one.tokens != alone[shape][place]}
+                    apart[shape, size] |= {index for index, one in texts if one.tokens != alone[shape][index]}
             points += (_point(shape, size, repeat, batches) for shape, batches in found.items())
             last |= {(shape, size): batches for shape, batches in found.items()}
             report(f"batches of {size}, repeat {repeat + 1} of {plan.repeats}")

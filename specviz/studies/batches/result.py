@@ -312,7 +312,7 @@ def _chart(batch_rows: Sequence[BatchRow]) -> Chart:
 
 
 def _series(
-    values: Sequence[tuple[BatchRow, Estimate | None]], said: str, place: int, shift: float, legend: bool
+    values: Sequence[tuple[BatchRow, Estimate | None]], said: str, index: int, shift: float, legend: bool
 ) -> Series:
     known = [(row, value) for row, value in values if value is not None]
     name = name_of(values[0][0].shape)
@@ -320,7 +320,7 @@ def _series(
         name,
         [row.size * shift for row, _ in known],
         [value.value for _, value in known],
-        place,
+        index,
         low=[value.low for _, value in known],
         high=[value.high for _, value in known],
         told=[

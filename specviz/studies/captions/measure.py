@@ -72,8 +72,8 @@ def split(trace: Trace) -> Split:
     for this in trace.rounds:
         for token in this.committed.tokens:
             if token.origin in ("draft", "correction"):
-                place = Judged(int(token.origin == "draft"), 1)
-                found += Split(grounded=place) if token.token in decided else Split(grammar=place)
+                judged = Judged(int(token.origin == "draft"), 1)
+                found += Split(grounded=judged) if token.token in decided else Split(grammar=judged)
     return found
 
 
@@ -103,14 +103,14 @@ def rows_of(
     asked |= {drafter: {"drafter_model": drafter, "drafter_options": {"gamma": gamma}} for drafter in DRAFTERS}
     for name in SPLIT_NAMES:
         runs: dict[str, list[Trace]] = {one: [] for one in asked}
-        for place in (WARM_UP, *range(scenes)):
-            scene = str(scene_of(name, FIRST_SEED + max(0, place)))
+        for number in (WARM_UP, *range(scenes)):
+            scene = str(scene_of(name, FIRST_SEED + max(0, number)))
             request = RunRequest("", target=TARGET, scene=scene, max_new_tokens=MOST_TOKENS)
-            for one in rotated(list(asked), place):
+            for one in rotated(list(asked), number):
                 if cancelled():
                     return
                 run = _run(source, replace(request, **asked[one]))
-                if place != WARM_UP:
+                if number != WARM_UP:
                     runs[one].append(run)
         for one in DRAFTERS:
             yield row(one, name, runs[one], runs[PLAIN]), runs[one][-1]

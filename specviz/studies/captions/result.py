@@ -85,7 +85,7 @@ def rows_of(report: CaptionReport, scenes: str) -> list[CaptionRow]:
     return sorted((row for row in report.rows if row.split == scenes), key=lambda row: order.index(row.drafter))
 
 
-def _bars(name: str, values: Sequence[tuple[CaptionRow, Estimate | None]], place: int, pattern: str) -> Bars:
+def _bars(name: str, values: Sequence[tuple[CaptionRow, Estimate | None]], index: int, pattern: str) -> Bars:
     known = [(row, value) for row, value in values if value is not None]
     return Bars(
         name,
@@ -93,7 +93,7 @@ def _bars(name: str, values: Sequence[tuple[CaptionRow, Estimate | None]], place
         [value.value for _, value in known],
         [value.low for _, value in known],
         [value.high for _, value in known],
-        place,
+        index,
         pattern,
         f"%{{x}}<br>{name}: %{{y:.1%}}",
     )

@@ -139,30 +139,30 @@ def _lines(drawn: Mapping[str, Sequence[Row]], number: Number) -> list[Series]:
     return lines
 
 
-def _measured_line(place: int, family: str, rows: Sequence[Row]) -> Iterator[Series]:
+def _measured_line(index: int, family: str, rows: Sequence[Row]) -> Iterator[Series]:
     """Hollow marks alone, a little aside; nothing where nothing ran."""
-    aside = 1 - ASIDE if place % 2 else 1 + ASIDE
+    aside = 1 - ASIDE if index % 2 else 1 + ASIDE
     points = [
         (row.measured.name, row.modelled.network.layers * aside, row.measured.tokens_per_s)
         for row in rows if row.measured is not None
     ]  # fmt: skip
     if points:
-        yield replace(_line(f"{family}, measured", place, points, "markers"), hollow=True, size=11)
+        yield replace(_line(f"{family}, measured", index, points, "markers"), hollow=True, size=11)
 
 
 def _line(
-    name: str, place: int, points: Sequence[tuple[str, float, Estimate]],
+    name: str, index: int, points: Sequence[tuple[str, float, Estimate]],
     mode: Literal["markers", "lines+markers", "markers+text"],
 ) -> Series:  # fmt: skip
     """`points`: network, where it stands, its value. Numbers beside marks are layers."""
     names, across, values = zip(*points, strict=True)
     has_intervals = any(value.high > value.low for value in values)
     return Series(
-        name, across, [value.value for value in values], place, mode,
+        name, across, [value.value for value in values], index, mode,
         low=[value.low for value in values] if has_intervals else (),
         high=[value.high for value in values] if has_intervals else (),
         hover="<br>%{customdata[0]}: %{y:.3g}", extra=[[network] for network in names],
-        texts=[network.partition("x")[0] for network in names], text_below=place % 2 == 1, size=8, error_width=1,
+        texts=[network.partition("x")[0] for network in names], text_below=index % 2 == 1, size=8, error_width=1,
     )  # fmt: skip
 
 

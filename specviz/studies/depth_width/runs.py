@@ -240,14 +240,14 @@ def hits(drafter: LanguageModel, text: RecordedText) -> list[bool]:
 def kept_by_round(found: Sequence[bool], gamma: int, most: int) -> list[int]:
     """Drafted tokens that each round keeps. `found`: of `hits`; γ are drafted, but never more than may still be written
     beside the target's own token, of `most` in all. A round with no room for a draft is none."""
-    kept, place = list[int](), 0
-    while place < len(found):
-        room = min(gamma, most - place - 1)
-        drafted = found[place : place + room]
+    kept, position = list[int](), 0
+    while position < len(found):
+        room = min(gamma, most - position - 1)
+        drafted = found[position : position + room]
         right = drafted.index(False) if False in drafted else len(drafted)
         if room > 0:
             kept.append(right)
-        place += right + 1
+        position += right + 1
     return kept
 
 

@@ -118,7 +118,7 @@ def _chart(size: int, source: str, covered: float, alpha: Mapping[float, Curve])
     """Coverage by all three texts, the chosen one strong; α of the chosen one; the chosen size upright."""
     lines = [
         Series(
-            f"covered by {TITLES[name]}, counted", *zip(*curve, strict=True), place=index, mode="lines",
+            f"covered by {TITLES[name]}, counted", *zip(*curve, strict=True), index=index, mode="lines",
             hover=f"{TITLES[name]}, %{{x}} tokens: %{{y:.1%}} covered", hover_alone=True, dash=DASHES[index],
             width=3 if name == source else 1.2,
         )
@@ -126,7 +126,7 @@ def _chart(size: int, source: str, covered: float, alpha: Mapping[float, Curve])
     ]  # fmt: skip
     marks = [
         Series(
-            f"α at temperature {temperature:g}, measured", *zip(*curve, strict=True), place=len(lines) + index,
+            f"α at temperature {temperature:g}, measured", *zip(*curve, strict=True), index=len(lines) + index,
             mode="markers", hover=f"%{{x}} tokens: α = %{{y:.3f}} at temperature {temperature:g}", hover_alone=True,
             mark=index,
         )

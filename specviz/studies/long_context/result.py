@@ -242,11 +242,11 @@ def _beyond(study: LongContexts, beyond: Beyond) -> View:
 
 
 def _line(
-    place: int, name: str, contexts: Sequence[float], values: Sequence[float], low: Sequence[float] = (),
+    index: int, name: str, contexts: Sequence[float], values: Sequence[float], low: Sequence[float] = (),
     high: Sequence[float] = (),
 ) -> Series:  # fmt: skip
     return Series(
-        name, contexts, values, place, low=low, high=high, hover="<br>%{x:,.0f} tokens: %{y:.3g}", size=8, error_width=1
+        name, contexts, values, index, low=low, high=high, hover="<br>%{x:,.0f} tokens: %{y:.3g}", size=8, error_width=1
     )
 
 

@@ -94,15 +94,15 @@ def all_at_once(model: LanguageModel, task: Task, ends: Ends) -> Done:
     found = model.forward(tokens, cache, parents)[[last - len(task.document) for last in lasts]].argmax(-1).tolist()
     live = list(range(len(task.questions)))
     while True:
-        for place, token in zip(live, found, strict=True):
-            done.answers[place].append(token)
-        live = [place for place in live if len(done.answers[place]) < task.most and not ends(done.answers[place][-1])]
+        for index, token in zip(live, found, strict=True):
+            done.answers[index].append(token)
+        live = [index for index in live if len(done.answers[index]) < task.most and not ends(done.answers[index][-1])]
         if not live:
             break
         start = cache.length
-        logits = model.forward([done.answers[place][-1] for place in live], cache, [lasts[place] for place in live])
-        for row, place in enumerate(live):
-            lasts[place] = start + row
+        logits = model.forward([done.answers[index][-1] for index in live], cache, [lasts[index] for index in live])
+        for row, index in enumerate(live):
+            lasts[index] = start + row
         found = logits.argmax(-1).tolist()
         done.passes += 1
     done.rows = done.held = cache.length

@@ -261,7 +261,7 @@ def _label(row: StyleRow) -> str:
 
 
 def _marks(
-    own: Sequence[tuple[int, StyleRow]], value: Callable[[StyleRow], Ends | None], unit: str, place: int, shift: float,
+    own: Sequence[tuple[int, StyleRow]], value: Callable[[StyleRow], Ends | None], unit: str, index: int, shift: float,
     legend: bool,
 ) -> Series:  # fmt: skip
     found = [(spot, row, ends) for spot, row in own if (ends := value(row)) is not None]
@@ -270,7 +270,7 @@ def _marks(
         _drafter(name),
         [spot + shift for spot, _, _ in found],
         [middle for _, _, (middle, _, _) in found],
-        place,
+        index,
         "markers",
         low=[low for _, _, (_, low, _) in found],
         high=[high for _, _, (_, _, high) in found],
