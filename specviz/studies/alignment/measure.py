@@ -241,10 +241,7 @@ def held_out_texts(
     ordered = [one for batch in _batches(prompts) for one in batch]
     return [
         WrittenText(
-            one["family"],
-            "python" if one["family"] in python else "english",
-            torch.tensor(row["ids"]),
-            row["start"],
+            one["family"], "python" if one["family"] in python else "english", torch.tensor(row["ids"]), row["start"]
         )
         for one, row in zip(ordered, rows, strict=True)
     ]

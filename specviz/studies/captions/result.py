@@ -24,10 +24,7 @@ DRAFTERS = {
     "caption-drafter-eyes": "image adapter",
 }
 """bundled name → what it is called in tables and charts, in the order shown"""
-SPLITS = {
-    "chance": "new scenes",
-    "combination": "scenes with a pair that training never had",
-}
+SPLITS = {"chance": "new scenes", "combination": "scenes with a pair that training never had"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +181,7 @@ STUDY = STUDIES.add(
         choices=choices,
         view=view,
         tables=markdown,
-        flags=(
-            count("--scenes", 60, "held-out scenes of each kind"),
-            count("--gamma", 4, "tokens drafted per round"),
-        ),
+        flags=(count("--scenes", 60, "held-out scenes of each kind"), count("--gamma", 4, "tokens drafted per round")),
         complaints=complaints,
         remade=Remade("what can be drafted without seeing the picture", 3, rests_on=("captioner",)),
     )

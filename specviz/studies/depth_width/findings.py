@@ -213,11 +213,7 @@ def _families(found: Sequence[Modelled]) -> list[list[Modelled]]:
 
 def _seconds(study: DepthWidths, network: Network, gamma: int) -> tuple[float, float, float]:
     """Of a drafting step, of the target's pass over the draft, and over one token."""
-    return (
-        network.step.median_ms / 1000,
-        study.passes[gamma + 1].median_ms / 1000,
-        study.passes[1].median_ms / 1000,
-    )
+    return (network.step.median_ms / 1000, study.passes[gamma + 1].median_ms / 1000, study.passes[1].median_ms / 1000)
 
 
 def throughput(matched: float, gamma: int, draft_s: float, verify_s: float) -> float:

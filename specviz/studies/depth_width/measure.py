@@ -154,10 +154,7 @@ def _first(workplace: Workplace) -> DepthStudy:
     disable_progress_bar()
     if args.nice and hasattr(os, "nice"):
         os.nice(args.nice)
-    return DepthStudy(
-        training_of(args.minutes, args.tokens, TARGET, args.work_dir),
-        args.work_dir / FIRST,
-    )
+    return DepthStudy(training_of(args.minutes, args.tokens, TARGET, args.work_dir), args.work_dir / FIRST)
 
 
 @dataclass(frozen=True)
@@ -293,11 +290,7 @@ def compare(
 
 
 def text_networks(
-    target: LanguageModel,
-    trained: Sequence[Trained],
-    texts: Sequence[RecordedText],
-    gammas: Sequence[int],
-    most: int,
+    target: LanguageModel, trained: Sequence[Trained], texts: Sequence[RecordedText], gammas: Sequence[int], most: int
 ) -> tuple[TextNetwork, ...]:
     """The networks of the second set, each once, replayed on the texts of the first; nothing is timed. `most` as in
     `matched_by_gamma`, whose errors it raises."""

@@ -15,14 +15,7 @@ from specviz.errors import OptionError
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.studies.chart import Axis, Chart, Level, Panel, Series
 from specviz.studies.depth_width.findings import Modelled, best, correlations, finding, modelled, together
-from specviz.studies.depth_width.networks import (
-    DISTILLED,
-    FAMILIES,
-    TEXT,
-    DepthWidths,
-    Measured,
-    problems,
-)
+from specviz.studies.depth_width.networks import DISTILLED, FAMILIES, TEXT, DepthWidths, Measured, problems
 from specviz.studies.depth_width.tables import markdown
 from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Slider, Study, Table, View, count
 

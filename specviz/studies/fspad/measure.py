@@ -82,11 +82,5 @@ def _cell(under_way: Training, label: str) -> Cell:
     kept = ("acceptance", "agreement", "accepted")
     before, after = ({name: card[side][name] for name in kept} for side in ("before", "held_out"))
     return Cell(
-        options.sampling,
-        options.alignment,
-        options.beside,
-        module.parameter_count(),
-        before,
-        after,
-        card["losses"],
+        options.sampling, options.alignment, options.beside, module.parameter_count(), before, after, card["losses"]
     )

@@ -143,13 +143,7 @@ def _of_run(run: LanesRun) -> Iterator[str]:
         yield f"'{run.method}' has more text than its verifications gave"
 
 
-NAMES = {
-    "plain": "plain decoding",
-    "sd": "draft, then verify",
-    "pearl": "PEARL",
-    "amusd": "AMUSD",
-    "dsi": "DSI",
-}
+NAMES = {"plain": "plain decoding", "sd": "draft, then verify", "pearl": "PEARL", "amusd": "AMUSD", "dsi": "DSI"}
 """in the order in which they are shown"""
 BESIDE = (NAMES["pearl"], NAMES["amusd"])
 

@@ -28,6 +28,7 @@ from specviz.cli.experiment import (
     BOTH,
     PAIR,
     Cancelled,
+    add_count,
     add_pair_flags,
     add_temperatures,
     add_write,
@@ -72,27 +73,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N,N,…",
         help="children per level of the tree (default %(default)s)",
     )
-    add(
-        "--prompts",
-        type=int,
-        default=default.prompts_per_family,
-        metavar="N",
-        help="prompts per family (default %(default)s)",
-    )
-    add(
-        "--repeats",
-        type=int,
-        default=default.repeats,
-        metavar="N",
-        help="times everything is run (default %(default)s)",
-    )
-    add(
-        "--max-new-tokens",
-        type=int,
-        default=default.template.max_new_tokens,
-        metavar="N",
-        help="tokens per run (default %(default)s)",
-    )
+    add_count(parser, "--prompts", default.prompts_per_family, "prompts per family")
+    add_count(parser, "--repeats", default.repeats, "times everything is run")
+    add_count(parser, "--max-new-tokens", default.template.max_new_tokens, "tokens per run")
     add("--quick", action="store_true",
         help="one length, one prompt a family, one repeat, at most 32 tokens: a minute; otherwise about four on two "
         "idle cores")  # fmt: skip
