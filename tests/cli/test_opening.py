@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from specviz.cli import record as opening
+from specviz.cli.commands import record as opening
 from specviz.cli.commands.record import OPENING, find_opening, is_prose, tells, write_opening
 from specviz.errors import OptionError
 from specviz.protocol.runs import PromptCard, RunRequest
