@@ -105,7 +105,7 @@ def _described(options: type[Options]) -> tuple[OptionDescription, ...]:
 
 
 def why_idle(description: OptionDescription, options: Options) -> str:
-    """Why this option does nothing beside the values of the others, as a clause; empty where it counts."""
+    """Why this option does nothing with the values of the others, as a clause; empty where it counts."""
     if description.unless and (other := getattr(options, description.unless)):
         return f"{description.unless} {_text(other)} replaces it"
     if description.needs and is_off(getattr(options, description.needs)):

@@ -86,7 +86,7 @@ def read_flags(
 ) -> dict[str, Option]:
     """The options given for method `name`, as text: they are typed and judged in one place, where they are built.
     A name that the catalog lacks (`auto`) may use any method's. Raises OptionError for a flag of another method, or one
-    that does nothing beside the others.
+    that the others make useless.
     """
     users = [method for method in methods if method.name == name] or list(methods)
     own = {option.name for method in users for option in method.options}
@@ -127,7 +127,7 @@ def _check_beside(args: argparse.Namespace, role: str, method: MethodDescription
     for option in method.options:
         if option.name in given and given.get(option.unless):
             flag, other = (flag_of(role, one, args.own_flags) for one in (option.name, option.unless))
-            raise OptionError(f"{flag} does nothing beside {other}, which replaces it; leave one of them out.")
+            raise OptionError(f"{flag} does nothing with {other}, which replaces it; leave one of them out.")
 
 
 def check_shape(args: argparse.Namespace, drafter: MethodDescription, tree_policy: MethodDescription) -> None:

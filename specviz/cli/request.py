@@ -170,7 +170,7 @@ def _base(args: argparse.Namespace, catalog: Catalog, resume: Resume | None) -> 
 
 
 def _without_idle(request: RunRequest, catalog: Catalog) -> RunRequest:
-    """A trace's request without the options that do nothing beside the others, each of them said. Flags that are given
+    """A trace's request without the options that the others make useless, each of them said. Flags that are given
     are not touched: they are refused where they do nothing."""
     for role, methods in _roles(catalog):
         method = next((one for one in methods if one.name == getattr(request, role)), None)

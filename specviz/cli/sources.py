@@ -41,7 +41,7 @@ class SharedModels:
 
 
 INDEX = "index.json"
-"""stands beside the recordings of a gallery and is no trace"""
+"""lies among the recordings of a gallery and is no trace"""
 SUFFIXES = (".json", ".json.gz")
 
 

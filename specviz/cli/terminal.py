@@ -31,7 +31,7 @@ STYLES: Mapping[str, str] = {
     "bold": "\x1b[1m",
     "error": "\x1b[31m",
 }
-"""fate, origin or tone → SGR sequence; the words stand beside the colours everywhere, so none is ever the only sign"""
+"""fate, origin or tone → SGR sequence; every colour comes with a word, so none is the only sign"""
 
 MARKS: Mapping[str, str] = {"root": "■", "accepted": "●", "rejected": "✗", "unreached": "○"}
 

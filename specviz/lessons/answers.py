@@ -96,8 +96,8 @@ def check_claim(claim: str, value_of: Look, shown: Shown) -> None:
     name, sign = parts[1], parts[2]
     left, right = value_of(name), _right(parts, value_of)
     if not _holds(sign, left, right, shown):
-        beside = f" and {parts['name']} is {shown(right)}" if parts["name"] else ""
-        raise LessonError(f"it claims {claim}, but here {name} is {shown(left)}{beside}.")
+        other = f" and {parts['name']} is {shown(right)}" if parts["name"] else ""
+        raise LessonError(f"it claims {claim}, but here {name} is {shown(left)}{other}.")
 
 
 def _right(parts: re.Match[str], value_of: Look) -> Value:

@@ -48,7 +48,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question: either `right` is computed beside `wrong` ones, or it names one of the written `choices`."""
+    """One question: `right` is computed and stands among `wrong` ones, or it names one of the written `choices`."""
 
     ask: str
     right: Spec
@@ -75,7 +75,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """One idea: a text, and what the player shows beside it."""
+    """One idea: a text, and what the player shows with it."""
 
     title: str
     text: str
@@ -88,7 +88,7 @@ class Beat:
     lit: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
     values: dict[str, Spec] = field(default_factory=dict)
-    """names that the texts may use beside those of `answers.ANSWERS`"""
+    """names that the texts may use in addition to those of `answers.ANSWERS`"""
     question: Question | None = None
     live: Live | None = None
     link: Link | None = None

@@ -209,10 +209,12 @@ def is_kind(trace: Trace, name: str) -> bool:
 
 
 def over_plain(trace: Trace) -> float:
-    """How many times as fast as plain decoding: measured beside it, as the player's headline says it; where
+    """How many times as fast as plain decoding: measured in turns with it, as the player's headline says it; where
     nothing was, against t(1) of the run's machine for each token."""
-    beside = gain(trace)
-    return own_plain_s(trace) * len(trace.finished.output_ids) / trace.finished.decode_s if beside is None else beside
+    measured = gain(trace)
+    return (
+        own_plain_s(trace) * len(trace.finished.output_ids) / trace.finished.decode_s if measured is None else measured
+    )
 
 
 def _lossy(trace: Trace) -> bool:

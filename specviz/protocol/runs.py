@@ -67,7 +67,7 @@ class RunRequest:
     top: int = 10
     """how many tokens of each distribution the trace keeps"""
     recorded: bool = False
-    """the options are those of a trace's header: one that does nothing beside the others is dropped instead of refused,
+    """the options are those of a trace's header: one that does nothing with the others is dropped instead of refused,
     as earlier releases wrote such options down"""
 
     def with_drafter(

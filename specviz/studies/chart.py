@@ -49,9 +49,9 @@ class Series:
     extra: Sequence[Any] = ()
     """a value for each point that the pattern calls `%{customdata}`"""
     told: Sequence[tuple[str, str, str]] = ()
-    """what hovering says of each point: (strong, beside it, below it)"""
+    """what hovering says of each point: (strong, next to it, below it)"""
     texts: Sequence[str] = ()
-    """beside the points, where the mode has text"""
+    """next to the points, where the mode has text"""
     text_below: bool = False
     mark: int | None = None
     """another mark than that of its place"""
@@ -97,7 +97,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Upright:
-    """A dotted line across the chart at x, with words beside its foot; x itself, also where the axis is
+    """A dotted line across the chart at x, with words at its foot; x itself, also where the axis is
     logarithmic."""
 
     x: float

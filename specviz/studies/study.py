@@ -1,6 +1,6 @@
 """The shape of a study: one `STUDY` declares it, and the page, the command, its step of `remake` and the index follow.
 
-Place in the flow: each `result.py` of this folder registers its study here; `measure.py` beside it computes the result
+Place in the flow: each `result.py` of this folder registers its study here; `measure.py` of the folder computes it
 and is imported by the command alone, so that the page never loads a model. No torch, no gradio.
 """
 
@@ -141,7 +141,7 @@ class Table:
     words: int = 1
     """columns that hold words; the others hold numbers"""
     whole_from: int | None = None
-    """columns from here on stay in one piece where a phone sets cells beside their heads"""
+    """columns from here on stay in one piece where a phone sets cells next to their heads"""
 
     def markdown(self) -> str:
         """Without the caption."""
@@ -233,7 +233,7 @@ class Remade:
     rests_on: tuple[str, ...] = BOTH_MODELS
     """bundled models that every output must name"""
     shares: bool = False
-    """measures no time and works on one thread, so that other such steps may run beside it"""
+    """measures no time and works on one thread, so that other such steps may run at the same time"""
     also: tuple[str, ...] = ()
     """further files that it makes, relative to the repository"""
     last: bool = True
@@ -315,7 +315,7 @@ class Study(Generic[ResultT]):
         return self.view(result, *(choice.value for choice in self.choices(result)))
 
     def measure(self, workplace: Workplace) -> ResultT | None:
-        """Imports `measure` beside the declaration. None where the flags asked for something else, which is done."""
+        """Imports `measure` from its folder. None where the flags asked for something else, which is done."""
         found: ResultT | None = importlib.import_module(f"{self.home}.measure").measure(workplace)
         return found
 

@@ -157,7 +157,7 @@ def test_a_shape_that_would_be_ignored_is_refused_with_the_flags_to_use_instead(
         "decides the shape; use --tree-policy-branching instead, or leave --tree-policy out.\n"
     )
     assert specviz("run", "--prompt", "x", "--gamma", "4", "--branching", "3,2").err == (
-        "specviz: --gamma does nothing beside --branching, which replaces it; leave one of them out.\n"
+        "specviz: --gamma does nothing with --branching, which replaces it; leave one of them out.\n"
     )
     assert played.requests == []
 

@@ -55,7 +55,7 @@ def test_the_tables_of_a_kept_result_are_written_without_a_model(
         (("--asked", "message"), "--asked has 'message', but there are: words, tag"),
         (("--kinds", ""), "--kinds is '', but must name different ones"),
         (("--drafters", "model,model"), "--drafters is 'model,model', but must name different ones"),
-        (("--drafters", "none"), "--drafters is 'none', but must name different ones, beside plain decoding"),
+        (("--drafters", "none"), "--drafters is 'none', but must name different ones, none of them plain decoding"),
         (("--drafters", "eagel"), "eagel"),
         (("--questions", "0"), "--questions is 0, but must be at least 1"),
         (("--result", "styles.txt"), "styles.txt: a file of styles is written to a name ending in .json"),

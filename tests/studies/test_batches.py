@@ -85,8 +85,8 @@ def _points(*more: BatchPoint, without: int = 0) -> BatchFile:
     ("file", "said"),
     [
         (replace(GOOD, clock="sun"), "its clock is neither of the two"),
-        (replace(GOOD, points=GOOD.points[:2]), "nothing was measured beside plain decoding"),
-        (_points(without=1), "γ = 2 in batches of 1, repeat 1, has no plain decoding beside it"),
+        (replace(GOOD, points=GOOD.points[:2]), "nothing but plain decoding was measured"),
+        (_points(without=1), "γ = 2 in batches of 1, repeat 1, has no plain decoding to compare with"),
         (_points(point(CHAIN, 2, 1.0)), "γ = 2 in batches of 2, repeat 1, is there twice"),
         (replace(GOOD, texts=GOOD.texts[2:]), "plain decoding in batches of 1, repeat 1, has no texts"),
         (_points(replace(point(PLAIN, 1, 1.0, 1), pass_s=2.0)), "batches of 1 has impossible times or counts"),
@@ -110,7 +110,7 @@ def test_another_format_version_or_type_is_refused(tmp_path: Path) -> None:
         ({"format": "other"}, "this is no file of batches of version 1.0, but says 'other' '1.0'"),
         ({"version": "9"}, "but says 'specviz-batches' '9'"),
         ({"seed": "seven"}, "seed"),
-        ({"points": []}, "nothing was measured beside plain decoding"),
+        ({"points": []}, "nothing but plain decoding was measured"),
     ):
         path.write_text(json.dumps(data | change))
         with pytest.raises(TraceError, match=said):

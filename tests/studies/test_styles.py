@@ -83,7 +83,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         (replace(sample(), clock="sun"), "its clock is neither of the two"),
         (replace(sample(), runs=tuple(one for one in sample().runs if one.drafter == PLAIN)), "nothing was measured"),
         (replace(sample(), runs=(*sample().runs, sample().runs[0])), "is there twice"),
-        (replace(sample(), runs=sample().runs[1:]), "has no plain decoding beside it"),
+        (replace(sample(), runs=sample().runs[1:]), "has no plain decoding to compare with"),
         (replace(sample(), answers=sample().answers[1:]), "has no answer of plain decoding"),
         (replace(sample(), runs=(*sample().runs[:-1], replace(sample().runs[-1], accepted=9))), "impossible times"),
         (replace(sample(), runs=(*sample().runs[:-1], replace(sample().runs[-1], drafts=11))), "impossible drafts"),

@@ -87,7 +87,7 @@ def labelled(methods: Sequence[MethodDescription]) -> list[tuple[str, str]]:
 
 
 IN_WORDS = {
-    "amusd": "drafting beside verifying",
+    "amusd": "drafting while verifying",
     "fspad": "EAGLE on sampled features",
     "pearl": "the next draft during the pass",
     "rasd": "a model's tree and what is looked up",

@@ -35,8 +35,8 @@ def _(chart: Chart) -> go.Figure:
     several = len(chart.panels) > 1
     figure = _panels(chart) if several else go.Figure()
     rows = [{"row": number, "col": 1} if several else {} for number in range(1, len(chart.panels) + 1)]
-    for beside in zip_longest(*(panel.series for panel in chart.panels)):  # the legend is in this order
-        for series, where in zip(beside, rows, strict=True):
+    for side_by_side in zip_longest(*(panel.series for panel in chart.panels)):  # the legend is in this order
+        for series, where in zip(side_by_side, rows, strict=True):
             if series is not None:
                 figure.add_trace(_bars(series) if isinstance(series, Bars) else _series(series), **where)
     for panel, where in zip(chart.panels, rows, strict=True):
@@ -150,9 +150,9 @@ def _escaped(values: Sequence[Any]) -> list[Any]:
             for value in values]  # fmt: skip
 
 
-def _said(strong: str, beside: str, below: str) -> str:
+def _said(strong: str, after: str, below: str) -> str:
     lines = "<br>".join(map(escape, below.split("\n")))
-    return f"<b>{escape(strong)}</b>{escape(beside)}<br>{lines}"
+    return f"<b>{escape(strong)}</b>{escape(after)}<br>{lines}"
 
 
 def _bars(bars: Bars) -> go.Bar:

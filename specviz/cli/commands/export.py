@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--round", type=int, metavar="N", help="the round (the first is 0)")
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="where to write it; - prints it (default: beside the trace)"
+        "--out", type=Path, metavar="FILE", help="where to write it; - prints it (default: next to the trace)"
     )
 
 

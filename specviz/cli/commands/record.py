@@ -1,6 +1,6 @@
 """`specviz record`: write the recorded traces that the page opens on.
 
-Place in the flow: recordings.toml → trace source, plain decoding timed beside it → codec → assets/traces and its index.
+Place in the flow: recordings.toml → trace source, plain decoding in turns → codec → assets/traces and its index.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ OPENING = "opening"
 """name of the recording"""
 GAMMAS = (4, 5, 6, 7)
 DTYPE = "bfloat16"
-"""number format of the run and of plain decoding beside it: a pass over a draft costs less beside one over one token"""
+"""number format of the run and of plain decoding: in it a pass over a draft costs little more than a plain pass"""
 LEAST_GAIN = 2.0
 WAYS = ((0.0, (7,)), (0.6, tuple(range(1, 9))), (1.0, tuple(range(1, 9))))
 """temperatures, the plainest story first, and the seeds tried at each; at 0 the seed changes nothing"""
@@ -231,7 +231,7 @@ TOKENS = 64
 FEWEST, MOST = 12, 48
 """tokens of a story: enough for a few rounds, few enough to be read at once"""
 TIMED = 12
-"""so many of the shortest stories are timed beside plain decoding, until one is fast enough"""
+"""so many of the shortest stories are timed against plain decoding, until one is fast enough"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--from", dest="first", metavar="STEP", help="this step and those after it")
     add("--force", action="store_true", help="run steps that are not outdated too")
     add("--at-once", type=int, default=1, metavar="N",
-        help="how many of the steps that train on one thread run beside each other; measuring steps run alone "
+        help="how many of the steps that train on one thread run at the same time; measuring steps run alone "
         "(default %(default)s)")  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def show(wanted: Sequence[Step], root: Path, weights: Mapping[str, str]) -> None
 
 
 def remake(wanted: Sequence[Step], root: Path, weights: Mapping[str, str], force: bool, at_once: int = 1) -> int:
-    """Runs what is outdated; 1 where a step fails or leaves its outputs outdated: those beside it end, no other
+    """Runs what is outdated; 1 where a step fails or leaves its outputs outdated: those that run with it end, no other
     begins."""
     going_on = True
 
@@ -98,7 +98,7 @@ def remake(wanted: Sequence[Step], root: Path, weights: Mapping[str, str], force
 
 
 def neighbours(wanted: Sequence[Step]) -> Iterator[list[Step]]:
-    """Steps that follow each other and may run beside each other; every other one by itself."""
+    """Steps that follow each other and may run at the same time; every other one by itself."""
     for shares, found in groupby(wanted, key=lambda one: one.shares):
         several = list(found)
         yield from [several] if shares else ([one] for one in several)

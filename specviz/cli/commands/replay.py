@@ -121,7 +121,7 @@ def _node_line(terminal: Terminal, trace: Trace, node: Node, trial: Trial | None
 
 
 def _show_lanes(terminal: Terminal, one: Round) -> None:
-    """What a drafter did beside the target's pass, and when, counted from the beginning of the round."""
+    """What a drafter did during the target's pass, and when, counted from the beginning of the round."""
     for lane in dict.fromkeys(span.lane for span in one.drafted.lanes):
         own = [span for span in one.drafted.lanes if span.lane == lane]
         drafted = sum(span.tokens for span in own if span.what == "draft")

@@ -32,7 +32,7 @@ MODULES = (
     (("fspad",), 13, ("--module-options", "fspad.unroll=3")),
     (("medusa", "markov", "hydra", "kangaroo", "masked_block", "small_model"), 13, ()),
 )
-"""drafter modules that are trained together, for how many minutes, and the flags beside their names"""
+"""drafter modules that are trained together, for how many minutes, and further flags"""
 SCENES = "scene-*.json.gz"
 CROSS_KV_TOKENS = "200000"
 """a module with positions of its own is trained alone, and as many tokens make its presets comparable"""
@@ -51,7 +51,7 @@ class Output:
     path: str
     section: str = ""
     keeps_others: bool = False
-    """entries of other weights may stay in it, or other files beside it"""
+    """entries of other weights may stay in it, or other files next to it"""
     without: str = ""
     """names of files that match the pattern and belong to another step, as a pattern"""
 
@@ -73,7 +73,7 @@ class Step:
     rests_on: tuple[str, ...] = BOTH
     """bundled models that every output must name"""
     shares: bool = False
-    """measures no time and works on one thread, so that its neighbours that share too may run beside it"""
+    """measures no time and works on one thread, so that its neighbours that share too may run at the same time"""
     formerly: tuple[str, ...] = ()
     """older names of it"""
     impossible: Callable[[], str] = lambda: ""

@@ -46,7 +46,7 @@ class BatchPlan:
     """id and tokens; as many as fill batches of every size"""
     sizes: tuple[int, ...]
     shapes: tuple[Shape, ...]
-    """beside plain decoding"""
+    """in addition to plain decoding"""
     sampling: Sampling
     seed: int
     """of the first prompt; the next has the next, in a batch of any size"""

@@ -35,7 +35,7 @@ HEAD = (
     "tokens per round", "texts per pass", "same text",
 )  # fmt: skip
 APART = 1.03
-"""shapes stand beside each other at a size, so that their intervals do not cover each other"""
+"""shapes stand side by side at a size, so that their intervals do not cover each other"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +102,13 @@ def problems(file: BatchFile) -> Iterator[str]:
     if file.clock not in CLOCKS:
         yield "its clock is neither of the two"
     if not any(one.shape != PLAIN for one in file.points):
-        yield "nothing was measured beside plain decoding"
+        yield "nothing but plain decoding was measured"
     for shape, size, repeat in keys:
         where = f"{name_of(shape)} in batches of {size}, repeat {repeat + 1},"
         if keys.count((shape, size, repeat)) > 1:
             yield f"{where} is there twice"
         if (PLAIN, size, repeat) not in keys:
-            yield f"{where} has no plain decoding beside it"
+            yield f"{where} has no plain decoding to compare with"
         if not any((one.shape, one.size) == (shape, size) for one in file.texts):
             yield f"{where} has no texts"
     for point in file.points:
@@ -139,7 +139,7 @@ class BatchRow:
     speedup: Quartiles | None
     """tokens per second over plain decoding's in batches of this size in the same repeat; None of plain decoding"""
     pass_speedup: float | None
-    """the same by the seconds of the passes alone, median: without what the engine does beside them for each text"""
+    """the same by the seconds of the passes alone, median: without what else the engine does for each text"""
     acceptance: Estimate | None
     """accepted / drafted, with the central 95 % over resampled prompts"""
     length: Estimate | None

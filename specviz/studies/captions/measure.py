@@ -1,4 +1,4 @@
-"""Every caption drafter on held-out scenes: acceptance split by what decides a token, timed beside plain decoding.
+"""Every caption drafter on held-out scenes: acceptance by what decides a token, timed in turns with plain decoding.
 
 Greedy decoding: no draw is in it, so acceptance is that of the weights alone. On each scene plain decoding and the
 drafters take turns, each scene beginning with another one, so that none has the quieter moments to itself. Place in the
@@ -117,7 +117,7 @@ def rows_of(
 
 
 def row(drafter: str, scenes: str, runs: Sequence[Trace], plain: Sequence[Trace]) -> CaptionRow:
-    """One drafter's runs, beside plain decoding's of the same scenes."""
+    """One drafter's runs, compared with plain decoding's of the same scenes."""
     splits = [split(trace) for trace in runs]
     total = sum(splits, Split())
     pairs = [(trace.finished, other.finished) for trace, other in zip(runs, plain, strict=True)]

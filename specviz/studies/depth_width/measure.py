@@ -1,5 +1,5 @@
 """Small models of six depths at equally many parameters: trained twice, distilled and by plain cross entropy; timed,
-replayed on what the target wrote, and run beside plain decoding.
+replayed on what the target wrote, and run in turns with plain decoding.
 
 Interrupted, the training goes on from its folder. The distilled weights are kept among the shipped modules.
 """
@@ -112,7 +112,7 @@ def _run(workplace: Workplace) -> DepthWidths:
 
 
 def _with_second(workplace: Workplace, kept: DepthWidths) -> DepthWidths:
-    """The kept result with a second set beside it, on the texts of the first."""
+    """The kept result with a second set added, replayed on the texts of the first."""
     first = _first(workplace)
     if first.tokens != kept.tokens:
         raise BenchError(

@@ -57,7 +57,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One network in the engine, beside plain decoding of the same prompts."""
+    """One network in the engine, compared with plain decoding of the same prompts."""
 
     name: str
     gamma: int
@@ -129,7 +129,7 @@ class DepthWidths:
     origin: str
     """machine, versions, weights and date as a sentence"""
     text_set: TextSet | None = None
-    """absent from files of before it was trained"""
+    """absent from files written before it was trained"""
 
     def family(self, name: str) -> tuple[Network, ...]:
         """Its networks, the shallowest first."""

@@ -1,6 +1,6 @@
 """What the study of depth against width says and shows: a number at one γ, a line for each family; all tables.
 
-One set of networks, or both beside one another. Place in the flow: the page, the documentation's tables and `specviz
+One set of networks, or both sets. Place in the flow: the page, the documentation's tables and `specviz
 study` follow from `STUDY`.
 """
 
@@ -52,7 +52,7 @@ class Row:
 
 
 ASIDE = 0.05
-"""by which measured points stand beside their layers, so that their intervals do not hide the modelled ones"""
+"""by which measured points stand aside from their layers, so that their intervals do not hide the modelled ones"""
 SECOND = 2
 """marks further are those of the second set"""
 
@@ -103,8 +103,8 @@ def rows_of(study: DepthWidths, gamma: int, name: str) -> tuple[Row, ...]:
 
 
 def _lines(drawn: Mapping[str, Sequence[Row]], number: Number) -> list[Series]:
-    """A line for each family of each set, modelled or replayed; where one set's throughput is drawn, what was measured
-    of it beside. A family has a colour; of its second set the marks are others and the line is dotted."""
+    """A line for each family of each set, modelled or replayed; where one set's throughput is drawn, also what was
+    measured of it. A family has a colour; of its second set the marks are others and the line is dotted."""
     value: Callable[[Modelled], Estimate] = {
         THROUGHPUT: lambda one: one.tokens_per_s,
         MATCHED: lambda one: one.matched,
@@ -147,7 +147,7 @@ def _line(
     name: str, index: int, points: Sequence[tuple[str, float, Estimate]],
     mode: Literal["markers", "lines+markers", "markers+text"],
 ) -> Series:  # fmt: skip
-    """`points`: network, where it stands, its value. Numbers beside marks are layers."""
+    """`points`: network, where it stands, its value. Numbers at marks are layers."""
     names, across, values = zip(*points, strict=True)
     has_intervals = any(value.high > value.low for value in values)
     return Series(
@@ -341,8 +341,8 @@ STUDY = STUDIES.add(
             ),
             Flag(
                 "--second-set",
-                "time and run nothing: train and replay the second set alone, beside the kept result of the first, "
-                "whose finished training the work folder holds",
+                "time and run nothing: train and replay the second set alone and add it to the kept result of the "
+                "first, whose finished training the work folder holds",
                 alone=True,
             ),
         ),

@@ -239,7 +239,7 @@ def hits(drafter: LanguageModel, text: RecordedText) -> list[bool]:
 
 def kept_by_round(found: Sequence[bool], gamma: int, most: int) -> list[int]:
     """Drafted tokens that each round keeps. `found`: of `hits`; γ are drafted, but never more than may still be written
-    beside the target's own token, of `most` in all. A round with no room for a draft is none."""
+    with the target's own token, of `most` in all. A round with no room for a draft is none."""
     kept, position = list[int](), 0
     while position < len(found):
         room = min(gamma, most - position - 1)

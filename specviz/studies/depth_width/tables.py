@@ -1,4 +1,4 @@
-"""The documentation's tables of depth against width: both families, both sets, γ, and the engine beside the model."""
+"""The documentation's tables of depth against width: both families, both sets, every γ, the model and the engine."""
 
 from __future__ import annotations
 

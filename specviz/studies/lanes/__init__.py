@@ -1,1 +1,1 @@
-"""Drafting beside verifying: what each of the two did when."""
+"""Drafting while the target verifies: what each of the two did, and when."""

@@ -1,4 +1,4 @@
-"""Drafting beside verifying: what each lane did when, on one prompt by every method, and all methods over all prompts.
+"""Drafting while verifying: what each lane did and when, on one prompt by every method; all methods over all prompts.
 
 Place in the flow: `measure` computes it; the page, the documentation's tables and `specviz study` follow from `STUDY`.
 """
@@ -110,7 +110,7 @@ class LanesFile:
     seed: int
     cases: tuple[LanesCase, ...]
     comparisons: tuple[Comparison, ...] = ()
-    """absent from files of before they were kept"""
+    """absent from files written before they were kept"""
     origin: str = ""
     """of the comparisons: machine, versions, weights and date as a sentence"""
 
@@ -145,7 +145,7 @@ def _of_run(run: LanesRun) -> Iterator[str]:
 
 NAMES = {"plain": "plain decoding", "sd": "draft, then verify", "pearl": "PEARL", "amusd": "AMUSD", "dsi": "DSI"}
 """in the order in which they are shown"""
-BESIDE = (NAMES["pearl"], NAMES["amusd"])
+AT_ONCE = (NAMES["pearl"], NAMES["amusd"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,16 +245,16 @@ def _sentence(rows: Sequence[MethodRow]) -> str:
     """What the measured runs say; a simulated one wins nothing."""
     measured = {row.name: row for row in rows if row.source == "measured"}
     turn = measured.get(NAMES["sd"])
-    beside = [row for name, row in measured.items() if name in BESIDE]
-    if turn is None or not beside:
+    at_once = [row for name, row in measured.items() if name in AT_ONCE]
+    if turn is None or not at_once:
         return ""
-    best = max(beside, key=lambda row: row.ratio)
+    best = max(at_once, key=lambda row: row.ratio)
     gain = best.ratio / turn.ratio
     if gain > 1:
-        verdict = f"Drafting beside verifying pays here: {best.name} is {gain:.2f}× as fast as drafting in turn."
+        verdict = f"Drafting while verifying pays here: {best.name} is {gain:.2f}× as fast as drafting in turn."
     else:
         verdict = (
-            f"Drafting beside verifying does not pay here: {best.name}, the better of the two, is {gain:.2f}× as fast "
+            f"Drafting while verifying does not pay here: {best.name}, the better of the two, is {gain:.2f}× as fast "
             "as drafting in turn."
         )
     return (
@@ -272,8 +272,8 @@ def _origin(file: LanesFile) -> str:
 
 
 def markdown(file: LanesFile) -> str:
-    """A table for each drafter under a sentence that says what was compared. Raises BenchError for a file of before
-    comparisons were kept."""
+    """A table for each drafter under a sentence that says what was compared. Raises BenchError for a file that was
+    written before comparisons were kept."""
     if not file.comparisons:
         raise BenchError(
             "this file holds the lanes of one prompt alone, and no comparison over all prompts; measure it anew with "
@@ -311,8 +311,8 @@ STUDY = STUDIES.add(
     Study(
         name="lanes",
         home=__package__,
-        summary="draft beside verifying: AMUSD and PEARL on two processes against drafting in turn",
-        question="Draft beside verifying?",
+        summary="draft while verifying: AMUSD and PEARL on two processes against drafting in turn",
+        question="Draft while verifying?",
         order=10,
         link="asynchronous",
         formerly=("bench asynchronous",),
@@ -343,6 +343,6 @@ STUDY = STUDIES.add(
         ),
         shared_flags="pair",
         result_flag="--lanes",
-        remade=Remade("drafting beside verifying", 2, ("--dtype", "float32")),
+        remade=Remade("drafting while verifying", 2, ("--dtype", "float32")),
     )
 )  # fmt: skip

@@ -37,7 +37,7 @@ from specviz.training.modules.train import Lines
 
 CONTEXTS = (256, 512, 1024, 2048, 4096, 8192)
 DRAFT = 5
-"""tokens of a longer draft; what the first one takes beside its pass (reading what is new of the text) falls out"""
+"""tokens of a longer draft; what the first one takes besides its pass (reading the new text) falls out"""
 PART = 512
 """rows that the target reads at once"""
 SEED = 20

@@ -17,7 +17,7 @@ from specviz.studies.chart import Axis, Chart, Panel, Series, Upright
 from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View
 
 TARGET = "target"
-"""the target itself among those that are measured: one row, beside which a drafter's pass is seen"""
+"""the target itself among those that are measured: one row, with which a drafter's pass is compared"""
 
 
 @dataclass(frozen=True, slots=True)

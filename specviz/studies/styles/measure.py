@@ -211,7 +211,7 @@ def _names(text: str, flag: str, known: object) -> tuple[str, ...]:
     if odd is not None:
         raise OptionError(f"--{flag} has '{odd}', but there are: {', '.join(choices)}.")
     if not found or len(set(found)) < len(found) or {"none", PLAIN} & set(found):
-        raise OptionError(f"--{flag} is '{text}', but must name different ones, beside plain decoding.")
+        raise OptionError(f"--{flag} is '{text}', but must name different ones, none of them plain decoding.")
     return found
 
 

@@ -109,7 +109,7 @@ def problems(file: StyleFile) -> Iterator[str]:
     if file.clock not in CLOCKS:
         yield "its clock is neither of the two"
     if not any(run.drafter != PLAIN for run in file.runs):
-        yield "nothing was measured beside plain decoding"
+        yield "nothing but plain decoding was measured"
     if len(known) < len(cells) or len(there) < len(runs):
         yield "an answer or a run is there twice"
     for cell in known:
@@ -120,7 +120,7 @@ def problems(file: StyleFile) -> Iterator[str]:
         if run.cell not in known:
             yield f"{where} has no answer of plain decoding"
         if (run.cell, PLAIN, run.repeat) not in there:
-            yield f"{where} has no plain decoding beside it"
+            yield f"{where} has no plain decoding to compare with"
         if not (run.seconds > 0 and run.tokens > 0 and 0 <= run.accepted <= run.tested <= run.drafted):
             yield f"{where} has impossible times or counts"
         if run.drafts > run.drafted or (run.drafter == PLAIN and run.drafted):

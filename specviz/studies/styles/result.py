@@ -1,4 +1,4 @@
-"""Prompt styles: what the measurement says, in sentences that are computed and hypotheses beside what was found.
+"""Prompt styles: what the measurement says, in computed sentences, and hypotheses with what was found.
 
 Place in the flow: reads the rows of `numbers`; the page, the documentation and the command say these words. Nothing is
 said of a style that the target does not write.
@@ -59,7 +59,7 @@ EXAMPLES = ("asked", "style", "prompt", "what the target wrote", "right answer")
 LONGEST = 160
 """of a text that is shown"""
 WIDTH = 0.5
-"""of the chart, over which the drafters of one style stand beside each other; styles are 1 apart"""
+"""of the chart, over which the drafters of one style stand side by side; styles are 1 apart"""
 Ends = tuple[float, float, float]
 """value, low, high"""
 
@@ -94,7 +94,7 @@ def hypotheses(group: Group) -> tuple[tuple[str, str], ...]:
 
 
 def _beside_chain(group: Group, styles: Sequence[str], drafters: Sequence[str], terser: bool = False) -> str:
-    """Each style beside CoT, as far as the target follows both; what was not tested is said."""
+    """Each style against CoT, as far as the target follows both; what was not tested is said."""
     tested, untested, parts = [], [], []
     for style in styles:
         plain, chain = group.row(style, PLAIN), group.row(CHAIN, PLAIN)
@@ -361,7 +361,7 @@ STUDY = STUDIES.add(
         view=view,
         tables=markdown,
         flags=(
-            Flag("--drafters", "beside plain decoding, each with its default options (default %(default)s)",
+            Flag("--drafters", "in addition to plain decoding, each with its default options (default %(default)s)",
                  "model,ngram", str, "NAME,…"),
             Flag("--kinds", "of questions (default %(default)s)", ",".join(KINDS), str, "NAME,…"),
             Flag("--asked", "how a style is asked for: words behind the question, the corpus's tag before it "

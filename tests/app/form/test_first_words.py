@@ -14,7 +14,7 @@ from specviz.resources import asset_path
 
 def test_a_drafter_named_by_letters_says_in_its_label_what_it_does() -> None:
     labels = {name: label for label, name in labelled(saved().drafters)}
-    assert labels["amusd"] == "amusd (drafting beside verifying)"
+    assert labels["amusd"] == "amusd (drafting while verifying)"
     assert labels["fspad"] == "fspad (EAGLE on sampled features)"
     assert labels["model"] == "model"
     assert set(IN_WORDS) <= set(labels)

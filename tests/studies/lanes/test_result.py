@@ -137,7 +137,7 @@ def test_the_table_compares_with_plain_decoding_and_says_what_is_simulated() -> 
 
 def test_the_sentence_says_whether_it_pays_by_what_was_measured_alone() -> None:
     assert view(several(), AS_IT_IS).sentence.startswith(
-        "Drafting beside verifying pays here: AMUSD is 1.75× as fast as drafting in turn. It hides 29% of the time at"
+        "Drafting while verifying pays here: AMUSD is 1.75× as fast as drafting in turn. It hides 29% of the time at"
     )
     slower = replace(BESIDE, seconds=3.5)
     lost = replace(several(), cases=(LanesCase(0.0, (PLAIN, IN_TURN, slower, MANY)),))

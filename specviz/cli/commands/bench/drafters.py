@@ -155,7 +155,7 @@ def _kept(args: argparse.Namespace) -> DrafterReport | None:
     kept = read_report(place_of_report(page))
     if kept is None and between(page, MARK).strip():
         raise BenchError(
-            f"{page.name} has rows, but {place_of_report(page).name}, which would keep them, is not beside it; run all "
+            f"{page.name} has rows, but {place_of_report(page).name}, which would keep them, is missing; run all "
             "drafters once with --write, or name another page."
         )
     return kept

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dtype is not None:
         definition = replace(definition, dtype=args.dtype)
     if args.workers < 0 or (args.workers and args.ray is None):
-        raise OptionError(f"--workers is {args.workers}, but must be at least 1, and stands beside --ray.")
+        raise OptionError(f"--workers is {args.workers}, but must be at least 1, and --ray must be given too.")
     if args.zip_traces is not None and args.write_failures is None:
         raise OptionError("--zip-traces packs what --write-failures counts; give that too.")
     with ExitStack() as stack:
