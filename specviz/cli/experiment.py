@@ -37,7 +37,7 @@ def add_target_flags(parser: argparse.ArgumentParser) -> None:
         help="bundled name, folder or hub id (default %(default)s)")  # fmt: skip
     add("--dtype", default="auto", metavar="D", help="auto, float32, bfloat16")
     add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
-    add("--threads", type=int, default=1, metavar="N", help="torch threads of everyone (default %(default)s)")
+    add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
 
 
 def add_pair_flags(parser: argparse.ArgumentParser) -> None:

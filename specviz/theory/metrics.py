@@ -174,7 +174,7 @@ def memory_ratio(started: Started, rounds: Sequence[Round]) -> float | None:
 
 
 def drafter_bytes(started: Started, rounds: Sequence[Round]) -> int | None:
-    """Bytes of weights that all drafter passes read: as each of them says, or, in traces of before they did, as the
+    """Bytes of weights that all drafter passes read: as each of them says, or, in traces from before they did, as the
     card of the drafter's only model does. None where one says nothing."""
     passes = [pass_ for this in rounds for pass_ in this.drafted.passes]
     if any(pass_.read is not None for pass_ in passes):

@@ -12,7 +12,7 @@ from specviz.trace.events import Trace
 from specviz.trace.summary import deployable, drafts
 
 FEWEST = 3
-"""turns that a spread is told from; as many stand behind the gain of recordings of before, whose spread was not kept"""
+"""turns that a spread is told from; as many stand behind the gain of older recordings, whose spread was not kept"""
 
 
 def speed_ratio(tokens_per_s: float, plain_tokens_per_s: float) -> float | None:

@@ -48,7 +48,7 @@ class AnalysisParts:
 
     counted: gr.State
     again: gr.State
-    """grows where files are handed in while those of before are counted already"""
+    """grows where files are handed in while earlier ones are being counted"""
     of: gr.Radio
     drafter: gr.Dropdown
     files: gr.File

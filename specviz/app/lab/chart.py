@@ -103,7 +103,7 @@ class Shown:
 
     points: tuple[SweepPoint, ...] = ()
     awaited: bool = False
-    """they are on their way: until then nothing is drawn, so that the page says of no results that there are none"""
+    """they are on their way: until then nothing is drawn, so that the page does not claim that there are none"""
 
 
 def lab_charts(shown: gr.State, main: gr.Plot, opening: str | None = None) -> gr.Radio:

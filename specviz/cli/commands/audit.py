@@ -1,4 +1,4 @@
-"""`specviz audit`: a trace recomputed from its checkpoints, with every recorded value they do not give.
+"""`specviz audit`: recompute a trace from its checkpoints, and list every recorded value that they do not give.
 
 Place in the flow: reads traces, asks the live engine's source (`Audits`), prints. `check` asks whether a trace agrees
 with itself, this one whether it agrees with the models. Exit codes: 1 differences, 2 nothing could be recomputed.

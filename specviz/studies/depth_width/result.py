@@ -319,7 +319,7 @@ STUDY = STUDIES.add(
                 60.0, float, "M",
             ),
             count("--tokens", 20_000_000, "most tokens for each network"),
-            count("--prompts", 3, "of each family that are replayed on"),
+            count("--prompts", 3, "prompts of each family to replay on"),
             count("--repeats", 1, "times every prompt is run"),
             Flag(
                 "--work-dir",
