@@ -131,6 +131,7 @@ def command(*arguments: str) -> str:
 
 def page(answer: Any) -> str:
     """What a tab's action says."""
+    answer = list(answer.values()) if isinstance(answer, dict) else answer
     texts = [one for one in (answer if isinstance(answer, tuple | list) else (answer,)) if isinstance(one, str)]
     found = [(tone, html.unescape(text)) for one in texts for tone, text in MESSAGE.findall(one)]
     for tone, text in found:

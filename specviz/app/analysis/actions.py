@@ -24,7 +24,7 @@ from specviz.app.analysis.tables import (
 )
 from specviz.app.job import current
 from specviz.app.look import notices
-from specviz.app.look.events import carried, sent
+from specviz.app.look.events import Answer, carried, sent
 from specviz.app.offered import offered
 from specviz.app.runs.stage import pack
 from specviz.errors import SpecVizError, TraceError
@@ -43,7 +43,6 @@ SHARED = (RECORDED, SWEPT)
 """the same for every visitor: counted once"""
 READING = "reading the runs…"
 PACKING = "packing the tables…"
-Updates = tuple[object, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,64 +143,67 @@ class AnalysisActions:
 
     # --- showing ---------------------------------------------------------------------------------------------------
 
-    def enter(self, shown: Counted, of: str, *controls: Any) -> Iterator[Updates]:
+    def enter(self, shown: Counted, of: str, *controls: Any) -> Iterator[Answer]:
         """The tab was opened: the run on the stage is counted again where it is another one. Files are counted when
         they are handed in."""
         player = controls[0]
         if of == FILES or (shown.of == of and (of != STAGE or shown.stage == pack(player))):
-            yield (gr.skip(),) * OUTPUTS
+            yield {}
             return
         yield from self.choose(shown, of, *controls)
 
     def choose(
         self, shown: Counted, of: str, player: str, paths: Sequence[str] | None, chart_name: str, pattern: str,
         bits: float | None,
-    ) -> Iterator[Updates]:  # fmt: skip
+    ) -> Iterator[Answer]:  # fmt: skip
         """Other runs were chosen: everything is counted and shown anew."""
         if of == FILES and not paths:
             ask = "Choose traces of yours, .json or .json.gz, or a zip of them: any number of runs of any drafters."
-            yield (*[gr.skip()] * (OUTPUTS - 2), notices.message(ask), gr.File(visible=True))
+            yield {"message": notices.message(ask), "files": gr.File(visible=True)}
             return
-        yield (*[gr.skip()] * (OUTPUTS - 2), notices.message(READING, "busy"), gr.File(visible=of == FILES))
+        yield {"message": notices.message(READING, "busy"), "files": gr.File(visible=of == FILES)}
         try:
             counted = self.count(of, player, paths)
         except SpecVizError as error:
-            yield (*[gr.skip()] * (OUTPUTS - 2), notices.message(str(error), "error"), gr.skip())
+            yield {"message": notices.message(str(error), "error")}
             return
-        table_files = [analysis.drafter for analysis in counted.analyses]
+        names = [analysis.drafter for analysis in counted.analyses]
         first = max(counted.analyses, key=lambda analysis: analysis.rounds).drafter
-        drafters = gr.Dropdown(table_files, value=first, visible=len(table_files) > 1)
         runs = list(counted.named)
-        pair = [gr.Dropdown(runs, value=None), gr.Dropdown([*runs, *self._others(counted)], value=None)]
-        yield (
-            counted, drafters, *self.show(counted, first, chart_name, pattern, bits),
-            gr.Accordion(visible=len(table_files) > 1, open=of == SWEPT), drafters_table(counted.analyses), *pair,
-            notices.message(_said(counted)), gr.skip(),
-        )  # fmt: skip
+        yield {
+            "counted": counted,
+            "drafter": gr.Dropdown(names, value=first, visible=len(names) > 1),
+            **self.show(counted, first, chart_name, pattern, bits),
+            "fold": gr.Accordion(visible=len(names) > 1, open=of == SWEPT),
+            "everyone": drafters_table(counted.analyses),
+            "first": gr.Dropdown(runs, value=None),
+            "second": gr.Dropdown([*runs, *self._others(counted)], value=None),
+            "message": notices.message(_said(counted)),
+        }
 
     def _others(self, counted: Counted) -> list[str]:
         """Recorded runs, to lay beside the counted ones."""
         return [one.name for one in self.library.recorded() if one.name not in counted.named]
 
-    def show(
-        self, counted: Counted, drafter: str | None, chart_name: str, pattern: str, bits: float | None
-    ) -> tuple[object, ...]:
-        """(answer, chart's reading, chart, agreement, pairs, rounds, what is missing) of one drafter."""
+    def show(self, counted: Counted, drafter: str | None, chart_name: str, pattern: str, bits: float | None) -> Answer:
+        """All that is said of one drafter."""
         analysis = counted.of_drafter(drafter)
         if analysis is None:
-            return (gr.skip(),) * 7
+            return {}
         missing = [*analysis.missing, *counted.refused]
-        notes = "".join(notices.note(text) for text in missing)
-        return (
-            answer(analysis), *self.draw(counted, drafter, chart_name), agreement_table(analysis),
-            pairs_table(analysis.pairs),
-            self.find(counted, drafter, pattern, bits), notes,
-        )  # fmt: skip
+        return {
+            "answer": answer(analysis),
+            **self.draw(counted, drafter, chart_name),
+            "agreement": agreement_table(analysis),
+            "pairs": pairs_table(analysis.pairs),
+            "rounds": self.find(counted, drafter, pattern, bits),
+            "missing": "".join(notices.note(text) for text in missing),
+        }
 
-    def draw(self, counted: Counted, drafter: str | None, chart_name: str) -> tuple[object, object]:
-        """(how it is read, the chart)."""
-        one, chosen = counted.of_drafter(drafter), chart(chart_name)
-        return (notices.note(chosen.reading), gr.skip() if one is None else chosen.draw(one))
+    def draw(self, counted: Counted, drafter: str | None, chart_name: str) -> Answer:
+        """The chart, and how it is read."""
+        analysis, chosen = counted.of_drafter(drafter), chart(chart_name)
+        return {"reading": notices.note(chosen.reading), **({"plot": chosen.draw(analysis)} if analysis else {})}
 
     def find(self, counted: Counted, drafter: str | None, pattern: str, bits: float | None) -> str:
         """The rounds of a pattern as HTML."""
@@ -270,11 +272,6 @@ class AnalysisActions:
         if named is None:
             raise TraceError(f"there is no run '{name[:60]}' here; choose one from the list.")
         return named.place
-
-
-OUTPUTS = 15
-"""of `choose`: state, drafter, the seven of `show`, the fold of all drafters and its table, the two runs to compare,
-message, files"""
 
 
 def _bits(value: float | None) -> float:

@@ -13,14 +13,14 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.analysis.actions import FILES, OUTPUTS, STAGE, AnalysisActions, Counted
+from specviz.app.analysis.actions import FILES, STAGE, AnalysisActions, Counted
 from specviz.app.analysis.charts import CHARTS
 from specviz.app.analysis.library import Library, shipped
 from specviz.app.components.framed import Places
 from specviz.app.form.kept import Kept
 from specviz.app.lab.chart import picture_buttons
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
+from specviz.app.look.events import LATEST, QUEUED, QUIET, READING, by_name
 from specviz.app.step.opening import OpeningActions
 from specviz.app.step.tab import OPEN_AT, StepParts
 from specviz.app.step.tab import TAB as WATCH_TAB
@@ -72,14 +72,9 @@ class AnalysisParts:
     packed_said: gr.HTML
     missing: gr.HTML
 
-    def of_one(self) -> list[Any]:
-        """What `actions.show` answers, of one drafter."""
-        return [self.answer, self.reading, self.plot, self.agreement, self.pairs, self.rounds, self.missing]
-
-    def outputs(self) -> list[Any]:
-        """What `actions.choose` answers."""
-        two = [self.first, self.second]
-        return [self.counted, self.drafter, *self.of_one(), self.fold, self.everyone, *two, self.message, self.files]
+    def named(self, *names: str) -> dict[str, Any]:
+        """Some of them by name."""
+        return {name: getattr(self, name) for name in names}
 
 
 def analysis_tab(
@@ -89,16 +84,18 @@ def analysis_tab(
     a link holds of the tab, and its components."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     parts = AnalysisParts(gr.State(Counted()), gr.State(0), **_question(actions), **_charts(), **_tables())
-    assert len(parts.outputs()) == OUTPUTS
+    of_one = parts.named("answer", "reading", "plot", "agreement", "pairs", "rounds", "missing")
+    everything = of_one | parts.named("counted", "drafter", "fold", "everyone", "first", "second", "message", "files")
+    outputs, chart = list(everything.values()), parts.named("reading", "plot")
     found = [parts.counted, parts.drafter, parts.pattern, parts.bits]
     shown = [parts.counted, parts.drafter, parts.choice, parts.pattern, parts.bits]
     asked = [parts.counted, parts.of, step.player, parts.files, parts.choice, parts.pattern, parts.bits]
-    page.select(actions.enter, asked, parts.outputs(), **READING)
-    gr.on([parts.of.change, parts.files.upload, parts.again.change], actions.choose, asked, parts.outputs(), **READING)
-    parts.drafter.input(actions.show, shown, parts.of_one(), **LATEST)
-    parts.choice.change(
-        actions.draw, [parts.counted, parts.drafter, parts.choice], [parts.reading, parts.plot], **LATEST
-    )
+    page.select(by_name(actions.enter, everything), asked, outputs, **READING)
+    chosen = [parts.of.change, parts.files.upload, parts.again.change]
+    gr.on(chosen, by_name(actions.choose, everything), asked, outputs, **READING)
+    parts.drafter.input(by_name(actions.show, of_one), shown, list(of_one.values()), **LATEST)
+    drawn = [parts.counted, parts.drafter, parts.choice]
+    parts.choice.change(by_name(actions.draw, chart), drawn, list(chart.values()), **LATEST)
     gr.on([parts.pattern.change, parts.bits.change], actions.find, found, parts.rounds, **LATEST)
     both = [parts.counted, parts.first, parts.second]
     gr.on([parts.first.input, parts.second.input], actions.compare, both, parts.compared, **LATEST)
@@ -211,17 +208,16 @@ def _wire_openings(
 
     def show(
         counted: Counted, drafter: str | None, pattern: str, bits: float | None, event: gr.EventData
-    ) -> list[object]:
+    ) -> dict[Any, object]:
         try:
             asked = actions.asked(counted, drafter, pattern, bits, event)
         except SpecVizError as error:
-            return [gr.skip(), notices.message(str(error), "error"), *[gr.skip()] * len(stage)]
-        shown = list(opens.open_trace(asked.trace, asked.file))
-        shown[len(step.stage())] = json.dumps(asked.moment)
-        return [gr.Tabs(selected=WATCH), gr.skip(), *shown]
+            return {parts.message: notices.message(str(error), "error")}
+        shown = {**opens.open_trace(asked.trace, asked.file), "moment": json.dumps(asked.moment)}
+        return {tabs: gr.Tabs(selected=WATCH), **{stage[name]: update for name, update in shown.items()}}
 
     for place in (parts.answer, parts.everyone, parts.pairs, parts.rounds, parts.compared):
-        place.opened(show, found, [tabs, parts.message, *stage], **QUIET).then(
+        place.opened(show, found, [tabs, parts.message, *stage.values()], **QUIET).then(
             None, step.moment, None, js=OPEN_AT, **QUIET
         )
 

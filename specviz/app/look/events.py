@@ -6,7 +6,9 @@ None of them is a public endpoint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from inspect import isgeneratorfunction
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -31,6 +33,26 @@ TRAINING: dict[str, Any] = {**ENGINE, "concurrency_id": "training"}
 """one training at a time, beside the engine's lane: it takes turns with runs step by step"""
 READING: dict[str, Any] = {**ENGINE, "concurrency_id": "reading", "concurrency_limit": 2}
 """reads many traces: seconds of counting, beside the engine's lane"""
+
+Answer = dict[str, object]
+"""what an event changes, by the names of the components that show it; what is not named stays as it is"""
+
+
+def by_name(work: Callable[..., Any], parts: Mapping[str, Any]) -> Callable[..., Any]:
+    """The `work` of an event, which answers by name, as Gradio takes it: by component. Its outputs are all `parts`."""
+
+    def shown(answer: Answer) -> dict[Any, object]:
+        return {parts[name]: update for name, update in answer.items()} or {next(iter(parts.values())): gr.skip()}
+
+    @wraps(work)
+    def once(*given: Any) -> dict[Any, object]:
+        return shown(work(*given))
+
+    @wraps(work)
+    def often(*given: Any) -> Iterator[dict[Any, object]]:
+        yield from map(shown, work(*given))
+
+    return often if isgeneratorfunction(work) else once
 
 
 T = TypeVar("T", bool, int, str)

@@ -17,8 +17,16 @@ import gradio as gr
 from specviz.app.form.kept import Kept
 from specviz.app.job import Background, Cancellable, Faults, idle, starts
 from specviz.app.look import notices
-from specviz.app.look.events import QUIET, READING
-from specviz.app.machine.view import curve_csv, machine_figure, machine_table, machine_view, provenance, setting_label
+from specviz.app.look.events import QUIET, READING, Answer, by_name
+from specviz.app.machine.view import (
+    MachineView,
+    curve_csv,
+    machine_figure,
+    machine_table,
+    machine_view,
+    provenance,
+    setting_label,
+)
 from specviz.app.offered import offered
 from specviz.app.studies.tab import build, show
 from specviz.app.tab import Page, Tab
@@ -53,7 +61,6 @@ def heads_fold() -> Kept:
 
 
 Own = Mapping[str, HardwareCurve]
-Updates = tuple[object, ...]
 IDLE = (
     "Shipped curves were measured beforehand; Measure here times the bundled target now, on the machine that serves "
     "this page, in less than a minute if nothing else runs."
@@ -64,8 +71,6 @@ HERE = ProfileRequest(contexts=(128,), repeats=9)
 PROGRESS_S = 0.25
 CHART_S = 3.0
 """shortest time between two charts: drawing takes the same processor that is being measured"""
-SHOWN = 8
-"""how many components a curve fills"""
 MOST_OWN = 12
 """curves that a page keeps beside the shipped ones"""
 
@@ -94,43 +99,39 @@ class MachineActions(Cancellable):
 
     # --- showing -------------------------------------------------------------------------------------------------
 
-    def open(self, own: Own, chosen: str | None, setting: str | None) -> Updates:
+    def open(self, own: Own, chosen: str | None, setting: str | None) -> Answer:
         """The chosen curve at the chosen setting; the first of each where nothing is chosen."""
         there = _labelled(own)
         if not there:
-            empty = notices.message("No curve is shipped; press Measure here, or load one.")
-            return (gr.skip(), gr.skip(), empty, *(gr.skip(),) * (SHOWN - 3))
+            return {"sentence": notices.message("No curve is shipped; press Measure here, or load one.")}
         name = chosen if chosen in there else next(iter(there))
         return _shown(there, name, setting)
 
-    def linked(self, chosen: object, setting: object) -> Updates:
-        """Updates of (message, shown…) for a link, which names a curve but holds none."""
+    def linked(self, chosen: object, setting: object) -> Answer:
+        """For a link, which names a curve but holds none."""
         name = chosen if isinstance(chosen, str) else None
         line = notices.message(IDLE if name is None or name in _labelled({}) else NOT_SHIPPED)
-        return line, *self.open({}, name, setting if isinstance(setting, str) else None)
+        return {"message": line, **self.open({}, name, setting if isinstance(setting, str) else None)}
 
-    def choose(self, own: Own, chosen: str | None) -> Updates:
+    def choose(self, own: Own, chosen: str | None) -> Answer:
         return self.open(own, chosen, None)
 
-    def load(self, path: str | None, own: Own) -> Updates:
-        """Updates of (message, own curves, shown…)."""
+    def load(self, path: str | None, own: Own) -> Answer:
+        """A curve of the visitor's."""
         try:
             if path is None:
                 raise TraceError("no file arrived; choose a .json curve that `specviz profile` wrote.")
             curve = read(path)
         except SpecVizError as error:
-            return (notices.message(str(error), "error"), gr.skip(), *(gr.skip(),) * SHOWN)
+            return {"message": notices.message(str(error), "error")}
         kept, name = _with(own, curve, "loaded")
-        return (
-            notices.message(f"Showing the loaded curve of {curve.name}.", "good"),
-            kept,
-            *self.open(kept, name, None),
-        )
+        line = notices.message(f"Showing the loaded curve of {curve.name}.", "good")
+        return {"message": line, "own": kept, **self.open(kept, name, None)}
 
     # --- measuring -----------------------------------------------------------------------------------------------
 
-    def measure(self, own: Own, visitor: gr.Request) -> Iterator[Updates]:
-        """Updates of (message, own curves, shown…, Measure, Cancel)."""
+    def measure(self, own: Own, visitor: gr.Request) -> Iterator[Answer]:
+        """Progress, charts on the way, and at the end the curve beside the visitor's others."""
         stop = self.armed(visitor)
         last = None
         with Faults("measurement") as faults:
@@ -139,8 +140,8 @@ class MachineActions(Cancellable):
             steps = Background(self._source.profile(HERE, stop.is_set), stop.set).look(PROGRESS_S)
             for line, curve, fresh in self._looks(steps):
                 last = curve or last
-                picture = _shown(_labelled({"": last}), None, None)[2:6] if fresh and last else (gr.skip(),) * 4
-                yield (line, gr.skip(), gr.skip(), gr.skip(), *picture, *(gr.skip(),) * 4)
+                drawn = _picture(machine_view(last, *hardware.settings(last)[0])) if fresh and last else {}
+                yield {"message": line, **drawn}
             stop.check()
         yield self._ending(own, last, faults.sentence)
 
@@ -160,16 +161,17 @@ class MachineActions(Cancellable):
             drawn = now if fresh else drawn
             yield _progress(step[-1] if step else None, now - began), curve, fresh
 
-    def _ending(self, own: Own, curve: HardwareCurve | None, problem: str | None) -> Updates:
+    def _ending(self, own: Own, curve: HardwareCurve | None, problem: str | None) -> Answer:
+        buttons = dict(zip(("measure", "cancel"), idle(), strict=True))
         if curve is None:
             text = problem or "Cancelled before every width was timed three times; nothing is kept."
-            return (notices.message(text, "error" if problem else "plain"), gr.skip(), *(gr.skip(),) * SHOWN, *idle())
+            return {"message": notices.message(text, "error" if problem else "plain"), **buttons}
         kept, name = _with(own, curve, "measured here")
         said = "Measured here, now." if curve.complete else "Cancelled; what was timed before is shown."
         line = notices.message(
             f"{problem} What was timed before is shown." if problem else said, "error" if problem else "good"
         )
-        return (line, kept, *self.open(kept, name, None), *idle())
+        return {"message": line, "own": kept, **self.open(kept, name, None), **buttons}
 
 
 def _progress(step: Profiled | None, seconds: float) -> str:
@@ -197,27 +199,26 @@ def _with(own: Own, curve: HardwareCurve, origin: str) -> tuple[dict[str, Hardwa
     return dict(list(kept.items())[-MOST_OWN:]), name
 
 
-def _shown(there: Mapping[str, HardwareCurve], chosen: str | None, setting: str | None) -> Updates:
-    """Updates of (curve, setting, sentence, plot, table, facts, CSV, JSON)."""
-    name = chosen if chosen is not None else next(iter(there))
+def _shown(there: Mapping[str, HardwareCurve], name: str, setting: str | None) -> Answer:
     curve = there[name]
-    labels = {setting_label(*one): one for one in hardware.settings(curve)}
+    labels = {setting_label(*known): known for known in hardware.settings(curve)}
     label = setting if setting in labels else next(iter(labels))
-    view = machine_view(curve, *labels[label])
-    return (
-        gr.Dropdown(choices=list(there), value=name),
-        gr.Dropdown(choices=list(labels), value=label),
-        notices.message(view.sentence, "good"),
-        machine_figure(view),
-        machine_table(view),
-        provenance(view),
-        *_downloads(curve),
-    )
+    return {
+        "curve": gr.Dropdown(choices=list(there), value=name),
+        "setting": gr.Dropdown(choices=list(labels), value=label),
+        **_picture(machine_view(curve, *labels[label])),
+        "as_csv": gr.DownloadButton(value=offered("times.csv", curve_csv(curve)), interactive=True),
+        "as_json": gr.DownloadButton(value=offered("curve.json", dumps(curve)), interactive=True),
+    }
 
 
-def _downloads(curve: HardwareCurve) -> Updates:
-    files = (offered("times.csv", curve_csv(curve)), offered("curve.json", dumps(curve)))
-    return tuple(gr.DownloadButton(value=path, interactive=True) for path in files)
+def _picture(view: MachineView) -> Answer:
+    return {
+        "sentence": notices.message(view.sentence, "good"),
+        "plot": machine_figure(view),
+        "table": machine_table(view),
+        "facts": provenance(view),
+    }
 
 
 # --- the tab ---------------------------------------------------------------------------------------------------------
@@ -267,21 +268,25 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
 
     heads = heads_fold()
 
-    shown = [curve, setting, sentence, plot, table, facts, as_csv, as_json]
-    tab.select(actions.open, [own, curve, setting], shown, **QUIET)
-    curve.input(actions.choose, [own, curve], shown, **QUIET)
-    setting.input(actions.open, [own, curve, setting], shown, **QUIET)
-    upload.upload(actions.load, [upload, own], [message, own, *shown], **READING)
-    armed = [message, measure, cancel]
-    starts(measure.click, actions, armed, actions.measure, own, [message, own, *shown, measure, cancel])
+    shown: dict[str, Any] = {
+        "message": message, "own": own, "curve": curve, "setting": setting, "sentence": sentence, "plot": plot,
+        "table": table, "facts": facts, "as_csv": as_csv, "as_json": as_json, "measure": measure, "cancel": cancel,
+    }  # fmt: skip
+    outputs = list(shown.values())
+    tab.select(by_name(actions.open, shown), [own, curve, setting], outputs, **QUIET)
+    curve.input(by_name(actions.choose, shown), [own, curve], outputs, **QUIET)
+    setting.input(by_name(actions.open, shown), [own, curve, setting], outputs, **QUIET)
+    upload.upload(by_name(actions.load, shown), [upload, own], outputs, **READING)
+    starts(measure.click, actions, [message, measure, cancel], by_name(actions.measure, shown), own, outputs)
     cancel.click(actions.stop, None, None, **QUIET)
 
     def fill(values: Mapping[str, Any]) -> dict[Any, Any]:
-        line, *drawn = actions.linked(values.get("curve"), values.get("setting"))
-        return dict(zip((message, *shown), (line, *drawn), strict=True))
+        answer = actions.linked(values.get("curve"), values.get("setting"))
+        return {shown[name]: update for name, update in answer.items()}
 
     kept = {"curve": curve, "setting": setting}
-    return Kept("machine", kept, (message, *shown[2:]), fill, frozenset(kept)), heads
+    written = tuple(part for name, part in shown.items() if name not in ("own", "measure", "cancel", *kept))
+    return Kept("machine", kept, written, fill, frozenset(kept)), heads
 
 
 def _build(page: Page, tab: gr.Tab, actions: MachineActions) -> None:

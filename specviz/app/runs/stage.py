@@ -203,6 +203,10 @@ def panels_of(trace: Trace) -> str:
     return bars + heat_map(iterations(trace)) + matrix_table(matrix_of(trace), trace.vocab)
 
 
+STAGE = ("player", "badges", "panels", "message")
+"""names of what shows a run, in the order of `stage_of`"""
+
+
 def stage_of(trace: Trace, message: str = "") -> tuple[str, str, str, str]:
     """What shows a whole run: player, badges, panels and message, which by default says what it is."""
     return codec.dumps(trace), badges_of(trace.started), panels_of(trace), notices.message(message or shown_as(trace))

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 
 from specviz.app.form.request import Limits
 from specviz.app.look import notices
+from specviz.app.look.events import Answer
 from specviz.app.look.notices import NO_CHOICE
 from specviz.app.runs.gallery import Gallery
-from specviz.app.runs.stage import imported, pack, shown_as, stage_of, unpack
+from specviz.app.runs.stage import STAGE, imported, pack, shown_as, stage_of, unpack
 from specviz.app.step.controls import Controls
 from specviz.app.step.filling import by_control, values_of
 from specviz.errors import TraceError
@@ -169,30 +169,28 @@ def _strip(one: Shown, tallest: int) -> str:
 # --- opening ---------------------------------------------------------------------------------------------------------
 
 
-Updates = tuple[object, ...]
 Listed = tuple[str, str | None]
 """the example and the recorded run that are shown, by which the lists name them; NO_CHOICE, None: another run is"""
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningActions:
-    """Opens runs; keeps nothing itself. Every answer but `compare` is (player, badges, panels, message, moment, pair,
-    comparison's row, its text, what the list of examples and that of recorded runs name, a value for each control)."""
+    """Opens runs; keeps nothing itself. Answers by the names of `StepParts.opened`."""
 
     gallery: Gallery
     catalog: Catalog
     limits: Limits
     names: Sequence[str]
-    """of the controls, in the order in which they are filled"""
+    """of the controls that are filled"""
 
     @classmethod
     def over(cls, gallery: Gallery, catalog: Catalog, limits: Limits, controls: Controls) -> OpeningActions:
         return cls(gallery, catalog, limits, tuple(controls.fields))
 
-    def open_example(self, title: str | None) -> Updates:
+    def open_example(self, title: str | None) -> Answer:
         """The recording that shows it, at the round that does."""
         if title == NO_CHOICE:
-            return self.unchanged()
+            return {}
         example = next((one for one in self.gallery.examples if one.title == title), None)
         if example is None:
             return self._refused(f"there is no example '{str(title)[:60]}' here; choose one from the list.")
@@ -201,19 +199,19 @@ class OpeningActions:
         except TraceError as error:
             return self._refused(str(error))
 
-    def open_recorded(self, file: str | None) -> Updates:
+    def open_recorded(self, file: str | None) -> Answer:
         try:
             return self._listed(file or "")
         except TraceError as error:
             return self._refused(str(error))
 
-    def _listed(self, file: str, round_index: int = 0, title: str = NO_CHOICE) -> Updates:
+    def _listed(self, file: str, round_index: int = 0, title: str = NO_CHOICE) -> Answer:
         """A run of the gallery with what is to be said of its text. Raises TraceError where there is no such run."""
         trace = self.gallery.read(file)
         said = shown_as(trace, self.gallery.comment(file))
         return self._stage(trace, round_index, message=said, listed=(title, file))
 
-    def open_file(self, path: str | None) -> Updates:
+    def open_file(self, path: str | None) -> Answer:
         """An imported trace, read with the limits for strangers' files; a sweep is the When-it-pays tab's."""
         try:
             trace = imported(path, self.limits.import_bytes)
@@ -225,23 +223,23 @@ class OpeningActions:
             return self._refused(str(error))
         return self._stage(trace, message=f"{shown_as(trace)} {outcome(trace)}")
 
-    def open_trace(self, trace: Trace, file: str | None = None) -> Updates:
+    def open_trace(self, trace: Trace, file: str | None = None) -> Answer:
         """A run that was read elsewhere; `file` of the gallery, if it is from there."""
         return self._stage(trace, listed=(NO_CHOICE, file))
 
-    def open_before(self, pair: Pair) -> Updates:
+    def open_before(self, pair: Pair) -> Answer:
         """The run before, again; the one shown now becomes the one before."""
         if pair.before is None:
             return self._refused("there is no run before this one.")
         return self._stage(codec.loads(unpack(pair.before.run)), pair=pair.swapped())
 
-    def compare(self, player: str, pair: Pair) -> Updates:
-        """(pair, row, text) after a run: what was on the stage before stays beside it."""
+    def compare(self, player: str, pair: Pair) -> Answer:
+        """After a run: what was on the stage before stays beside it."""
         try:
             after = pair.then(shown(codec.loads(player or "", UPLOAD)))
         except TraceError:  # nothing whole is on the stage: what stands beside it stays
-            return gr.skip(), gr.skip(), gr.skip()
-        return after, gr.Row(visible=after.before is not None), comparison(after)
+            return {}
+        return _beside(after)
 
     def _stage(
         self,
@@ -250,27 +248,22 @@ class OpeningActions:
         message: str = "",
         pair: Pair | None = None,
         listed: Listed = (NO_CHOICE, None),
-    ) -> Updates:
-        pair = pair or Pair(shown(trace))
-        values = values_of(trace.started, self.catalog, self.limits)
-        return (
-            *stage_of(trace, message),
-            f"{trace.started.run_id} {round_index}",
-            pair,
-            gr.Row(visible=pair.before is not None),
-            comparison(pair),
-            *listed,
-            *self._filled(values),
-        )
+    ) -> Answer:
+        held = by_control(values_of(trace.started, self.catalog, self.limits))
+        example, recorded = listed
+        return {
+            **dict(zip(STAGE, stage_of(trace, message), strict=True)),
+            "moment": f"{trace.started.run_id} {round_index}",
+            **_beside(pair or Pair(shown(trace))),
+            "example": example,
+            "recorded": recorded,
+            **{name: held[name] for name in self.names if name in held},
+        }
 
-    def _filled(self, values: Mapping[str, Any]) -> list[object]:
-        held = by_control(values)
-        return [held.get(name, gr.skip()) for name in self.names]
+    def _refused(self, sentence: str, tone: str = "error") -> Answer:
+        return {"message": notices.message(sentence, tone)}
 
-    def unchanged(self) -> Updates:
-        """An answer that changes nothing."""
-        return (gr.skip(),) * (10 + len(self.names))
 
-    def _refused(self, sentence: str, tone: str = "error") -> Updates:
-        kept = [gr.skip()] * (6 + len(self.names))
-        return gr.skip(), gr.skip(), gr.skip(), notices.message(sentence, tone), *kept
+def _beside(pair: Pair) -> Answer:
+    """What shows the run before."""
+    return {"pair": pair, "before_row": gr.Row(visible=pair.before is not None), "before": comparison(pair)}

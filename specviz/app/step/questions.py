@@ -21,6 +21,7 @@ from gradio.components import Component
 
 from specviz.app.form.methods import AUTO
 from specviz.app.look import notices
+from specviz.app.look.events import Answer
 from specviz.app.runs.deferred import DeferredSource
 from specviz.app.runs.gallery import SUFFIX
 from specviz.app.step.actions import StepActions, Updates
@@ -141,17 +142,21 @@ class QuestionActions:
         file = f"{question.recording}{SUFFIX}"
         return file if any(card.file == file for card in self.step.gallery.cards) else ""
 
-    def open_recording(self, question: Question) -> Updates:
+    def open_recording(self, question: Question) -> Callable[[], Answer]:
         """As `OpeningActions` answers; nothing where the chip runs, or no recording answers it."""
-        file = "" if self.can_run() else self._recorded(question)
-        return self.opens.open_recorded(file) if file else self.opens.unchanged()
 
-    def fill(self, changes: Values) -> Callable[[], list[object]]:
+        def opened() -> Answer:
+            file = "" if self.can_run() else self._recorded(question)
+            return self.opens.open_recorded(file) if file else {}
+
+        return opened
+
+    def fill(self, changes: Values) -> Callable[[], Answer]:
         """The controls as the run will have them."""
 
-        def filled() -> list[object]:
+        def filled() -> Answer:
             held: Mapping[str, Any] = by_control(changes) if self.can_run() else {}
-            return [held.get(name, gr.skip()) for name in self.controls.fields]
+            return {name: value for name, value in held.items() if name in self.controls.fields}
 
         return filled
 

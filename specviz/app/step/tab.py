@@ -1,6 +1,6 @@
 """The Watch tab: the bar, the player under it, the drawer of all other controls beside it.
 
-Lays out and wires; what the controls do is in `actions` and `opening_actions`.
+Lays out and wires; what the controls do is in `actions` and `opening`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from specviz.app.form.fields import wire_own_prompts
 from specviz.app.form.methods import kinds
 from specviz.app.job import starts
 from specviz.app.look import notices
-from specviz.app.look.events import ENGINE, LATEST, QUIET, READING
+from specviz.app.look.events import ENGINE, LATEST, QUIET, READING, by_name
 from specviz.app.runs.gallery import recorded_names
+from specviz.app.runs.stage import STAGE
 from specviz.app.step import controls as form
 from specviz.app.step.actions import FirstView, RetrainingActions, StepActions, wire_retraining
 from specviz.app.step.controls import BarParts, DrawerParts, bar, drawer
@@ -80,14 +81,15 @@ class StepParts:
         """What shows a run."""
         return [self.player, self.badges, self.panels, self.bar.message]
 
-    def opened(self) -> list[Any]:
-        """What `OpeningActions` answers: everything that shows a run, and the controls that it fills."""
-        lists = [self.bar.example, self.drawer.recorded]
-        return [*self.stage(), self.moment, *self.beside(), *lists, *self.form.values()]
+    def opened(self) -> dict[str, Any]:
+        """What `OpeningActions` answers, by name: everything that shows a run, and the controls that it fills."""
+        lists = {"example": self.bar.example, "recorded": self.drawer.recorded}
+        stage = dict(zip(STAGE, self.stage(), strict=True))
+        return {**stage, "moment": self.moment, **self.beside(), **lists, **self.form}
 
-    def beside(self) -> list[gr.components.Component | gr.Row]:
-        """What shows the run before it."""
-        return [self.pair, self.before_row, self.before]
+    def beside(self) -> dict[str, Any]:
+        """What shows the run before it, by name."""
+        return {"pair": self.pair, "before_row": self.before_row, "before": self.before}
 
 
 def step_tab(actions: StepActions, table: str = "") -> StepParts:
@@ -194,16 +196,16 @@ def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepPar
         (parts.drawer.upload.upload, opens.open_file, parts.drawer.upload, READING),
         (parts.before_again.click, opens.open_before, parts.pair, QUIET),
     ):
-        listener(action, source, shown, **lane).then(None, parts.moment, None, js=OPEN_AT, **QUIET).then(
-            lambda: gr.Row(visible=False), None, parts.outside.row, **QUIET
-        )
+        opened = listener(by_name(action, shown), source, list(shown.values()), **lane)
+        there = opened.then(None, parts.moment, None, js=OPEN_AT, **QUIET)
+        there.then(lambda: gr.Row(visible=False), None, parts.outside.row, **QUIET)
 
 
 def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
     opens = OpeningActions.over(actions.gallery, actions.catalog, actions.limits, controls)
     run, stop = parts.bar.run, parts.bar.stop
     running = [*parts.stage(), run, stop]
-    compare = {"fn": opens.compare, "inputs": [parts.player, parts.pair], "outputs": parts.beside(), **QUIET}
+    compare = _comparing(opens, parts)
     armed = [parts.bar.message, run, stop]
     asked = {controls.fields[name] for name in ("prompt", "target", "chat", "scene")}
     looks = {"fn": looks_outside(actions.source, controls), "inputs": asked, "outputs": parts.outside.row, **QUIET}
@@ -237,6 +239,13 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     wire_audit(actions.audits, parts.audit, parts.player)
 
 
+def _comparing(opens: OpeningActions, parts: StepParts) -> dict[str, Any]:
+    """The event after a run, which lays it beside the one before."""
+    beside = parts.beside()
+    work, given = by_name(opens.compare, beside), [parts.player, parts.pair]
+    return {"fn": work, "inputs": given, "outputs": list(beside.values()), **QUIET}
+
+
 def _wire_questions(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
     """A chip says its line; then, one after the other, its runs, each beside the one before."""
     opens = OpeningActions.over(actions.gallery, actions.catalog, actions.limits, controls)
@@ -246,11 +255,14 @@ def _wire_questions(actions: StepActions, controls: form.Controls, parts: StepPa
     for question, chip in parts.questions.chips:
         done = chip.click(partial(asks.said, question), None, parts.questions.line, **QUIET)
         if question.steps:
-            done = done.then(partial(asks.open_recording, question), None, parts.opened(), **QUIET)
+            opened = parts.opened()
+            recording = by_name(asks.open_recording(question), opened)
+            done = done.then(recording, None, list(opened.values()), **QUIET)
         for changes in question.steps:
-            filled = done.then(asks.fill(changes), None, list(controls.fields.values()), **QUIET)
+            fill = by_name(asks.fill(changes), controls.fields)
+            filled = done.then(fill, None, list(controls.fields.values()), **QUIET)
             run = starts(filled.then, asks, armed, asks.run(changes), controls.inputs(), running)
-            done = run.then(opens.compare, [parts.player, parts.pair], parts.beside(), **QUIET)
+            done = run.then(**_comparing(opens, parts))
 
 
 def _connect(page: Page) -> None:

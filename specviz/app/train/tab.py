@@ -21,7 +21,7 @@ from specviz.app.form.fields import offer_prompts, upload_button
 from specviz.app.form.request import Limits, options_name
 from specviz.app.job import Background, Cancellable, Faults, Job, Switch, current, idle, starts
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST, QUIET, READING, TRAINING
+from specviz.app.look.events import LATEST, QUIET, READING, TRAINING, Answer, by_name
 from specviz.app.runs.stage import stage_of
 from specviz.app.step.tab import TAB as WATCH_TAB
 from specviz.app.tab import WATCH, Page, Tab
@@ -39,10 +39,6 @@ CHART_S = 2.0
 """shortest time between two charts: drawing takes the same processor that trains"""
 MOST_FOLDERS = 40
 """of weights, of all visitors: megabytes each, and a page trains one after another for minutes"""
-SHOWN = 6
-"""how many components a training fills"""
-ASKED = 5
-"""how many controls say what to train"""
 EMPTY = "No training is recorded; press Train, where there is an engine."
 
 
@@ -112,25 +108,27 @@ class TrainActions(Cancellable):
 
     # --- showing -------------------------------------------------------------------------------------------------
 
-    def open(self, held: Training | None) -> Updates:
-        """The page's own training, or the recorded one with the controls as they were for it. Updates of (held,
-        shown…, module, text, loss, minutes, prompt)."""
+    def open(self, held: Training | None) -> Answer:
+        """The page's own training, or the recorded one with the controls as they were for it."""
         if held is not None:
-            return (gr.skip(),) * (1 + SHOWN + ASKED)
+            return {}
         if not self._recorded.is_file():
-            return (None, notices.message(EMPTY), *(gr.skip(),) * (SHOWN - 1 + ASKED))
+            return {"held": None, "message": notices.message(EMPTY)}
         try:
             training = trainings.read(self._recorded)
         except TraceError as error:
             leave_out(self._recorded, error)
-            return (None, notices.message(str(error), "error"), *(gr.skip(),) * (SHOWN - 1 + ASKED))
-        return (training, *shown(training), *self._asked(training.question))
+            return {"held": None, "message": notices.message(str(error), "error")}
+        return {"held": training, **shown(training), **self._asked(training.question)}
 
-    def _asked(self, question: TrainingQuestion) -> Updates:
-        """Updates of (module, text, loss, minutes, prompt); a list that does not offer the value stays as it is."""
-        module = question.module if question.module in self.modules() else gr.skip()
-        prompt = question.prompt if question.prompt in [text for _, text in self.prompts()] else gr.skip()
-        return module, question.data, question.loss, question.minutes, prompt
+    def _asked(self, question: TrainingQuestion) -> Answer:
+        """What the controls say; a list that does not offer the value stays as it is."""
+        asked: Answer = {"data": question.data, "aim": question.loss, "minutes": question.minutes}
+        if question.module in self.modules():
+            asked["module"] = question.module
+        if question.prompt in [text for _, text in self.prompts()]:
+            asked["prompt"] = question.prompt
+        return asked
 
     def at(self, held: Training | None, place: float) -> Updates:
         """Updates of (player, line) for a place of the slider over training time."""
@@ -150,8 +148,8 @@ class TrainActions(Cancellable):
         prompt: str,
         held: Training | None,
         visitor: gr.Request,
-    ) -> Iterator[Updates]:
-        """Updates of (held, shown…, Train, Stop, what needs weights…)."""
+    ) -> Iterator[Answer]:
+        """How far it is, pictures on the way, and at the end the weights and what can be done with them."""
         stop = self.armed(visitor)
         last = None
         with Faults("training") as faults:
@@ -171,21 +169,20 @@ class TrainActions(Cancellable):
                     continue
                 last, now = found[-1], self._clock()
                 fresh, drawn = (True, now) if now - drawn >= CHART_S else (False, drawn)
-                picture = shown(last) if fresh else (_line(last, "busy"), *(gr.skip(),) * (SHOWN - 1))
-                yield (gr.skip(), *picture, *(gr.skip(),) * 4)
+                yield shown(last) if fresh else {"message": _line(last, "busy")}
             stop.check()
         yield self._ending(last, faults.sentence)
 
-    def _ending(self, training: Training | None, problem: str | None) -> Updates:
+    def _ending(self, training: Training | None, problem: str | None) -> Answer:
         ready = bool(training and training.folder)
-        buttons = (*idle(), gr.Button(interactive=ready))
+        buttons = dict(zip(("run", "stop", "use"), (*idle(), gr.Button(interactive=ready)), strict=True))
         if training is None:
             text = problem or "Stopped before the first step; nothing is kept."
             line = notices.message(text, "error" if problem else "plain")
-            return (gr.skip(), line, *(gr.skip(),) * (SHOWN - 1), *buttons, gr.skip())
+            return {"message": line, **buttons}
         said = f"{problem} What was learnt before is shown." if problem else sentence(training)
         line = notices.message(said, "error" if problem else "good")
-        return (training, line, *shown(training)[1:], *buttons, self._file(training))
+        return {"held": training, **shown(training), "message": line, **buttons, "save": self._file(training)}
 
     def _file(self, training: Training) -> object:
         """The weights as one file to download."""
@@ -227,17 +224,17 @@ def _line(training: Training, tone: str) -> str:
     return notices.message(f"Recorded. {said}" if training.source == "recorded" else said, tone)
 
 
-def shown(training: Training) -> Updates:
-    """Updates of (message, acceptance chart, loss chart, texts, slider, player)."""
+def shown(training: Training) -> Answer:
+    """What a training fills."""
     last = len(training.stages) - 1
-    return (
-        _line(training, "good" if training.source == "recorded" else "busy"),
-        acceptance_figure(training),
-        loss_figure(training),
-        texts(training),
-        gr.Slider(maximum=max(1, last), value=max(0, last), interactive=last > 0),
-        codec.dumps(training.stages[-1].trace) if training.stages else gr.skip(),
-    )
+    return {
+        "message": _line(training, "good" if training.source == "recorded" else "busy"),
+        "acceptance": acceptance_figure(training),
+        "loss": loss_figure(training),
+        "written": texts(training),
+        "slider": gr.Slider(maximum=max(1, last), value=max(0, last), interactive=last > 0),
+        "player": codec.dumps(training.stages[-1].trace) if training.stages else gr.skip(),
+    }
 
 
 # --- the tab ---------------------------------------------------------------------------------------------------------
@@ -293,15 +290,18 @@ def train_tab(
     line = gr.HTML("", elem_id="sv-train-line")
     player = Player("", elem_id="sv-train-player")
 
-    picture = [message, acceptance, loss, written, slider, player]
+    asked = {"module": module, "data": data, "aim": aim, "minutes": minutes, "prompt": prompt}
+    parts: dict[str, Any] = {
+        "held": held, "message": message, "acceptance": acceptance, "loss": loss, "written": written, "slider": slider,
+        "player": player, "run": run, "stop": stop, "use": use, "save": save,
+    }  # fmt: skip
     own.upload(actions.own_prompts, own, [prompt, message], **READING)
-    asked = [module, data, aim, minutes, prompt]
-    tab.select(actions.open, held, [held, *picture, *asked], **QUIET)
+    opened = {**parts, **asked}
+    tab.select(by_name(actions.open, opened), held, list(opened.values()), **QUIET)
     slider.change(actions.at, [held, slider], [player, line], **LATEST)
     stop.click(actions.stop, None, None, **QUIET)
-    outputs = [held, *picture, run, stop, use, save]
-    armed = [message, run, stop]
-    starts(run.click, actions, armed, actions.train, [*asked, held], outputs, TRAINING)
+    armed, given = [message, run, stop], [*asked.values(), held]
+    starts(run.click, actions, armed, by_name(actions.train, parts), given, list(parts.values()), TRAINING)
     drafter = [form["drafter"], form[options_name("drafter")]]
     use.click(actions.use, held, [tabs, *stage, form["prompt"], *drafter], **QUIET)
     load.upload(actions.load, load, [message, *drafter], **READING)

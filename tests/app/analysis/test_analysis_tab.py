@@ -10,7 +10,7 @@ from dataclasses import replace
 import gradio as gr
 import pytest
 
-from specviz.app.analysis.actions import FILES, OUTPUTS, RECORDED, STAGE, SWEPT, AnalysisActions, Counted
+from specviz.app.analysis.actions import FILES, RECORDED, STAGE, SWEPT, AnalysisActions, Counted
 from specviz.app.analysis.charts import CHARTS, chart
 from specviz.app.analysis.library import MOST_TRACES, SWEEP_ZIP, Library, shipped
 from specviz.app.analysis.tables import (
@@ -146,19 +146,17 @@ def test_an_old_trace_says_what_it_lacks():
 def test_the_run_on_the_stage_is_counted_and_again_only_where_it_is_another(actions):
     player = codec.dumps(sample())
     *_, last = actions.choose(Counted(), STAGE, player, None, "depth", "surprise", 6.0)
-    counted = last[0]
-    assert len(last) == OUTPUTS
+    counted = last["counted"]
     assert [len(one.runs) for one in counted.analyses] == [1]
     (kept,) = actions.enter(counted, STAGE, player, None, "depth", "surprise", 6.0)
-    assert len(kept) == OUTPUTS
-    assert counted not in kept  # every part is left as it is
+    assert kept == {}, "every part is left as it is"
     *_, other = actions.enter(counted, STAGE, codec.dumps(codec.read(GREEDY)), None, "depth", "surprise", 6.0)
-    assert other[0].stage != counted.stage
+    assert other["counted"].stage != counted.stage
 
 
 def test_an_empty_stage_is_said_and_nothing_is_lost(actions):
     *_, last = actions.choose(Counted(), STAGE, "", None, "depth", "surprise", 6.0)
-    assert "no run is on the stage" in last[-2].lower()
+    assert "no run is on the stage" in last["message"].lower()
 
 
 def test_all_recorded_runs_are_counted_by_drafter(actions):
@@ -212,11 +210,11 @@ def test_the_shipped_sweep_is_offered_where_it_is_and_names_every_drafters_kinds
     actions = AnalysisActions(Library(gallery(folder), Limits(), shipped(folder)))
     assert ("a sweep of every drafter", SWEPT) in actions.choices()
     *_, last = actions.choose(Counted(), SWEPT, "", None, "depth", "surprise", 6.0)
-    fold, everyone = last[9:11]
+    fold, everyone = last["fold"], last["everyone"]
     assert (fold.visible, fold.open) == (True, True)
     assert everyone.count('data-open="1"') == 2 * 3
-    assert actions.count(SWEPT, "", None) is last[0]
-    opened = actions.asked(last[0], None, "surprise", 6.0, pressed(run="other"))
+    assert actions.count(SWEPT, "", None) is last["counted"]
+    opened = actions.asked(last["counted"], None, "surprise", 6.0, pressed(run="other"))
     assert (opened.trace.started.drafter.name, opened.moment["round"]) == ("x", 0)
 
 
@@ -256,7 +254,7 @@ def test_an_analysis_ends_with_its_job(folder):
     job.leave()
     *_, last = actions.choose(Counted(), FILES, "", [two], "depth", "surprise", 6.0)
     CURRENT.reset(token)
-    assert "Nobody listens to this any more" in last[-2]
+    assert "Nobody listens to this any more" in last["message"]
 
 
 def test_a_zip_that_lists_more_members_than_traces_need_is_refused_before_its_list_is_read(folder, monkeypatch):

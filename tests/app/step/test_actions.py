@@ -232,26 +232,26 @@ def test_a_branch_without_a_place_or_a_whole_run_says_so() -> None:
 
 
 def test_a_good_file_is_shown_and_a_bad_one_is_refused_with_a_sentence(opens: OpeningActions, tmp_path: Path) -> None:
-    opened = opens.open_file(str(SAMPLE))[3]
+    opened = opens.open_file(str(SAMPLE))["message"]
     assert "Showing a simulated run" in opened
     assert "Checked against itself: sound." in opened
     assert "no model at hand" in opened
     bad = tmp_path / "bad.json"
     bad.write_text('{"format":"something else"}', encoding="utf-8")
     update = opens.open_file(str(bad))
-    assert update[0] == gr.skip()
-    assert "bad.json" in update[3]
-    assert "sv-message-error" in update[3]
+    assert list(update) == ["message"], "nothing else changes"
+    assert "bad.json" in update["message"]
+    assert "sv-message-error" in update["message"]
 
 
 def test_a_file_over_the_limit_is_refused_before_it_is_read(gallery_folder: Path) -> None:
     opens = OpeningActions(gallery(gallery_folder), catalog(), Limits(import_bytes=1000), ())
-    assert "The file is larger than the 0.001 MB" in opens.open_file(str(SAMPLE))[3]
+    assert "The file is larger than the 0.001 MB" in opens.open_file(str(SAMPLE))["message"]
 
 
 def test_only_runs_in_the_gallery_can_be_chosen(opens: OpeningActions) -> None:
-    assert json.loads(opens.open_recorded("sample.json.gz")[0])["started"]["run_id"] == "sample"
-    assert "There is no recorded run" in opens.open_recorded("../../secret")[3]
+    assert json.loads(opens.open_recorded("sample.json.gz")["player"])["started"]["run_id"] == "sample"
+    assert "There is no recorded run" in opens.open_recorded("../../secret")["message"]
 
 
 SWEEP: dict[str, object] = {

@@ -21,7 +21,6 @@ from specviz.trace import codec
 from specviz.trace.events import PlainDecoding, Trace
 from tests.app.doubles import SAMPLE, catalog, sample
 
-FIXED = 10
 """updates before those of the controls: player, badges, panels, message, moment, pair, row, text, and what the lists of
 examples and of recorded runs name"""
 
@@ -78,48 +77,51 @@ def test_the_bars_gamma_is_the_chosen_drafters_and_says_where_it_has_no_effect()
 def test_an_example_opens_at_the_round_that_shows_it(tmp_path: Path) -> None:
     actions = actions_over(tmp_path, run_of(4), Example("corrected", "a.json.gz", 2))
     update = actions.open_example("corrected")
-    assert update[4] == "sample 2"
-    filled = dict(zip(actions.names, update[FIXED:], strict=True))
-    assert (filled["drafter"], filled["gamma"], filled["prompt"]) == ("model", 4, "def add(a, b):\n")
-    assert "There is no example" in str(actions.open_example("nothing like it")[3])
+    assert update["moment"] == "sample 2"
+    assert (update["drafter"], update["gamma"], update["prompt"]) == ("model", 4, "def add(a, b):\n")
+    assert "There is no example" in str(actions.open_example("nothing like it")["message"])
 
 
 def test_a_recording_whose_text_is_wrong_opens_with_its_comment(tmp_path: Path) -> None:
     actions = actions_over(tmp_path, run_of(4), Example("corrected", "a.json.gz", 2))
-    assert "Read its text with care" not in str(actions.open_recorded("a.json.gz")[3])
+    assert "Read its text with care" not in str(actions.open_recorded("a.json.gz")["message"])
     (card,) = actions.gallery.cards
     wrong = replace(card, comment="the model is wrong here: 2 + 2 is 4")
     actions = replace(actions, gallery=replace(actions.gallery, cards=(wrong,)))
     for opened in (actions.open_recorded("a.json.gz"), actions.open_example("corrected")):
-        assert "Read its text with care: the model is wrong here: 2 + 2 is 4." in str(opened[3])
+        assert "Read its text with care: the model is wrong here: 2 + 2 is 4." in str(opened["message"])
     assert wrong.label.endswith(" · the model is wrong here: 2 + 2 is 4")
 
 
 def test_the_run_before_stays_beside_with_both_totals_and_can_be_shown_again(tmp_path: Path) -> None:
     actions = actions_over(tmp_path, run_of(2, gain=1.37))
     opened = actions.open_recorded("a.json.gz")
-    pair, row = opened[5], opened[6]
+    pair, row = opened["pair"], opened["before_row"]
     assert (pair.before, row.visible) == (None, False)
     later = codec.dumps(run_of(8, gain=1.1))
-    pair, row, text = actions.compare(later, pair)
+    pair, row, text = actions.compare(later, pair).values()
     assert (row.visible, changed(pair.before, pair.now)) == (True, ("γ 2", "γ 8"))
     assert "γ 2: <b>1.37×</b>" in text
     assert "γ 8: <b>1.10×</b>" in text
-    assert actions.compare(later, pair)[0] is pair
+    assert actions.compare(later, pair)["pair"] is pair
     again = actions.open_before(pair)
-    assert json.loads(str(again[0]))["started"]["drafter"]["options"]["gamma"] == 2
-    assert (again[5].now, again[5].before) == (pair.before, pair.now)
-    assert dict(zip(actions.names, again[FIXED:], strict=True))["gamma"] == 2
+    assert json.loads(str(again["player"]))["started"]["drafter"]["options"]["gamma"] == 2
+    assert (again["pair"].now, again["pair"].before) == (pair.before, pair.now)
+    assert again["gamma"] == 2
+
+
+def named(opened: dict[str, Any]) -> tuple[object, object]:
+    return opened["example"], opened["recorded"]
 
 
 def test_the_lists_name_what_is_shown_and_nothing_after_a_file_was_opened(tmp_path: Path) -> None:
     actions = actions_over(tmp_path, run_of(4), Example("corrected", "a.json.gz", 2))
-    assert actions.open_example("corrected")[8:10] == ("corrected", "a.json.gz")
-    assert actions.open_recorded("a.json.gz")[8:10] == ("", "a.json.gz")
-    assert actions.open_file(str(SAMPLE))[8:10] == ("", None)
-    assert all(one == gr.skip() for one in actions.open_example("")), "what says what the list is for is no example"
+    assert named(actions.open_example("corrected")) == ("corrected", "a.json.gz")
+    assert named(actions.open_recorded("a.json.gz")) == ("", "a.json.gz")
+    assert named(actions.open_file(str(SAMPLE))) == ("", None)
+    assert actions.open_example("") == {}, "what says what the list is for is no example"
     (tmp_path / "bad.json").write_text("{")
-    assert actions.open_file(str(tmp_path / "bad.json"))[8:10] == (gr.skip(), gr.skip())  # the old run is still shown
+    assert list(actions.open_file(str(tmp_path / "bad.json"))) == ["message"]  # the old run is still shown
 
 
 @pytest.mark.parametrize(
@@ -129,9 +131,9 @@ def test_a_sweep_is_sent_to_its_tab_and_the_run_stays(tmp_path: Path, name: str,
     actions = actions_over(tmp_path, run_of(4))
     (tmp_path / name).write_text(content)
     update = actions.open_file(str(tmp_path / name))
-    assert "is a sweep, no single run; it is opened under When it pays." in str(update[3])
-    assert "sv-message-error" not in str(update[3])
-    assert update[0] == gr.skip()
+    assert "is a sweep, no single run; it is opened under When it pays." in str(update["message"])
+    assert "sv-message-error" not in str(update["message"])
+    assert "player" not in update
 
 
 def test_a_run_without_a_measured_gain_speaks_of_passes_and_hostile_prompts_stay_text() -> None:
