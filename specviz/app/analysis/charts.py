@@ -63,7 +63,7 @@ def reliability_figure(analysis: Analysis) -> go.Figure:
     if analysis.calibration is None:
         return sentence(UNKNOWN)
     bins = analysis.calibration.bins
-    most = max(found.count for found in bins)
+    most = max(bin_.count for bin_ in bins)
     figure = go.Figure(
         go.Scatter(
             x=[0, 1], y=[0, 1], mode="lines", name="as sure as it is right", hoverinfo="skip",
@@ -72,21 +72,21 @@ def reliability_figure(analysis: Analysis) -> go.Figure:
     )  # fmt: skip
     figure.add_trace(
         go.Scatter(
-            x=[found.mean_draft for found in bins],
-            y=[found.mean_target for found in bins],
+            x=[bin_.mean_draft for bin_ in bins],
+            y=[bin_.mean_target for bin_ in bins],
             mode="lines+markers",
             name=label(analysis.drafter),
             line={"color": SERIES[0]},
-            marker={"color": SERIES[0], "size": [8 + 16 * (found.count / most) ** 0.5 for found in bins]},
+            marker={"color": SERIES[0], "size": [8 + 16 * (bin_.count / most) ** 0.5 for bin_ in bins]},
             hovertext=[
                 hover(
-                    f"q {found.label}",
+                    f"q {bin_.label}",
                     [
-                        f"mean q {found.mean_draft:.2f}, mean p {found.mean_target:.2f}, {found.count} candidates",
-                        f"accepted of those tested: {share(found.accepted)} ({interval(found.accepted)})",
+                        f"mean q {bin_.mean_draft:.2f}, mean p {bin_.mean_target:.2f}, {bin_.count} candidates",
+                        f"accepted of those tested: {share(bin_.accepted)} ({interval(bin_.accepted)})",
                     ],
                 )
-                for found in bins
+                for bin_ in bins
             ],
             hoverinfo="text",
         )
@@ -100,43 +100,43 @@ def _accepted(
     name: str, title: str, reading: str, axis: str, rows: Callable[[Analysis], Sequence[Row]], empty: str = OLD
 ) -> Chart:
     value = "accepted of those tested"
-    return Chart(name, title, reading, lambda one: rows_figure(rows(one), axis, value, empty))
+    return Chart(name, title, reading, lambda analysis: rows_figure(rows(analysis), axis, value, empty))
 
 
 NOTHING = "Nothing was tested, so there is no acceptance to count."
 CHARTS: tuple[Chart, ...] = (
     _accepted(
         "depth", "by depth", "How far a draft holds: a candidate at depth 2 was tested because depth 1 was accepted.",
-        "depth in the draft", lambda one: one.by_depth, NOTHING,
+        "depth in the draft", lambda analysis: analysis.by_depth, NOTHING,
     ),
     _accepted(
         "class", "by token class", "What sort of text the drafted token is, from its characters alone.",
-        "class of the drafted token", lambda one: one.by_token_class, NOTHING,
+        "class of the drafted token", lambda analysis: analysis.by_token_class, NOTHING,
     ),
     _accepted(
         "copied", "copied or new", "Copied: the token stood before in the text, after the same two tokens.",
-        "the drafted token", lambda one: one.by_copied, NOTHING,
+        "the drafted token", lambda analysis: analysis.by_copied, NOTHING,
     ),
     _accepted(
         "position", "by position", "Where in the output the candidate would stand.",
-        "output token", lambda one: one.by_position, NOTHING,
+        "output token", lambda analysis: analysis.by_position, NOTHING,
     ),
     _accepted(
         "entropy", "by the target's entropy", "How open the text is there: at few bits there is one way to go on.",
-        "entropy of the target", lambda one: one.by_target_entropy,
+        "entropy of the target", lambda analysis: analysis.by_target_entropy,
     ),
     _accepted(
         "target-rank", "by rank in the target", "Which of the target's choices the drafted token is; 1: its favourite.",
-        "rank in the target", lambda one: one.by_target_rank,
+        "rank in the target", lambda analysis: analysis.by_target_rank,
     ),
     _accepted(
         "draft-rank", "by rank in the draft", "Which of the drafter's choices the candidate is, as far as recorded.",
-        "rank in the drafter", lambda one: one.by_draft_rank, UNKNOWN,
+        "rank in the drafter", lambda analysis: analysis.by_draft_rank, UNKNOWN,
     ),
     Chart(
         "agreement", "agreement by rank",
         "How often the drafter's first, second, … choice is the target's favourite, whether it was tested or not.",
-        lambda one: rows_figure(one.agreement, "rank in the drafter", "is the target's favourite", OLD),
+        lambda analysis: rows_figure(analysis.agreement, "rank in the drafter", "is the target's favourite", OLD),
     ),
     Chart(
         "calibration", "reliability",
@@ -147,11 +147,11 @@ CHARTS: tuple[Chart, ...] = (
         "overlap", "by Σ min(p, q)",
         "Where both models believe the same, Σ min(p, q) is 1; the first candidate of a place is accepted that often.",
         "Σ min(p, q) of the models' own beliefs",
-        lambda one: () if one.distances is None else one.distances.by_overlap, OLD,
+        lambda analysis: () if analysis.distances is None else analysis.distances.by_overlap, OLD,
     ),
 )  # fmt: skip
 
 
 def chart(name: str) -> Chart:
     """The chart of that name; the first for one that is not there."""
-    return next((one for one in CHARTS if one.name == name), CHARTS[0])
+    return next((known for known in CHARTS if known.name == name), CHARTS[0])

@@ -77,16 +77,16 @@ class CaseRuns:
     gamma: int | None
     stop_policy: str
     points: tuple[SweepPoint, ...]
-    own: Sums
+    sums: Sums
     plain: Sums | None
     """plain decoding of the same prompts and repeats; None unless there is one for every run, all of them timed"""
 
     @property
     def ratio(self) -> float | None:
         """Tokens per second of all runs together / those of their plain runs; None without them."""
-        if self.plain is None or not self.own.timed:
+        if self.plain is None or not self.sums.timed:
             return None
-        return (self.own.tokens / self.own.decode_s) / (self.plain.tokens / self.plain.decode_s)
+        return (self.sums.tokens / self.sums.decode_s) / (self.plain.tokens / self.plain.decode_s)
 
     @property
     def median_ratio(self) -> float:
@@ -131,7 +131,7 @@ def _case(runs: Sequence[SweepPoint], plain: dict[tuple[str, int, float], SweepP
         gamma=first.gamma,
         stop_policy=first.policies.stop_policy,
         points=tuple(runs),
-        own=Sums.of(runs),
+        sums=Sums.of(runs),
         plain=beside if beside.runs == len(runs) and beside.timed else None,
     )
 
@@ -149,17 +149,17 @@ def plain_runs(points: Sequence[SweepPoint]) -> Sums:
     return Sums.of([point for point in points if point.drafter == BASELINE])
 
 
-def by_series(found: Sequence[CaseRuns]) -> dict[str, list[CaseRuns]]:
+def by_series(measured: Sequence[CaseRuns]) -> dict[str, list[CaseRuns]]:
     """The cases of each series, shortest drafts first; a case without a length of its own comes first."""
     groups: dict[str, list[CaseRuns]] = {}
-    for case in found:
+    for case in measured:
         groups.setdefault(case.series, []).append(case)
     return {series: sorted(group, key=lambda case: case.gamma or 0) for series, group in groups.items()}
 
 
-def fastest(found: Sequence[CaseRuns]) -> list[CaseRuns]:
+def fastest(measured: Sequence[CaseRuns]) -> list[CaseRuns]:
     """Of each series the case with the highest median ratio, the shorter one on a tie; the fastest series first."""
-    best = [max(group, key=lambda case: case.median_ratio) for group in by_series(found).values()]
+    best = [max(group, key=lambda case: case.median_ratio) for group in by_series(measured).values()]
     return sorted(best, key=lambda case: -case.median_ratio)
 
 
@@ -169,8 +169,8 @@ def fraction(
     """One number told in full: what it is, the formula, numerator, denominator, value. `result`: its unit, `ms` for
     seconds per something."""
     value = numerator / denominator * (1000 if result == "ms" else 1)
-    told = " ÷ ".join(quantity(part, unit) for part, unit in zip((numerator, denominator), units, strict=True))
-    return f"{name} = {formula} = {told} = {quantity(value, result)}"
+    division = " ÷ ".join(quantity(part, unit) for part, unit in zip((numerator, denominator), units, strict=True))
+    return f"{name} = {formula} = {division} = {quantity(value, result)}"
 
 
 def quantity(value: float, unit: str = "") -> str:
@@ -209,12 +209,12 @@ def chosen(series: Sequence[Entered]) -> tuple[Sequence[Entered], Sequence[Enter
         return series, ()
     fastest = sorted(series, key=lambda line: line.best, reverse=True)
     longest: dict[str, Entered] = {}
-    for one in fastest:
-        if one.drafter not in longest or one.lengths > longest[one.drafter].lengths:
-            longest[one.drafter] = one
-    leaders = [one for one in fastest if longest[one.drafter] is one]
-    drawn = [*leaders[:SHOWN], *(one for one in fastest[:1] if one not in leaders)]
-    return drawn, sorted((one for one in fastest if one not in drawn), key=lambda one: one not in leaders)
+    for line in fastest:
+        if line.drafter not in longest or line.lengths > longest[line.drafter].lengths:
+            longest[line.drafter] = line
+    leaders = [line for line in fastest if longest[line.drafter] is line]
+    drawn = [*leaders[:SHOWN], *(line for line in fastest[:1] if line not in leaders)]
+    return drawn, sorted((line for line in fastest if line not in drawn), key=lambda line: line not in leaders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def leading(points: Sequence[SweepPoint]) -> list[str]:
         for series, group in by_series(cases(points)).items()
     ]
     drawn, others = chosen(standings)
-    return [one.series for one in drawn] if others else []
+    return [standing.series for standing in drawn] if others else []
 
 
 class OfSeries(Protocol):
@@ -245,7 +245,7 @@ class OfSeries(Protocol):
 Found = TypeVar("Found", bound=OfSeries)
 
 
-def leaders_first(found: Sequence[Found], few: Sequence[str]) -> list[Found]:
+def leaders_first(drawn: Sequence[Found], few: Sequence[str]) -> list[Found]:
     """Those of these series in their order, then the others as they were: what is drawn at first has colours of its
     own."""
-    return sorted(found, key=lambda one: few.index(one.series) if one.series in few else len(few))
+    return sorted(drawn, key=lambda line: few.index(line.series) if line.series in few else len(few))

@@ -115,7 +115,7 @@ def lab_charts(shown: gr.State, main: gr.Plot, opening: str | None = None) -> gr
     first = charts()[0]
     gr.Markdown(TITLE)
     choice = gr.Radio(
-        [(one.title, one.name) for one in charts()],
+        [(known.title, known.name) for known in charts()],
         value=first.name,
         label="chart",
         show_label=False,
@@ -145,26 +145,26 @@ def draw_chosen(shown: Shown, name: str) -> tuple[object, ...]:
     """What the chosen chart is about, the chart, and its numbers as a file."""
     if shown.awaited:
         return explanation(name), gr.skip(), gr.skip()
-    one = chart(name)
-    return explanation(name), one.build(shown.points), _file(one.name, shown.points)
+    drawn = chart(name)
+    return explanation(name), drawn.build(shown.points), _file(drawn.name, shown.points)
 
 
 def _file(name: str, points: Sequence[SweepPoint]) -> gr.DownloadButton:
-    one = chart(name)
-    rows = one.rows(one.of(points))
+    drawn = chart(name)
+    rows = drawn.rows(drawn.of(points))
     if not rows:
         return gr.DownloadButton(value=None, interactive=False)
     return gr.DownloadButton(value=offered(f"specviz-{name}.csv", rows_csv(rows)), interactive=True)
 
 
 def explanation(name: str) -> str:
-    one = chart(name)
-    return f'<p class="sv-lab-question">{escape(one.question)}</p><p class="sv-note">{escape(one.reading)}</p>'
+    shown = chart(name)
+    return f'<p class="sv-lab-question">{escape(shown.question)}</p><p class="sv-note">{escape(shown.reading)}</p>'
 
 
 def restore(visitor: gr.Request) -> tuple[object, object, object]:
     """Tab, in either row, and chart that the page's address asks for; an address that names none, or none of the
     page's, changes nothing."""
     asked = dict(visitor.query_params) if visitor else {}
-    known = {one.name for one in charts()}
+    known = {known_chart.name for known_chart in charts()}
     return *opening(str(asked.get("tab", ""))), asked["chart"] if asked.get("chart") in known else gr.skip()

@@ -72,12 +72,12 @@ class PositionLine:
 
 def lines(points: Sequence[SweepPoint]) -> list[PositionLine]:
     """One line per drafter and policies; those that drafted nothing are left out."""
-    found = []
+    drawn = []
     for series, group in by_series(cases(points)).items():
         depths = places([point for case in group for point in case.points])
         if depths:
-            found.append(PositionLine(series, tuple(depths)))
-    return found
+            drawn.append(PositionLine(series, tuple(depths)))
+    return drawn
 
 
 def places(runs: Sequence[SweepPoint]) -> list[Place]:
@@ -86,7 +86,7 @@ def places(runs: Sequence[SweepPoint]) -> list[Place]:
     tested = _added([run.levels for run in runs])
     tested += [(0, 0)] * (len(drafted) - len(tested))
     both = enumerate(zip(drafted, tested, strict=False), start=1)
-    return [Place(depth, *one, *two) for depth, (one, two) in both if one[0]]
+    return [Place(depth, *counted, *tests) for depth, (counted, tests) in both if counted[0]]
 
 
 def _added(counts: Sequence[tuple[Pair, ...]]) -> list[Pair]:
@@ -102,16 +102,16 @@ def position_rows(points: Sequence[SweepPoint]) -> Rows:
     return [
         {
             "drafter": line.series,
-            "depth": place.depth,
-            "drafted": place.drafted,
-            "accepted": place.accepted,
-            "acceptance": place.rate,
-            "tested": place.tested,
-            "accepted_when_tested": place.passed,
-            "acceptance_given_the_depths_before": place.conditional,
+            "depth": depth.depth,
+            "drafted": depth.drafted,
+            "accepted": depth.accepted,
+            "acceptance": depth.rate,
+            "tested": depth.tested,
+            "accepted_when_tested": depth.passed,
+            "acceptance_given_the_depths_before": depth.conditional,
         }
         for line in lines(points)
-        for place in line.places
+        for depth in line.places
     ]
 
 
@@ -121,11 +121,11 @@ def position_rows(points: Sequence[SweepPoint]) -> Rows:
 def position_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """Acceptance by position as lines: solid over all drafts, dotted given the depths before."""
     few = leading(points)
-    found = leaders_first(lines(points), few)
-    if not found:
+    series = leaders_first(lines(points), few)
+    if not series:
         return None
     drawn = go.Figure()
-    for index, line in enumerate(found):
+    for index, line in enumerate(series):
         drawn.add_traces(_traces(line, *look(index)))
     drawn.update_xaxes(title="depth in the draft", dtick=1)
     drawn.update_yaxes(title="share accepted", range=[0, 1.04])
@@ -133,17 +133,17 @@ def position_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
 
 
 def _traces(line: PositionLine, colour: str, mark: str) -> list[go.Scatter]:
-    depths = [place.depth for place in line.places]
-    texts = [hover(line.series, place.explanation) for place in line.places]
+    depths = [depth.depth for depth in line.places]
+    texts = [hover(line.series, depth.explanation) for depth in line.places]
     shared = {"x": depths, "hovertext": texts, "hoverinfo": "text", "legendgroup": label(line.series)}
     marker = {"symbol": mark, "size": 9, "color": colour}
     return [
         go.Scatter(
-            **shared, y=[place.rate for place in line.places], mode="lines+markers", name=label(line.series),
+            **shared, y=[depth.rate for depth in line.places], mode="lines+markers", name=label(line.series),
             line={"color": colour, "width": 2}, marker=marker,
         ),
         go.Scatter(
-            **shared, y=[place.conditional for place in line.places], mode="lines", showlegend=False,
+            **shared, y=[depth.conditional for depth in line.places], mode="lines", showlegend=False,
             line={"color": colour, "width": 1.5, "dash": "dot"},
         ),
     ]  # fmt: skip
@@ -195,8 +195,8 @@ def histograms(points: Sequence[SweepPoint]) -> list[Histogram]:
     return _filled(fastest(cases(points)))
 
 
-def _filled(found: Sequence[CaseRuns]) -> list[Histogram]:
-    made = [Histogram(case.name, case.series, _counts(case)) for case in found]
+def _filled(measured: Sequence[CaseRuns]) -> list[Histogram]:
+    made = [Histogram(case.name, case.series, _counts(case)) for case in measured]
     return [histogram for histogram in made if histogram.rounds]
 
 
@@ -211,14 +211,14 @@ def length_rows(points: Sequence[SweepPoint]) -> Rows:
     """Every case, not only those drawn."""
     return [
         {
-            "case": one.name,
+            "case": histogram.name,
             "accepted": accepted,
             "rounds": count,
-            "rounds_that_drafted": one.rounds,
-            "share": count / one.rounds,
+            "rounds_that_drafted": histogram.rounds,
+            "share": count / histogram.rounds,
         }
-        for one in _filled(cases(points))
-        for accepted, count in enumerate(one.counts)
+        for histogram in _filled(cases(points))
+        for accepted, count in enumerate(histogram.counts)
     ]
 
 
@@ -228,21 +228,23 @@ def length_rows(points: Sequence[SweepPoint]) -> Rows:
 def length_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """The accepted-length histogram as grouped bars."""
     few = leading(points)
-    found = leaders_first(histograms(points), few)
-    if not found:
+    series = leaders_first(histograms(points), few)
+    if not series:
         return None
     drawn = go.Figure(
         [
             go.Bar(
-                x=list(range(len(one.counts))),
-                y=one.shares,
-                name=label(one.name),
-                legendgroup=label(one.series),
-                hovertext=[hover(one.name, one.explanation(length)) for length in range(len(one.counts))],
+                x=list(range(len(histogram.counts))),
+                y=histogram.shares,
+                name=label(histogram.name),
+                legendgroup=label(histogram.series),
+                hovertext=[
+                    hover(histogram.name, histogram.explanation(length)) for length in range(len(histogram.counts))
+                ],
                 hoverinfo="text",
                 marker={"color": look(index)[0]},
             )
-            for index, one in enumerate(found)
+            for index, histogram in enumerate(series)
         ]
     )
     drawn.update_layout(barmode="group", bargap=0.25, showlegend=True)

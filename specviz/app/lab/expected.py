@@ -52,25 +52,25 @@ class Expected(Protocol):
     def explanation(self) -> tuple[str, ...]: ...
 
 
-def against_measured(found: Sequence[Expected], word: str, title: str) -> go.Figure:
+def against_measured(cases: Sequence[Expected], word: str, title: str) -> go.Figure:
     """Measured speedup over the expected one, whose word stands at the line of "both are equal"."""
-    top = 1.1 * max(max(expected.expected, expected.measured) for expected in found)
+    top = 1.1 * max(max(expected.expected, expected.measured) for expected in cases)
     drawn = go.Figure(
         go.Scatter(
             x=[0, top], y=[0, top], mode="lines", name=word, hoverinfo="skip",
             line={"color": TEXT, "width": 1.5, "dash": "dash"},
         )
     )  # fmt: skip
-    for index, series in enumerate(dict.fromkeys(expected.series for expected in found)):
-        own, (colour, mark) = [expected for expected in found if expected.series == series], look(index)
+    for index, series in enumerate(dict.fromkeys(expected.series for expected in cases)):
+        same, (colour, mark) = [expected for expected in cases if expected.series == series], look(index)
         drawn.add_trace(
             go.Scatter(
-                x=[one.expected for one in own],
-                y=[one.measured for one in own],
+                x=[case.expected for case in same],
+                y=[case.measured for case in same],
                 mode="markers",
                 name=label(series),
                 legendgroup=label(series),
-                hovertext=[hover(one.name, one.explanation) for one in own],
+                hovertext=[hover(case.name, case.explanation) for case in same],
                 hoverinfo="text",
                 marker={"symbol": mark, "size": 11, "color": colour},
             )
@@ -93,7 +93,7 @@ class Prediction:
 def predictions(points: Sequence[SweepPoint]) -> list[Prediction]:
     """Every case with measured acceptance, step times and plain runs."""
     made = (_prediction(case) for case in cases(paired(points)))
-    return [one for one in made if one is not None]
+    return [prediction for prediction in made if prediction is not None]
 
 
 def unpredicted(points: Sequence[SweepPoint]) -> list[str]:
@@ -103,25 +103,25 @@ def unpredicted(points: Sequence[SweepPoint]) -> list[str]:
 
 def _prediction(case: CaseRuns) -> Prediction | None:
     timed = next((point for point in case.points if point.step_times), None)
-    measured, rounds = case.ratio, case.own.rounds
+    measured, rounds = case.ratio, case.sums.rounds
     if timed is None or measured is None or case.plain is None:
         return None
-    passes = case.own.draft_passes / rounds
+    passes = case.sums.draft_passes / rounds
     if passes and timed.draft_step_s is None:
         return None
     tokens = tokens_per_round(places(case.points), rounds)
-    times, width = theory.StepTimes.of(timed.step_times), case.own.target_rows / rounds
+    times, width = theory.StepTimes.of(timed.step_times), case.sums.target_rows / rounds
     draft_s = passes * (timed.draft_step_s or 0.0)
     cost = (times.at(width) + draft_s) / times.at(1)
     plain_pass = case.plain.target_pass_s / case.plain.rounds
     explanation = (
         "tokens per round = 1 + Σ over depths (share that drafted to it × product of the rates up to it) "
-        f"= {tokens:.2f}; measured: {case.own.tokens} ÷ {rounds} = {case.own.tokens / rounds:.2f}",
+        f"= {tokens:.2f}; measured: {case.sums.tokens} ÷ {rounds} = {case.sums.tokens / rounds:.2f}",
         f"cost of a round = (t({width:.3g}) + drafting) ÷ t(1) = ({_ms(times.at(width))} + {_ms(draft_s)}) ÷ "
         f"{_ms(times.at(1))} = {cost:.2f}",
         f"predicted = tokens per round ÷ cost = {tokens:.2f} ÷ {cost:.2f} = {tokens / cost:.2f}×",
-        f"measured = tokens per second ÷ plain decoding's = {case.own.tokens / case.own.decode_s:.1f} ÷ "
-        f"{case.plain.tokens / case.plain.decode_s:.1f} = {measured:.2f}×, {case.own.runs} runs together",
+        f"measured = tokens per second ÷ plain decoding's = {case.sums.tokens / case.sums.decode_s:.1f} ÷ "
+        f"{case.plain.tokens / case.plain.decode_s:.1f} = {measured:.2f}×, {case.sums.runs} runs together",
         f"t(1) was {_ms(times.at(1))} at load and {_ms(plain_pass)} in the plain runs",
     )
     return Prediction(case.name, case.series, tokens / cost, measured, explanation)
@@ -129,8 +129,8 @@ def _prediction(case: CaseRuns) -> Prediction | None:
 
 def tokens_per_round(depths: Sequence[Place], rounds: int) -> float:
     """1 + sum over depths of (share of all rounds that drafted to it) x (product of the conditional rates up to it)."""
-    rates = [place.conditional or 0.0 for place in depths]
-    return 1 + sum(place.drafted / rounds * prod(rates[: place.depth]) for place in depths)
+    rates = [depth.conditional or 0.0 for depth in depths]
+    return 1 + sum(depth.drafted / rounds * prod(rates[: depth.depth]) for depth in depths)
 
 
 def _ms(seconds: float) -> str:
@@ -150,10 +150,10 @@ def predicted_rows(points: Sequence[SweepPoint]) -> Rows:
 def predicted_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """Predicted against measured speedup: on the line the arithmetic explains the clock."""
     few = leading(points)
-    found = leaders_first(predictions(points), few)
-    if not found:
+    drawn_first = leaders_first(predictions(points), few)
+    if not drawn_first:
         return None
-    drawn = draw_few(against_measured(found, "predicted = measured", "predicted speedup (×)"), few)
+    drawn = draw_few(against_measured(drawn_first, "predicted = measured", "predicted speedup (×)"), few)
     left_out(drawn, unpredicted(points), "the time of a drafter's step is not known")
     return drawn
 
@@ -189,7 +189,7 @@ class MemoryMark:
 
 def memory_marks(points: Sequence[SweepPoint]) -> list[MemoryMark]:
     """Every case whose drafter's weights are known, with plain runs."""
-    return [one for one in map(_mark, cases(paired(points))) if one is not None]
+    return [mark for mark in map(_mark, cases(paired(points))) if mark is not None]
 
 
 def unknown(points: Sequence[SweepPoint]) -> list[str]:
@@ -198,23 +198,23 @@ def unknown(points: Sequence[SweepPoint]) -> list[str]:
 
 
 def _mark(case: CaseRuns) -> MemoryMark | None:
-    own, measured, ratio = case.own, case.ratio, memory_ratio_of(case.points)
+    sums, measured, ratio = case.sums, case.ratio, memory_ratio_of(case.points)
     known = all(point.mbsu is not None for point in case.points)
     if measured is None or case.plain is None or not known:
         return None
-    tau, passes, reads = own.tokens / own.rounds, own.draft_passes / own.rounds, case.points[0].pass_reads
-    lines = [fraction("τ", "output tokens ÷ target passes", own.tokens, own.rounds)]
-    if own.draft_passes == 0 or ratio is None:
+    tau, passes, reads = sums.tokens / sums.rounds, sums.draft_passes / sums.rounds, case.points[0].pass_reads
+    lines = [fraction("τ", "output tokens ÷ target passes", sums.tokens, sums.rounds)]
+    if sums.draft_passes == 0 or ratio is None:
         value = tau
         lines.append("MBSU = τ by definition: its drafts read no weights")
     else:
         value = memory_bound_speedup(tau, passes, ratio)
         lines += [
-            fraction("γ", "drafter passes ÷ target passes", own.draft_passes, own.rounds),
+            fraction("γ", "drafter passes ÷ target passes", sums.draft_passes, sums.rounds),
             f"MBSU = τ × c ÷ (γ + c) = {tau:.2f} × {ratio:.2f} ÷ ({passes:.2f} + {ratio:.2f}) = {value:.2f}×, "
             "c = target bytes ÷ drafter bytes" + (f"; a drafter pass reads {reads}" if reads else ""),
         ]
-    lines.append(f"measured = tokens per second ÷ plain decoding's = {measured:.2f}×, {own.runs} runs together")
+    lines.append(f"measured = tokens per second ÷ plain decoding's = {measured:.2f}×, {sums.runs} runs together")
     return MemoryMark(case.name, case.series, value, measured, ratio, tuple(lines))
 
 
@@ -231,10 +231,10 @@ def memory_bound_rows(points: Sequence[SweepPoint]) -> Rows:
 def memory_bound_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """Measured speedup over MBSU: below the line, something else than reading weights costs time."""
     few = leading(points)
-    found = leaders_first(memory_marks(points), few)
-    if not found:
+    drawn_first = leaders_first(memory_marks(points), few)
+    if not drawn_first:
         return None
-    drawn = draw_few(against_measured(found, "measured = MBSU", "MBSU, speedup by weights read (×)"), few)
+    drawn = draw_few(against_measured(drawn_first, "measured = MBSU", "MBSU, speedup by weights read (×)"), few)
     left_out(drawn, unknown(points), "the weights that their drafter reads were not counted")
     return drawn
 

@@ -56,23 +56,23 @@ class Round:
 
 def mean_rounds(points: Sequence[SweepPoint]) -> list[Round]:
     """Plain decoding first, then each drafter at its fastest speculation length."""
-    made = [Round(PLAIN, plain_runs(points)), *(Round(case.name, case.own) for case in fastest(cases(points)))]
-    return [one for one in made if one.sums.timed]
+    made = [Round(PLAIN, plain_runs(points)), *(Round(case.name, case.sums) for case in fastest(cases(points)))]
+    return [mean for mean in made if mean.sums.timed]
 
 
 def phase_rows(points: Sequence[SweepPoint]) -> Rows:
     """Every case, not only those drawn."""
-    made = [Round(PLAIN, plain_runs(points)), *(Round(case.name, case.own) for case in cases(points))]
+    made = [Round(PLAIN, plain_runs(points)), *(Round(case.name, case.sums) for case in cases(points))]
     return [
         {
-            "case": one.name,
+            "case": mean.name,
             "phase": name,
-            "seconds": seconds(one.sums),
-            "rounds": one.sums.rounds,
-            "milliseconds_per_round": one.milliseconds(index),
+            "seconds": seconds(mean.sums),
+            "rounds": mean.sums.rounds,
+            "milliseconds_per_round": mean.milliseconds(index),
         }
-        for one in made
-        if one.sums.timed
+        for mean in made
+        if mean.sums.timed
         for index, (name, seconds) in enumerate(PHASES)
     ]
 
@@ -82,17 +82,17 @@ def phase_rows(points: Sequence[SweepPoint]) -> Rows:
 
 def phase_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """Time per round as stacked bars, one colour per phase."""
-    found = mean_rounds(points)
-    if not found:
+    means = mean_rounds(points)
+    if not means:
         return None
     drawn = go.Figure(
         [
             go.Bar(
-                x=[one.milliseconds(phase) for one in found],
-                y=[label(one.name) for one in found],
+                x=[mean.milliseconds(phase) for mean in means],
+                y=[label(mean.name) for mean in means],
                 orientation="h",
                 name=name,
-                hovertext=[hover(f"{one.name}: {name}", one.explanation(phase)) for one in found],
+                hovertext=[hover(f"{mean.name}: {name}", mean.explanation(phase)) for mean in means],
                 hoverinfo="text",
                 marker={"color": look(phase)[0]},
             )
@@ -102,7 +102,7 @@ def phase_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     drawn.update_layout(barmode="stack", bargap=0.3)
     drawn.update_xaxes(title="engine milliseconds per round", rangemode="tozero")
     drawn.update_yaxes(autorange="reversed")
-    in_rows(legend_above(style(drawn, HEIGHT)), len(found))
+    in_rows(legend_above(style(drawn, HEIGHT)), len(means))
     return drawn.update_layout(legend={"traceorder": "normal"})
 
 
@@ -150,34 +150,34 @@ def waterfalls(points: Sequence[SweepPoint], most: int = 8) -> list[Waterfall]:
     return _timed(fastest(cases(paired(points))))[:most]
 
 
-def _timed(found: Sequence[CaseRuns]) -> list[Waterfall]:
-    return [_waterfall(case, case.plain) for case in found if case.plain is not None and case.own.timed]
+def _timed(measured: Sequence[CaseRuns]) -> list[Waterfall]:
+    return [_waterfall(case, case.plain) for case in measured if case.plain is not None and case.sums.timed]
 
 
 def _waterfall(case: CaseRuns, plain: Sums) -> Waterfall:
-    own = case.own
-    tau = (own.tokens / own.rounds) / (plain.tokens / plain.rounds)
+    sums = case.sums
+    tau = (sums.tokens / sums.rounds) / (plain.tokens / plain.rounds)
     plain_pass, plain_round = plain.target_pass_s / plain.rounds, plain.decode_s / plain.rounds
-    draft, wide, whole = own.draft_s / own.rounds, own.target_pass_s / own.rounds, own.decode_s / own.rounds
+    draft, wide, whole = sums.draft_s / sums.rounds, sums.target_pass_s / sums.rounds, sums.decode_s / sums.rounds
     drafted = tau * plain_pass / (plain_pass + draft)
     widened = tau * plain_pass / (wide + draft)
     measured = tau * plain_round / whole
     per_round = ("s", "rounds")
-    first = fraction("tokens per target pass", "tokens ÷ target passes", own.tokens, own.rounds)
+    first = fraction("tokens per target pass", "tokens ÷ target passes", sums.tokens, sums.rounds)
     plain_line = fraction(
         "plain pass", "seconds in plain passes ÷ plain rounds", plain.target_pass_s, plain.rounds, per_round, "ms"
     )
-    draft_line = fraction("drafting per round", "drafting seconds ÷ rounds", own.draft_s, own.rounds, per_round, "ms")
+    draft_line = fraction("drafting per round", "drafting seconds ÷ rounds", sums.draft_s, sums.rounds, per_round, "ms")
     wide_line = fraction(
-        "wider pass", "seconds in target passes ÷ rounds", own.target_pass_s, own.rounds, per_round, "ms"
+        "wider pass", "seconds in target passes ÷ rounds", sums.target_pass_s, sums.rounds, per_round, "ms"
     )
     around = (
         f"outside drafting and passes, plain decoding: {_ms(plain_round)} a round ÷ {_ms(plain_pass)} = "
         f"{plain_round / plain_pass:.2f}; here: {_ms(whole)} ÷ {_ms(draft + wide)} = {whole / (draft + wide):.2f}"
     )
     speed = (
-        f"speedup = tokens per second ÷ plain decoding's = ({own.tokens} ÷ {quantity(own.decode_s, 's')}) ÷ "
-        f"({plain.tokens} ÷ {quantity(plain.decode_s, 's')}) = {measured:.2f}, {own.runs} runs together"
+        f"speedup = tokens per second ÷ plain decoding's = ({sums.tokens} ÷ {quantity(sums.decode_s, 's')}) ÷ "
+        f"({plain.tokens} ÷ {quantity(plain.decode_s, 's')}) = {measured:.2f}, {sums.runs} runs together"
     )
     median = f"median over the prompts, as in the table: {case.median_ratio:.2f}"
     levels = (0.0, tau, drafted, widened, measured)
@@ -210,9 +210,9 @@ def _times(formula: str, factor: float) -> str:
 def waterfall_rows(points: Sequence[SweepPoint]) -> Rows:
     """Every case, not only those drawn."""
     return [
-        {"case": one.name, "step": step.name, "before": step.before, "after": step.after}
-        for one in _timed(cases(paired(points)))
-        for step in one.steps
+        {"case": waterfall.name, "step": step.name, "before": step.before, "after": step.after}
+        for waterfall in _timed(cases(paired(points)))
+        for step in waterfall.steps
     ]
 
 
@@ -228,21 +228,21 @@ FLAT, UPRIGHT = 5, 40
 
 def waterfall_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """The speedup waterfall: per drafter five bars side by side, the middle three hanging between their levels."""
-    found = waterfalls(points, MOST)
-    if not found:
+    all_drawn = waterfalls(points, MOST)
+    if not all_drawn:
         return None
     drawn = go.Figure()
     for index, (name, colour) in enumerate(zip(STEPS, COLOURS, strict=True)):
-        steps = [waterfall.steps[index] for waterfall in found]
+        steps = [waterfall.steps[index] for waterfall in all_drawn]
         drawn.add_trace(
             go.Bar(
-                x=[label(waterfall.name) for waterfall in found],
+                x=[label(waterfall.name) for waterfall in all_drawn],
                 base=[step.before for step in steps],
                 y=[step.after - step.before for step in steps],
                 name=name,
                 hovertext=[
                     hover(f"{waterfall.name}: {name}", [_level(step.before, step.after), *step.explanation])
-                    for waterfall, step in zip(found, steps, strict=True)
+                    for waterfall, step in zip(all_drawn, steps, strict=True)
                 ],
                 hoverinfo="text",
                 marker={"color": colour},
@@ -251,7 +251,7 @@ def waterfall_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     break_even(drawn)
     drawn.update_layout(barmode="group", bargap=0.2, bargroupgap=0)
     drawn.update_yaxes(rangemode="tozero")
-    return legend_above(style(drawn, HEIGHT + UPRIGHT * max(0, len(found) - FLAT)))
+    return legend_above(style(drawn, HEIGHT + UPRIGHT * max(0, len(all_drawn) - FLAT)))
 
 
 def _level(before: float, after: float) -> str:

@@ -68,16 +68,16 @@ class Plane:
 
 def plane(points: Sequence[SweepPoint]) -> Plane | None:
     """Every case that can be placed; None where there is none."""
-    found = spots(points)
-    placed = [spot for spot in found if spot.latency > 0]
+    measured = spots(points)
+    placed = [spot for spot in measured if spot.latency > 0]
     if not placed:
         return None
-    cost = median(spot.pass_cost for spot in found)
+    cost = median(spot.pass_cost for spot in measured)
     reach = (min(spot.latency for spot in placed) / 1.6, max(spot.latency for spot in placed) * 1.6)
     height = (0.9, max(spot.tokens for spot in placed) * 1.12)
     lines = [_contour(speedup, cost, reach) for speedup in SPEEDUPS]
     crossing = [line for line in lines if line.tokens[0] < height[1] and line.tokens[-1] > height[0]]
-    without = tuple(spot.name for spot in found if spot.latency <= 0)
+    without = tuple(spot.name for spot in measured if spot.latency <= 0)
     return Plane(tuple(placed), tuple(crossing), cost, reach, height, without)
 
 
@@ -88,23 +88,23 @@ def _contour(speedup: float, cost: float, reach: tuple[float, float]) -> Contour
 
 
 def spots(points: Sequence[SweepPoint]) -> list[Spot]:
-    return [_spot(case, case.plain) for case in cases(paired(points)) if case.plain is not None and case.own.timed]
+    return [_spot(case, case.plain) for case in cases(paired(points)) if case.plain is not None and case.sums.timed]
 
 
 def _spot(case: CaseRuns, plain: Sums) -> Spot:
-    own = case.own
+    sums = case.sums
     plain_pass = plain.target_pass_s / plain.rounds
-    draft, wide = own.draft_s / own.rounds, own.target_pass_s / own.rounds
-    tokens = own.tokens / own.rounds
-    ratio = (own.tokens / own.decode_s) / (plain.tokens / plain.decode_s)
+    draft, wide = sums.draft_s / sums.rounds, sums.target_pass_s / sums.rounds
+    tokens = sums.tokens / sums.rounds
+    ratio = (sums.tokens / sums.decode_s) / (plain.tokens / plain.decode_s)
     units = ("s", "s")
     explanation = (
-        fraction("tokens per target pass", "tokens ÷ target passes", own.tokens, own.rounds),
+        fraction("tokens per target pass", "tokens ÷ target passes", sums.tokens, sums.rounds),
         fraction("drafting ÷ plain pass", "drafting per round ÷ plain pass", draft, plain_pass, units),
         fraction("wider pass ÷ plain pass", "target pass per round ÷ plain pass", wide, plain_pass, units),
         f"without engine overhead = tokens ÷ (drafting + wider pass) = {tokens:.2f} ÷ "
         f"({draft / plain_pass:.2f} + {wide / plain_pass:.2f}) = {tokens * plain_pass / (draft + wide):.2f}×",
-        f"measured speedup, {own.runs} runs together: {ratio:.2f}×",
+        f"measured speedup, {sums.runs} runs together: {ratio:.2f}×",
     )
     return Spot(case.name, case.series, case.gamma, draft / plain_pass, tokens, wide / plain_pass, ratio, explanation)
 
@@ -127,22 +127,22 @@ def plane_rows(points: Sequence[SweepPoint]) -> Rows:
 
 def plane_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """The latency–acceptance plane: drafters as marks, lines of equal speedup behind them."""
-    found = plane(points)
-    if found is None:
+    view = plane(points)
+    if view is None:
         return None
-    drawn = go.Figure([_equal_speedup(line) for line in found.contours])
-    drawn.add_trace(_labels(found))
+    drawn = go.Figure([_equal_speedup(line) for line in view.contours])
+    drawn.add_trace(_labels(view))
     few = leading(points)
-    series = dict.fromkeys(spot.series for spot in leaders_first(found.spots, few))
+    series = dict.fromkeys(spot.series for spot in leaders_first(view.spots, few))
     for index, name in enumerate(series):
-        drawn.add_trace(_series([spot for spot in found.spots if spot.series == name], *look(index)))
+        drawn.add_trace(_series([spot for spot in view.spots if spot.series == name], *look(index)))
     drawn.update_xaxes(
-        title="drafting per round ÷ a plain pass", type="log", range=list(map(log10, found.latency_range)),
+        title="drafting per round ÷ a plain pass", type="log", range=list(map(log10, view.latency_range)),
         exponentformat="none", dtick="D2",
     )  # fmt: skip
-    drawn.update_yaxes(title="tokens per target pass", range=list(found.tokens_range))
+    drawn.update_yaxes(title="tokens per target pass", range=list(view.tokens_range))
     draw_few(style(drawn, HEIGHT), few)
-    left_out(drawn, found.without, "no measurable drafting time, so no place on an axis of powers of ten")
+    left_out(drawn, view.without, "no measurable drafting time, so no place on an axis of powers of ten")
     return drawn
 
 
@@ -154,11 +154,11 @@ def _equal_speedup(line: Contour) -> go.Scatter:
     )
 
 
-def _labels(found: Plane) -> go.Scatter:
+def _labels(view: Plane) -> go.Scatter:
     """Each line's speedup at the last place where it is inside the chart."""
     places = []
-    for line in found.contours:
-        inside = [at for at, tokens in enumerate(line.tokens) if tokens < 0.94 * found.tokens_range[1]]
+    for line in view.contours:
+        inside = [at for at, tokens in enumerate(line.tokens) if tokens < 0.94 * view.tokens_range[1]]
         at = min(inside[-1] if inside else 0, len(line.tokens) - 3)
         places.append((line, line.latencies[at], line.tokens[at]))
     return go.Scatter(
@@ -173,8 +173,8 @@ def _labels(found: Plane) -> go.Scatter:
             hover(
                 f"equal speedup {line.speedup:g}×",
                 [
-                    f"tokens per pass = {line.speedup:g} × (drafting ÷ plain pass + {found.pass_cost:.2f}); "
-                    f"{found.pass_cost:.2f} is the median measured cost of the wider target pass in plain passes. "
+                    f"tokens per pass = {line.speedup:g} × (drafting ÷ plain pass + {view.pass_cost:.2f}); "
+                    f"{view.pass_cost:.2f} is the median measured cost of the wider target pass in plain passes. "
                     "Engine overhead is left out."
                 ],
             )
@@ -257,14 +257,14 @@ class Mark:
 
 def marks(points: Sequence[SweepPoint]) -> list[Mark]:
     """One mark per case, on the runs common to all; none where they have no run in common."""
-    found = cases(points)
-    common = set.intersection(*({_run(point) for point in case.points} for case in found)) if found else set()
+    measured = cases(points)
+    common = set.intersection(*({_run(point) for point in case.points} for case in measured)) if measured else set()
     made = [
         Mark(case.name, case.stop_policy, Sums.of([point for point in case.points if _run(point) in common]))
-        for case in found
+        for case in measured
     ]
-    made = [one for one in made if one.sums.tokens > 0]
-    return [replace(one, on_front=not any(_dominates(other, one) for other in made)) for one in made]
+    made = [mark for mark in made if mark.sums.tokens > 0]
+    return [replace(mark, on_front=not any(_dominates(other, mark) for other in made)) for mark in made]
 
 
 def _run(point: SweepPoint) -> tuple[str, int]:
@@ -298,28 +298,28 @@ def economy_rows(points: Sequence[SweepPoint]) -> Rows:
 
 def economy_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """Wasted candidates against target passes: one mark per case, one look per stop policy, a line along the front."""
-    found = marks(points)
-    if not found:
+    drafts = marks(points)
+    if not drafts:
         return None
-    front = sorted((mark for mark in found if mark.on_front), key=lambda mark: mark.wasted)
+    front = sorted((mark for mark in drafts if mark.on_front), key=lambda mark: mark.wasted)
     drawn = go.Figure(
         go.Scatter(
             x=[mark.wasted for mark in front], y=[mark.passes for mark in front], mode="lines", name="front",
             hoverinfo="skip", line={"color": TEXT, "width": 1.5, "dash": "dash"},
         )
     )  # fmt: skip
-    named = _apart(front, found)
-    for index, policy in enumerate(dict.fromkeys(mark.stop_policy for mark in found)):
-        own = [mark for mark in found if mark.stop_policy == policy]
-        drawn.add_trace(_policy(policy, own, named, *look(index)))
+    named = _apart(front, drafts)
+    for index, policy in enumerate(dict.fromkeys(mark.stop_policy for mark in drafts)):
+        same = [mark for mark in drafts if mark.stop_policy == policy]
+        drawn.add_trace(_policy(policy, same, named, *look(index)))
     drawn.update_xaxes(title="wasted candidates per output token", rangemode="tozero")
     drawn.update_yaxes(title="target passes per output token", rangemode="tozero")
     return style(drawn, HEIGHT)
 
 
-def _apart(front: Sequence[Mark], found: Sequence[Mark]) -> set[str]:
+def _apart(front: Sequence[Mark], others: Sequence[Mark]) -> set[str]:
     """Names that do not lie over one another: along the front, those a line of text below the last one named."""
-    line = LINE * max(mark.passes for mark in found)
+    line = LINE * max(mark.passes for mark in others)
     named: list[Mark] = []
     for mark in front:
         if not named or named[-1].passes - mark.passes >= line:
@@ -327,17 +327,17 @@ def _apart(front: Sequence[Mark], found: Sequence[Mark]) -> set[str]:
     return {mark.name for mark in named}
 
 
-def _policy(policy: str, own: Sequence[Mark], named: Collection[str], colour: str, mark: str) -> go.Scatter:
+def _policy(policy: str, marks: Sequence[Mark], named: Collection[str], colour: str, mark: str) -> go.Scatter:
     """One look per policy; marks on the front have their names beside them, where there is room."""
     return go.Scatter(
-        x=[one.wasted for one in own],
-        y=[one.passes for one in own],
+        x=[spot.wasted for spot in marks],
+        y=[spot.passes for spot in marks],
         mode="markers+text",
         name=f"stop policy {label(policy)}",
-        text=[f"  {label(one.name)}" if one.name in named else "" for one in own],
+        text=[f"  {label(spot.name)}" if spot.name in named else "" for spot in marks],
         textposition="middle right",
         textfont={"size": 11, "color": TEXT},
-        hovertext=[hover(one.name, one.explanation) for one in own],
+        hovertext=[hover(spot.name, spot.explanation) for spot in marks],
         hoverinfo="text",
         marker={"symbol": mark, "size": 11, "color": colour},
     )

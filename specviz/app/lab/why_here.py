@@ -60,10 +60,10 @@ def marks(points: Sequence[SweepPoint]) -> list[Mark]:
 
 
 def _marks(case: CaseRuns) -> list[Mark]:
-    found: dict[str, list[SweepPoint]] = {}
+    by_prompt: dict[str, list[SweepPoint]] = {}
     for point in case.points:
         if point.repetition is not None and point.rounds > 0:
-            found.setdefault(point.prompt, []).append(point)
+            by_prompt.setdefault(point.prompt, []).append(point)
     return [
         Mark(
             case.name,
@@ -75,7 +75,7 @@ def _marks(case: CaseRuns) -> list[Mark]:
             median_ratio(runs),
             Sums.of(runs),
         )
-        for prompt, runs in found.items()
+        for prompt, runs in by_prompt.items()
     ]
 
 
@@ -104,10 +104,12 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
 def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """One look per series, each at its fastest setting, the fastest of them; a line where the other class of texts
     begins."""
-    found = [(case, own) for case in fastest(cases(points)) if (own := _marks(case))]
-    if not found:
+    series = [(case, marks_of) for case in fastest(cases(points)) if (marks_of := _marks(case))]
+    if not series:
         return None
-    drawn = go.Figure([_trace(case.name, own, *look(index)) for index, (case, own) in enumerate(found[:MOST])])
+    drawn = go.Figure(
+        [_trace(case.name, marks_of, *look(index)) for index, (case, marks_of) in enumerate(series[:MOST])]
+    )
     drawn.add_vline(
         x=BOUND,
         line={"color": TEXT, "width": 1.5, "dash": "dash"},
@@ -118,19 +120,19 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     drawn.update_xaxes(title="repetition: share of repeated 4-grams", rangemode="tozero")
     drawn.update_yaxes(title="output tokens per target pass", rangemode="tozero")
     style(drawn, HEIGHT)
-    if len(found) > SHOWN:
-        legend_below(drawn, "", min(MOST, len(found)))
-    left_out(drawn, [case.name for case, _ in found[MOST:]], "slower; the CSV has them")
+    if len(series) > SHOWN:
+        legend_below(drawn, "", min(MOST, len(series)))
+    left_out(drawn, [case.name for case, _ in series[MOST:]], "slower; the CSV has them")
     return drawn
 
 
-def _trace(name: str, own: Sequence[Mark], colour: str, mark: str) -> go.Scatter:
+def _trace(name: str, marks: Sequence[Mark], colour: str, mark: str) -> go.Scatter:
     return go.Scatter(
-        x=[one.repetition for one in own],
-        y=[one.tokens_per_pass for one in own],
+        x=[spot.repetition for spot in marks],
+        y=[spot.tokens_per_pass for spot in marks],
         mode="markers",
         name=label(name),
-        hovertext=[hover(name, one.explanation) for one in own],
+        hovertext=[hover(name, spot.explanation) for spot in marks],
         hoverinfo="text",
         marker={"symbol": mark, "size": 9, "color": colour, "opacity": 0.8},
     )

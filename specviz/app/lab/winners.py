@@ -70,34 +70,34 @@ def ranking_rows(points: Sequence[SweepPoint]) -> Rows:
 
 def ranking_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """A mark with whiskers per drafter, one below the other, and the line of plain decoding."""
-    found = ranking(points)
-    if not found:
+    ranks = ranking(points)
+    if not ranks:
         return None
     drawn = go.Figure()
     for verdict, (colour, mark) in LOOKS.items():
-        own = [ranked for ranked in found if ranked.verdict == verdict]
-        if own:
-            drawn.add_trace(_marks(own, verdict, colour, mark))
+        same = [ranked for ranked in ranks if ranked.verdict == verdict]
+        if same:
+            drawn.add_trace(_marks(same, verdict, colour, mark))
     drawn.add_vline(x=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
-    in_rows(style(drawn, HEIGHT), len(found))
+    in_rows(style(drawn, HEIGHT), len(ranks))
     drawn.update_xaxes(title="× plain decoding (dashed: 1)", rangemode="tozero")
-    drawn.update_yaxes(categoryorder="array", categoryarray=[label(ranked.name) for ranked in reversed(found)])
+    drawn.update_yaxes(categoryorder="array", categoryarray=[label(ranked.name) for ranked in reversed(ranks)])
     return drawn.update_layout(showlegend=True, legend=AT_FOOT)
 
 
-def _marks(own: Sequence[Ranked], verdict: str, colour: str, mark: str) -> go.Scatter:
+def _marks(ranks: Sequence[Ranked], verdict: str, colour: str, mark: str) -> go.Scatter:
     return go.Scatter(
-        x=[ranked.ratio for ranked in own],
-        y=[label(ranked.name) for ranked in own],
+        x=[ranked.ratio for ranked in ranks],
+        y=[label(ranked.name) for ranked in ranks],
         mode="markers",
         name=verdict,
         marker={"symbol": mark, "size": 9, "color": colour},
         error_x={
             "type": "data", "symmetric": False, "thickness": 1.5, "width": 4, "color": colour,
-            "array": [ranked.high - ranked.ratio for ranked in own],
-            "arrayminus": [ranked.ratio - ranked.low for ranked in own],
+            "array": [ranked.high - ranked.ratio for ranked in ranks],
+            "arrayminus": [ranked.ratio - ranked.low for ranked in ranks],
         },
-        hovertext=[hover(ranked.name, _explained(ranked)) for ranked in own],
+        hovertext=[hover(ranked.name, _explained(ranked)) for ranked in ranks],
         hoverinfo="text",
     )  # fmt: skip
 
@@ -156,18 +156,18 @@ class Families:
 
 def families(points: Sequence[SweepPoint]) -> Families | None:
     """Everything measured, by family; None before a drafter was."""
-    found = cases(points)
-    names = tuple(dict.fromkeys(point.family for case in found for point in case.points))
+    measured = cases(points)
+    names = tuple(dict.fromkeys(point.family for case in measured for point in case.points))
     if not names:
         return None
-    columns = [_column(family, found) for family in names]
-    return Families(names, (PLAIN, *by_series(found)), tuple(cell for column in columns for cell in column))
+    columns = [_column(family, measured) for family in names]
+    return Families(names, (PLAIN, *by_series(measured)), tuple(cell for column in columns for cell in column))
 
 
-def _column(family: str, found: Sequence[CaseRuns]) -> list[Cell]:
+def _column(family: str, measured_cases: Sequence[CaseRuns]) -> list[Cell]:
     """Plain decoding, then every drafter that ran here; the first of the fastest wins."""
     measured = []
-    for series, group in by_series(found).items():
+    for series, group in by_series(measured_cases).items():
         here = {case.name: [run for run in case.points if run.family == family] for case in group}
         here = {name: runs for name, runs in here.items() if runs}
         if here:
@@ -193,11 +193,11 @@ def _told(name: str, runs: Sequence[SweepPoint], lengths: int) -> tuple[str, ...
 
 
 def family_rows(points: Sequence[SweepPoint]) -> Rows:
-    found = families(points)
+    view = families(points)
     return [
         {"family": cell.family, "drafter": cell.series, "case": cell.name, "median_speedup": cell.ratio,
          "runs": cell.runs, "winner": cell.winner}
-        for cell in (found.cells if found else ())
+        for cell in (view.cells if view else ())
     ]  # fmt: skip
 
 
@@ -206,17 +206,17 @@ def family_rows(points: Sequence[SweepPoint]) -> Rows:
 
 def family_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """A table of colours: blue is faster than plain decoding, orange slower, ★ the fastest of the family."""
-    found = families(points)
-    if found is None:
+    view = families(points)
+    if view is None:
         return None
-    cells = {(cell.series, cell.family): cell for cell in found.cells}
-    table = [[cells.get((series, family)) for family in found.families] for series in found.series]
+    cells = {(cell.series, cell.family): cell for cell in view.cells}
+    table = [[cells.get((series, family)) for family in view.families] for series in view.series]
     strength = [[None if cell is None else log2(max(cell.ratio, 1e-3)) for cell in row] for row in table]
     widest = max([0.5, *(abs(value) for row in strength for value in row if value is not None)])
     drawn = go.Figure(
         go.Heatmap(
-            x=list(map(label, found.families)),
-            y=list(map(label, found.series)),
+            x=list(map(label, view.families)),
+            y=list(map(label, view.series)),
             z=strength,
             zmin=-widest,
             zmax=widest,
@@ -233,7 +233,7 @@ def family_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     )
     drawn.update_yaxes(autorange="reversed", showgrid=False)
     drawn.update_xaxes(showgrid=False, side="top")
-    in_rows(style(drawn, HEIGHT), len(found.series))
+    in_rows(style(drawn, HEIGHT), len(view.series))
     return drawn.update_layout(margin={"t": 40, "b": 16})
 
 

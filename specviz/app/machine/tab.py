@@ -194,7 +194,7 @@ def _labelled(own: Own) -> dict[str, HardwareCurve]:
 def _with(own: Own, curve: HardwareCurve, origin: str) -> tuple[dict[str, HardwareCurve], str]:
     """The visitor's curves with one more, under a name that no other has; the oldest go when there are too many."""
     base = f"{origin}: {_label(curve)}"
-    name = next(one for one in (base, *(f"{base} ({i})" for i in range(2, MOST_OWN + 3))) if one not in own)
+    name = next(label for label in (base, *(f"{base} ({i})" for i in range(2, MOST_OWN + 3))) if label not in own)
     kept = {**own, name: curve}
     return dict(list(kept.items())[-MOST_OWN:]), name
 

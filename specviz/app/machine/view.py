@@ -76,7 +76,7 @@ def machine_view(curve: HardwareCurve, context: int, batch: int) -> MachineView:
     return MachineView(
         name=curve.name,
         setting=setting_label(context, batch),
-        passes=tuple(_pass(one, measured[0], line) for one in measured),
+        passes=tuple(_pass(pass_time, measured[0], line) for pass_time in measured),
         line=_line(line, measured[0].n, measured[-1].n),
         knee=hardware.knee(measured).n,
         ridge=bare.ridge,
@@ -119,7 +119,7 @@ def _dearer(measured: Sequence[PassTime], knee: PassTime, slack: float) -> str:
         for pass_time in measured
         if pass_time.n < knee.n and pass_time.median_s > (1 + slack) * first.median_s
     ]
-    named = ", ".join(f"{_rows(one.n)} take {_against(one, first)}" for one in dear)
+    named = ", ".join(f"{_rows(pass_time.n)} take {_against(pass_time, first)}" for pass_time in dear)
     return f" Not at every width below: {named}." if dear else ""
 
 
@@ -133,10 +133,20 @@ def curve_csv(curve: HardwareCurve) -> str:
         line = hardware.roofline(
             curve, context, batch, hardware.overhead(measured, hardware.roofline(curve, context, batch))
         )
-        for one in measured:
-            ratio = one.median_s / measured[0].median_s
+        for pass_time in measured:
+            ratio = pass_time.median_s / measured[0].median_s
             writer.writerow(
-                [context, batch, one.n, one.median_s, one.low_s, one.high_s, one.repeats, ratio, line.at(one.n)]
+                [
+                    context,
+                    batch,
+                    pass_time.n,
+                    pass_time.median_s,
+                    pass_time.low_s,
+                    pass_time.high_s,
+                    pass_time.repeats,
+                    ratio,
+                    line.at(pass_time.n),
+                ]
             )
     return text.getvalue()
 

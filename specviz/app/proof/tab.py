@@ -136,9 +136,11 @@ class ProofActions:
             count = min(int(runs), MOST_PAIR_RUNS) if text else int(runs)
             asked = toy(p, q, verifier, candidates, draw, broken)
             question = SampleQuestion(asked, text, float(temperature), count, int(seed))
-            for found in self.source.prover().sample(question, stop.is_set):
+            for answer in self.source.prover().sample(question, stop.is_set):
                 yield (
-                    sampled_summary(sampled_view(found)) if found.runs else notices.message("Stopped before any text.")
+                    sampled_summary(sampled_view(answer))
+                    if answer.runs
+                    else notices.message("Stopped before any text.")
                 )
             stop.check()
 
@@ -151,10 +153,10 @@ class ProofActions:
         def answers() -> Iterator[str]:
             wanted = max(1, min(int(tokens), self.limits.max_new_tokens))
             request = RunRequest(self._prompt(prompt), drafter=drafter, max_new_tokens=wanted)
-            for found in compare(self.source, request, stop.is_set):
-                yield badge(drafter, found)
+            for answer in compare(self.source, request, stop.is_set):
+                yield badge(drafter, answer)
             stop.check()
-            if not found.finished:
+            if not answer.finished:
                 yield equality_badge("stopped", "plain", "Nothing is claimed of a comparison that was stopped.")
 
         yield from self._guarded(answers)
@@ -234,14 +236,14 @@ def _exact(actions: ProofActions, tab: gr.Tab) -> list[Any]:
         )  # fmt: skip
         draw = gr.Dropdown(list(DRAWS), value=usual.draw, label="how they are drawn", min_width=150)
     broken = gr.Radio(
-        [(INTACT, INTACT), *((one.label, one.name) for one in BREAKS)], value=INTACT, label="break it",
+        [(INTACT, INTACT), *((control.label, control.name) for control in BREAKS)], value=INTACT, label="break it",
         elem_id="sv-proof-break",
     )  # fmt: skip
     summary = gr.HTML(notices.message(WAITING, "busy"), elem_id="sv-proof-summary")
     table = gr.HTML(elem_id="sv-proof-table")
     toy: list[Any] = [p, q, verifier, candidates, draw, broken]
     preset.input(actions.preset, preset, [p, q], **QUIET)
-    gr.on([tab.select, *(one.change for one in toy)], actions.exact, toy, [summary, table], **LATEST)
+    gr.on([tab.select, *(control.change for control in toy)], actions.exact, toy, [summary, table], **LATEST)
     return toy
 
 
@@ -263,8 +265,8 @@ def _sampled(actions: ProofActions, toy: Sequence[Any]) -> dict[str, Any]:
                          elem_id="sv-proof-runs")  # fmt: skip
         seed = gr.Number(1, label="seed", precision=0, minimum=0, min_width=100)
     run, cancel = _buttons("Run the test", "sv-proof-sample")
-    found = gr.HTML(notices.message("Nothing counted yet."), elem_id="sv-proof-sampled")
-    outputs = [found, run, cancel]
+    counted = gr.HTML(notices.message("Nothing counted yet."), elem_id="sv-proof-sampled")
+    outputs = [counted, run, cancel]
     cancel.click(actions.samplings.stop, None, None, **QUIET)
     asked = [where, prompt, runs, seed, temperature, *toy]
     starts(run.click, actions.samplings, outputs, actions.sample, asked, outputs)
@@ -281,8 +283,8 @@ def _greedy(actions: ProofActions) -> dict[str, Any]:
         prompt = gr.Dropdown(prompts, value=_first(prompts), label="prompt", min_width=180)
         tokens = gr.Slider(1, most, value=min(64, most), step=1, label="tokens", min_width=150)
     run, cancel = _buttons("Compare", "sv-proof-greedy")
-    found = gr.HTML(notices.message("Nothing compared yet."), elem_id="sv-proof-equality")
-    outputs = [found, run, cancel]
+    compared = gr.HTML(notices.message("Nothing compared yet."), elem_id="sv-proof-equality")
+    outputs = [compared, run, cancel]
     cancel.click(actions.comparisons.stop, None, None, **QUIET)
     starts(run.click, actions.comparisons, outputs, actions.compare, [drafter, prompt, tokens], outputs)
     return {"greedy.drafter": drafter, "greedy.prompt": prompt, "greedy.tokens": tokens}

@@ -95,18 +95,18 @@ def exact_view(lines: Lines) -> ExactView:
     )
 
 
-def _verdict(found: Lines) -> tuple[str, str]:
-    lines = f"{len(found.lines)} lines"
-    if found.exact:
-        word = "The bug changes nothing here" if found.toy.broken else "Equal to the target"
-        tone = "plain" if found.toy.broken else "good"
-        off = f"the largest difference between a sum and p is {found.error:.1e}, which is rounding"
+def _verdict(proof: Lines) -> tuple[str, str]:
+    lines = f"{len(proof.lines)} lines"
+    if proof.exact:
+        word = "The bug changes nothing here" if proof.toy.broken else "Equal to the target"
+        tone = "plain" if proof.toy.broken else "good"
+        off = f"the largest difference between a sum and p is {proof.error:.1e}, which is rounding"
         return f"{word}: {lines}, and {off}.", tone
     changes = ", ".join(
-        f"{name} {output - p:+.4f}" for name, output, p in zip(NAMES, found.output, found.target, strict=True)
+        f"{name} {output - p:+.4f}" for name, output, p in zip(NAMES, proof.output, proof.target, strict=True)
     )
-    word = "Biased" if found.toy.broken else "Lossy by design" if not found.lossless else "Not the target's law"
-    return f"{word}: {changes} against p; total variation {found.total_variation:.4f}.", "bad"
+    word = "Biased" if proof.toy.broken else "Lossy by design" if not proof.lossless else "Not the target's law"
+    return f"{word}: {changes} against p; total variation {proof.total_variation:.4f}.", "bad"
 
 
 def _why(lines: Lines) -> str:
@@ -118,13 +118,13 @@ def _why(lines: Lines) -> str:
 
 def _row(line: ProofLine) -> Row:
     factors = [
-        *(one.prob for one in line.drafted),
+        *(candidate.prob for candidate in line.drafted),
         *(trial.prob for trial in line.trials),
         line.token_prob,
     ]
     shown = " · ".join(_short(factor) for factor in factors if factor != 1.0)
     return Row(
-        ", ".join(f"{NAMES[one.token]} ({_short(one.prob)})" for one in line.drafted) or "nothing",
+        ", ".join(f"{NAMES[candidate.token]} ({_short(candidate.prob)})" for candidate in line.drafted) or "nothing",
         "; ".join(map(_trial, line.trials)) or "no trial",
         f"{NAMES[line.token]}, {_origin(line)}",
         shown or "1",
@@ -265,10 +265,10 @@ def equality_badge(text: str, tone: str, note: str) -> str:
     )
 
 
-def bars(pairs: Sequence[Pair], law: str, found: str, marked: bool) -> str:
+def bars(pairs: Sequence[Pair], law: str, outcome: str, marked: bool) -> str:
     """Two bars per token; where `marked`, what the lower one has too much or too little is drawn in alarm colour."""
     most = max([0.01, *(max(pair.law, pair.found) for pair in pairs)])
-    body = "".join(_pair(pair, (law, found), most, marked) for pair in pairs)
+    body = "".join(_pair(pair, (law, outcome), most, marked) for pair in pairs)
     return f'<div class="sv-pairs">{body}</div>'
 
 

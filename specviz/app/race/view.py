@@ -37,8 +37,8 @@ def verdict(baseline: bool, ratio: float | None, spread: tuple[float, float] | N
 def formula(trace: Trace, plain: Trace) -> str:
     """The division behind the ratio: tokens per second of the two runs shown."""
 
-    def rate(one: Trace) -> str:
-        return f"{one.summary.num_output_tokens} tokens / {one.finished.decode_s:.4f} s"
+    def rate(run: Trace) -> str:
+        return f"{run.summary.num_output_tokens} tokens / {run.finished.decode_s:.4f} s"
 
     return f"({rate(trace)}) / ({rate(plain)}); decoding alone, the reading of the prompt not in it"
 
@@ -201,13 +201,14 @@ def race_json(view: RaceView) -> str:
     for runner in data["runners"]:
         runner["finish_s"] = round(runner["finish_s"], 6)
         runner["segments"] = [
-            [round(one["start_s"], 6), round(one["end_s"], 6), one["phase"], one["round"]] for one in runner["segments"]
+            [round(span["start_s"], 6), round(span["end_s"], 6), span["phase"], span["round"]]
+            for span in runner["segments"]
         ]
         runner["lanes"] = [
-            [round(one["start_s"], 6), round(one["end_s"], 6), one["phase"], one["round"], one["tokens"]]
-            for one in runner["lanes"]
+            [round(span["start_s"], 6), round(span["end_s"], 6), span["phase"], span["round"], span["tokens"]]
+            for span in runner["lanes"]
         ]
-        runner["arrivals"] = [[round(one["time_s"], 6), one["text"], one["origin"]] for one in runner["arrivals"]]
+        runner["arrivals"] = [[round(span["time_s"], 6), span["text"], span["origin"]] for span in runner["arrivals"]]
     return json.dumps(data, separators=(",", ":"), allow_nan=False)
 
 
@@ -298,34 +299,34 @@ def segments(rounds: Sequence[Round]) -> tuple[Segment, ...]:
 def edges(rounds: Sequence[Round]) -> list[tuple[float, ...]]:
     """When each round began and each of its phases ended: rounds end to end from 0, or where the drafter has a lane of
     its own at the times that they say, which are on its clock."""
-    apart, found, now = drafts_beside(rounds), list[tuple[float, ...]](), 0.0
+    apart, ends, now = drafts_beside(rounds), list[tuple[float, ...]](), 0.0
     for this in rounds:
         spent = (this.drafted.seconds, this.scored.seconds, this.judged.seconds, this.committed.seconds)
-        found.append(tuple(accumulate(spent, initial=this.start_s if apart else now)))
-        now = found[-1][-1]
-    return found
+        ends.append(tuple(accumulate(spent, initial=this.start_s if apart else now)))
+        now = ends[-1][-1]
+    return ends
 
 
 def lanes(rounds: Sequence[Round]) -> tuple[Beside, ...]:
     """What the drafter did beside the target, in the order in which it was reported."""
     return tuple(
-        Beside(one.start_s, one.end_s, one.what, this.index, one.tokens)
+        Beside(work.start_s, work.end_s, work.what, this.index, work.tokens)
         for this in rounds
-        for one in this.drafted.lanes
+        for work in this.drafted.lanes
     )
 
 
-def lane(found: Sequence[Segment] | Sequence[Beside], longest_s: float, columns: int) -> list[str]:
+def lane(spans: Sequence[Segment] | Sequence[Beside], longest_s: float, columns: int) -> list[str]:
     """A lane's time in equal columns, each with what took most of it; empty where nothing is done: once the runner has
     finished, and while one of the two waits for the other."""
     marks = [longest_s * index / columns for index in range(columns + 1)]
-    return [_most(found, start, end) for start, end in pairwise(marks)]
+    return [_most(spans, start, end) for start, end in pairwise(marks)]
 
 
-def _most(found: Sequence[Segment] | Sequence[Beside], start: float, end: float) -> str:
+def _most(spans: Sequence[Segment] | Sequence[Beside], start: float, end: float) -> str:
     spent: dict[str, float] = {}
-    for one in found:
-        common = min(end, one.end_s) - max(start, one.start_s)
+    for span in spans:
+        common = min(end, span.end_s) - max(start, span.start_s)
         if common > 0:
-            spent[one.phase] = spent.get(one.phase, 0.0) + common
+            spent[span.phase] = spent.get(span.phase, 0.0) + common
     return max(spent, key=lambda phase: spent[phase]) if spent else ""

@@ -60,7 +60,7 @@ def found(traces: Mapping[str, Trace]) -> tuple[Example, ...]:
 def _ease(trace: Trace) -> float:
     """0 to 2: plain prose and a short run are read more easily than code and a long one."""
     text = trace.started.prompt_text + trace.finished.text
-    letters = sum(one.isalpha() or one in " .,!?'" for one in text) / max(1, len(text))
+    letters = sum(character.isalpha() or character in " .,!?'" for character in text) / max(1, len(text))
     return letters + 1 / (1 + len(trace.rounds) / 10)
 
 
@@ -156,9 +156,9 @@ def _cannot_add(trace: Trace) -> Place | None:
     addition than a subtraction."""
     asked, prompt = asked_sum(trace.started.prompt_text), trace.started.prompt_text
     sums = worked_sums(prompt + trace.finished.text)
-    if asked is None or not _by_model(trace) or not all(one.right for one in sums):
+    if asked is None or not _by_model(trace) or not all(added.right for added in sums):
         return None
-    if all(one.terms != asked for one in sums):
+    if all(added.terms != asked for added in sums):
         return None
     places: dict[int, int] = {}
     at = len(prompt)
@@ -174,7 +174,7 @@ def _cannot_add(trace: Trace) -> Place | None:
             return None
         drafted = _text(trace, this.nodes[refused[-1].node].token).strip()
         written = _text(trace, this.judged.token).strip()
-        there = any(one.start <= places[this.index] < one.end for one in sums)
+        there = any(added.start <= places[this.index] < added.end for added in sums)
         return 1.0 + (asked[1] > 0) if drafted.isdigit() and written.isdigit() and there else None
 
     return _best(trace, worth)
@@ -223,15 +223,15 @@ class Sum:
 
 def asked_sum(text: str) -> tuple[int, ...] | None:
     """The signed terms of the last sum in a prompt; None: it asks for none."""
-    found = list(ASKED.finditer(text))
-    return (int(found[-1][1]), SIGNS[found[-1][2]] * int(found[-1][3])) if found else None
+    sums = list(ASKED.finditer(text))
+    return (int(sums[-1][1]), SIGNS[sums[-1][2]] * int(sums[-1][3])) if sums else None
 
 
 def worked_sums(text: str) -> list[Sum]:
     """Every sum with a result in the text, in its order."""
     sums = []
-    for found in WORKED.finditer(text):
-        terms = [int(found[1]), SIGNS[found[2]] * int(found[3])]
-        terms += [SIGNS[found[4]] * int(found[5])] if found[4] else []
-        sums.append(Sum(tuple(terms), int(found[6]), *found.span(6)))
+    for match in WORKED.finditer(text):
+        terms = [int(match[1]), SIGNS[match[2]] * int(match[3])]
+        terms += [SIGNS[match[4]] * int(match[5])] if match[4] else []
+        sums.append(Sum(tuple(terms), int(match[6]), *match.span(6)))
     return sums

@@ -145,7 +145,7 @@ def check_limits(definition: SweepDefinition, spec: SweepSpec, catalog: Catalog,
         )
     check_models((definition.target, definition.drafter_model), catalog, limits)
     known = {
-        kind: {one.name: one for one in listed}
+        kind: {method.name: method for method in listed}
         for kind, listed in (("d", catalog.drafters), ("g", catalog.tree_policies))
     }
     for case in cases(spec):
@@ -174,22 +174,22 @@ def whole_numbers(text: str, what: str, most: int, in_order: bool = True) -> tup
 
 def _model(name: str | None, what: str) -> str:
     """Raises OptionError for none; whether there is such a model is found out where it is looked for."""
-    found = str(name or "").strip()
-    if not found:
+    given = str(name or "").strip()
+    if not given:
         raise OptionError(f"no {what} is chosen; choose one, or type a folder or a hub id.")
-    return found
+    return given
 
 
 def _temperatures(text: str) -> tuple[float, ...]:
     try:
-        found = sorted({float(part) for part in text.split(",") if part.strip()})
+        numbers = sorted({float(part) for part in text.split(",") if part.strip()})
     except ValueError as error:
         raise OptionError(
             f"the temperatures are {text[:40]!r}, but must be numbers with commas, such as 0,0.7."
         ) from error
-    if not found or len(found) > MOST_LENGTHS or not all(0.0 <= one <= 10.0 for one in found):
+    if not numbers or len(numbers) > MOST_LENGTHS or not all(0.0 <= number <= 10.0 for number in numbers):
         raise OptionError(f"give 1 to {MOST_LENGTHS} temperatures between 0 and 10, such as 0,0.7.")
-    return tuple(found)
+    return tuple(numbers)
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
@@ -224,9 +224,9 @@ def measure(
     settings, chart_at = len(every_drafter(spec)), clock()
     began: float | None = None
     for found in Background(_items(job, source, spec, stop), stop.set).look(PROGRESS_S):
-        measured = [one for one in found if isinstance(one, SweepPoint)]
+        measured = [item for item in found if isinstance(item, SweepPoint)]
         if job.result is None or not measured:
-            met = sum(isinstance(one, WarmUp) for one in found)
+            met = sum(isinstance(item, WarmUp) for item in found)
             began = clock() if began is None and job.result is not None else began
             yield notices.message(f"Warming up, {met} of {settings} settings…", "busy"), False
             continue
@@ -245,9 +245,9 @@ def _items(job: RunningSweep, source: TraceSource, spec: SweepSpec, stop: Switch
     """The warm-up and then the runs, in the thread beside the page."""
     done = tuple(job.points)
     warm_ups: list[WarmUp] = []
-    for one in warm_up(source, spec, stop.is_set):
-        warm_ups.append(one)
-        yield one
+    for met in warm_up(source, spec, stop.is_set):
+        warm_ups.append(met)
+        yield met
     if stop.is_set():
         return
     spec = runnable(spec, warm_ups)

@@ -26,7 +26,9 @@ def test_chains_add_as_many_tokens_per_round_as_their_acceptance_says_within_fiv
     """Whatever the machine: no time is in it."""
     own = {case.name: case for case in cases(paired(shipped()))}
     chains = [own[f"model γ={gamma} at temperature {one}"] for gamma in range(1, 9) for one in TEMPERATURES]
-    found = [tokens_per_round(places(one.points), one.own.rounds) * one.own.rounds / one.own.tokens for one in chains]
+    found = [
+        tokens_per_round(places(one.points), one.sums.rounds) * one.sums.rounds / one.sums.tokens for one in chains
+    ]
     assert all(0.95 < ratio < 1.05 for ratio in found), found
 
 

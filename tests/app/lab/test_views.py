@@ -17,7 +17,7 @@ POINTS = [plain(), drafted()]
 
 def test_a_case_is_all_its_runs_beside_their_plain_runs() -> None:
     (case,) = cases([plain(), plain("b"), drafted(), drafted(prompt="b", decode_s=0.15, ratio=0.8)])
-    assert (case.name, case.series, case.own.runs) == ("model γ=2", "model", 2)
+    assert (case.name, case.series, case.sums.runs) == ("model γ=2", "model", 2)
     assert case.ratio == pytest.approx((24 / 0.24) / 100)
     assert case.median_ratio == pytest.approx((4 / 3 + 0.8) / 2)
 
