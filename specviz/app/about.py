@@ -32,15 +32,15 @@ HONESTY = """
 ### What the labels promise
 
 - **live**: computed on this machine just now. **recorded**: a real run, computed earlier and replayed.
-  **simulated**: no model ran; its times are **modelled**, and its tokens stand for none.
-- **measured** times are the engine's own clock: drafting, target pass, verdicts, commit. Showing, animating and
-  recording are not in them. **theory** is a formula fed with measured numbers, and is drawn dotted.
+  **simulated**: no model ran; its times are **modelled**, and its tokens are placeholders.
+- **measured** times are the engine's own clock: drafting, target pass, verdicts, commit. They leave out
+  showing, animating and recording. **theory** is a formula fed with measured numbers, and is drawn dotted.
 - A slowdown is shown as a slowdown. Drafting pays only where guesses are accepted often enough for their cost.
 
 ### Limits
 
 The bundled models are small: they know a small world in plain English and Python, nothing else; their text is for
-watching decoding. One text at a time (batch 1). Times on a shared machine wander; read the spread, not the second
+watching decoding. One text at a time (batch 1). Times on a shared machine vary; read the spread, not the second
 digit.
 """
 

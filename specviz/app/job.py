@@ -58,10 +58,10 @@ class Job:
     def check(self) -> None:
         """Raises JobError where it is over."""
         if self._left.is_set():
-            raise JobError("nobody listens to this any more, so it was ended.")
+            raise JobError("nobody is listening any more, so this was stopped.")
         if self.is_over():
             raise JobError(
-                f"the {self._most_s:g} s that this machine gives one job are over, so it was ended; ask for less at "
+                f"the {self._most_s:g} s that this machine gives one job are over, so it was stopped; ask for less at "
                 "a time."
             )
 
@@ -220,8 +220,8 @@ class Faults:
 MOST_TURNED_AWAY = 256
 """sessions of which is remembered why"""
 TURNED_AWAY = (
-    "This was not done: too many visitors wait at this moment, or the connection was lost. Your settings are as they "
-    "were; try again."
+    "This was not done: too many visitors are waiting, or the connection was lost. Your settings are unchanged; "
+    "try again."
 )
 _turned_away: OrderedDict[str, str] = OrderedDict()
 

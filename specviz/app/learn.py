@@ -29,7 +29,7 @@ from specviz.resources import without
 from specviz.trace import codec
 
 TITLE = (
-    "Short lessons, in order. Each plays beside the picture in *Watch*, with questions, and goes on where you left it."
+    "Short lessons, in order. Each plays next to the player in *Watch*, asks questions, and goes on where you left off."
 )
 MOST_FILES = 8
 """texts sent at once"""

@@ -156,9 +156,9 @@ def matching(chosen: Mapping[str, Sequence[str] | str | None]) -> tuple[System, 
 
 
 INTRO = (
-    "Every published system that SpecViz aims at, by what drafts, what shape its drafts have, what verifies them and "
-    "what it needs. A preset's name chooses its methods in *Watch*; a command belongs into a terminal. *For "
-    "comparison* stand those that are fast without drafting and verifying."
+    "Every published system that SpecViz aims at, by what drafts, the shape of its drafts, what verifies them and what "
+    "it needs. A preset's name chooses its methods in *Watch*; a command is typed in a terminal. Those marked *for "
+    "comparison* are fast without drafting and verifying."
 )
 PAGES = ROOT.parent / "docs" / "methods"
 MISSING = "The pages of the methods are in the repository's `docs/methods`; this installation came without them."
@@ -197,7 +197,7 @@ def method_page(name: str, folder: Path = PAGES) -> str:
     return pages[name].read_text(encoding="utf-8")
 
 
-NOTHING = '<p class="sv-note">No system has all of these; take one of the choices back.</p>'
+NOTHING = '<p class="sv-note">No system matches all of these; remove a choice.</p>'
 
 SAID = {RUNS: "run here", COMPARED: "for comparison", PLANNED: "planned"}
 """each status, of several systems"""

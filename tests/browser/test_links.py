@@ -157,7 +157,7 @@ def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, source: Rep
     assert asked is not None
     assert read_request(asked[1]).prompt == "def second():\n"
     other = fresh(page, page.url)
-    expect(other.locator("#sv-message")).to_contain_text("It is the link's run: the text is the same.")
+    expect(other.locator("#sv-message")).to_contain_text("The text is the same as the link's.")
     expect(other.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
     assert where(other)[2] == "3"
     expect(other.locator("#sv-prompt textarea")).to_have_value("def second():\n")

@@ -159,7 +159,7 @@ def test_stop_ends_a_run_at_once_and_keeps_what_was_computed(page: Page, tmp_pat
         message(page).to_contain_text("Running: ")
         page.locator("#sv-stop").click()
         message(page).to_contain_text("in 2 target passes")
-        message(page).to_contain_text("stopped by you; what was computed is kept")
+        message(page).to_contain_text("you stopped it; what was computed is kept")
         expect(page.locator("#sv-run")).to_be_enabled()
 
 

@@ -158,7 +158,7 @@ class AnalysisActions:
     ) -> Iterator[Answer]:  # fmt: skip
         """Other runs were chosen: everything is counted and shown anew."""
         if of == FILES and not paths:
-            ask = "Choose traces of yours, .json or .json.gz, or a zip of them: any number of runs of any drafters."
+            ask = "Choose your traces, .json or .json.gz, or a zip of them: any number of runs of any drafters."
             yield {"message": notices.message(ask), "files": gr.File(visible=True)}
             return
         yield {"message": notices.message(READING, "busy"), "files": gr.File(visible=of == FILES)}

@@ -16,7 +16,7 @@ from specviz.theory.analysis.analyse import Analysis
 from specviz.theory.analysis.rates import Row
 
 HEIGHT = 400
-OLD = "These traces do not say it: they are older than format 1.1. Record the runs anew to have it."
+OLD = "These traces are older than format 1.1 and do not say it. Record the runs again to have it."
 UNKNOWN = "The drafter's own probabilities are not in these traces: it drafts without a model, or nothing was drawn."
 
 

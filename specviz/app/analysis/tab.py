@@ -32,7 +32,7 @@ INTRO = (
     "Why are my drafter's tokens rejected? Counted over the run in *Watch*, over all recorded runs, over a sweep of "
     "every drafter, or over traces of yours. A press on an example opens the player at that very verdict."
 )
-EVERYONE = "Every drafter and its three kinds"
+EVERYONE = "Every drafter and its three most frequent failures"
 TABLES_NOTE = (
     "A zip of the tables that specviz.read(…).tables() gives, over all counted runs: runs, rounds, nodes, trials, "
     "tokens. Text that a spreadsheet would run as a formula begins with an apostrophe there."

@@ -35,15 +35,15 @@ def answer(analysis: Analysis) -> str:
     )
 
 
-FEW_WORDS = "Few rounds failed here: take the shares for examples, not for rates. More runs of the drafter tell more."
+FEW_WORDS = "Few rounds failed here: read the shares as examples, not as rates. More runs of the drafter tell more."
 
 
 def first_sentence(analysis: Analysis) -> str:
     """Why this drafter's tokens are rejected."""
     if not analysis.drafted:
-        return f"{analysis.drafter} drafted nothing, so nothing of it could be rejected."
+        return f"{analysis.drafter} drafted nothing, so nothing could be rejected."
     if not analysis.failures:
-        return f"Nothing of {analysis.drafter} was rejected: every round's draft was accepted as far as it was tested."
+        return f"No token of {analysis.drafter} was rejected: every round's draft was accepted as far as it was tested."
     first, *others = analysis.failures[:MOST_FREQUENT]
     told = [f"in {share(first.share)} of its {plural(first.share.of, 'failed round')} {first.words}"]
     told += [f"in {share(kind.share)} {kind.words}" for kind in others]
@@ -261,7 +261,7 @@ def comparison_table(both: Comparison) -> str:
         place = f"output token {both.difference.position + 1}, after “{visible(both.difference.before)}”"
         head = f"The texts part at {place}: {first} and {second}."
     if not both.same_prompt:
-        head = "These runs have different prompts, so that positions mean nothing together. " + head
+        head = "These runs have different prompts, so their positions cannot be compared. " + head
     rows = [
         (
             f"{row.position + 1}{'' if row.same_text else ' ≠'}",

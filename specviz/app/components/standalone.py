@@ -74,12 +74,6 @@ def needed(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for stem, name in stems.items() if stem in wanted)
 
 
-def _needs(file: Path) -> list[str] | None:
-    """The names that a script's lines give, without `.js`; None where there is no such line."""
-    lines = NEEDS.findall(read_text(file))
-    return [name for name in re.findall(r"\w+", " ".join(lines)) if name != NOTHING] if lines else None
-
-
 @cache
 def scripts() -> str:
     """All scripts of the page, joined, after what the verifiers declare of their rules; in a block, where their names

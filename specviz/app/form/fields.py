@@ -23,8 +23,8 @@ from specviz.protocol.runs import Catalog, ModelDescription, PromptCard, RunRequ
 
 ANY = "bundled name, local folder, or hub id as owner/model@revision"
 CHAT = (
-    "for instruct models: their chat template is put around it; the player shows what they read. The bundled target is "
-    "none and has no template."
+    "for instruct models: the prompt is wrapped in their chat template, and the player shows what they read. The "
+    "bundled target has no template."
 )
 
 
@@ -165,7 +165,7 @@ def open_prompts(path: str | None, limits: Limits) -> tuple[object, ...]:
     except PromptError as error:
         return gr.skip(), notices.message(str(error), "error"), gr.skip(), gr.skip()
     choices = [(_label(card), card.id) for card in cards]
-    line = notices.message(f"{len(cards)} prompts of your own; the first stands in the prompt.")
+    line = notices.message(f"{len(cards)} prompts of your own; the first is filled in.")
     texts = {card.id: card.text for card in cards}
     return gr.Dropdown(choices, value=cards[0].id, visible=True), line, texts, cards[0].text
 
@@ -178,7 +178,9 @@ def offer_prompts(path: str | None, limits: Limits, bundled: Sequence[tuple[str,
     except PromptError as error:
         return gr.skip(), notices.message(str(error), "error")
     offered = [*((_label(card), card.text) for card in cards), *bundled]
-    return gr.Dropdown(offered, value=cards[0].text), notices.message(f"{len(cards)} prompts of your own stand first.")
+    return gr.Dropdown(offered, value=cards[0].text), notices.message(
+        f"{len(cards)} prompts of your own are listed first."
+    )
 
 
 def _read(path: str | None, limits: Limits) -> Sequence[PromptCard]:

@@ -30,9 +30,9 @@ from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.store import cell
 from specviz.theory.repetition import varied
 
-NOTHING = "Nothing is measured yet: run a sweep, and this chart draws itself from its points."
+NOTHING = "Nothing is measured yet: run a sweep to fill this chart."
 NO_DRAFTS = "None of the runs measured here drafted anything: choose a drafter and run the sweep again."
-NO_PLAIN = "Some drafter and the plain run of the same prompt are needed, and these results have none with times."
+NO_PLAIN = "This chart needs timed runs of a drafter and of plain decoding on one prompt; these results have none."
 
 
 @dataclass(frozen=True, slots=True)

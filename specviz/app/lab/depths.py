@@ -257,7 +257,7 @@ LENGTHS = LabChart(
     "lengths",
     "Accepted lengths",
     "How many drafted tokens does a round keep?",
-    "The share of the rounds that drafted by how many tokens they accepted, the round's own last token not "
+    "Rounds that drafted, by how many tokens they accepted; the round's own last token is not "
     "counted. Each drafter at its fastest setting.",
     NO_DRAFTS,
     length_figure,

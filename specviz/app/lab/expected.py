@@ -242,9 +242,9 @@ def memory_bound_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
 MEMORY_BOUND = LabChart(
     "mbsu",
     "Memory-bound against measured",
-    "How much of the speedup by weights read does this machine give?",
-    "MBSU counts the bytes of weights that passes read, and nothing else. On the dashed line the machine does what it "
-    "says; far below it, small passes cost more than their bytes, as they do on a CPU.",
+    "How much of the memory-bound speedup does this machine reach?",
+    "MBSU counts the bytes of weights that passes read, and nothing else. On the dashed line the machine reaches it; "
+    "far below, small passes cost more than their bytes, as they do on a CPU.",
     "These results do not say how many weights their drafters read: measure the sweep again with this release.",
     memory_bound_figure,
     memory_bound_rows,

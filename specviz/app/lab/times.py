@@ -261,7 +261,7 @@ def _level(before: float, after: float) -> str:
 WATERFALL = LabChart(
     "waterfall",
     "Speedup waterfall",
-    "Where do the tokens per target pass go on their way to the clock?",
+    "What becomes of the tokens per target pass on the clock?",
     "Each drafter starts at its tokens per target pass and loses to drafting, to the wider target pass and to the "
     "engine around them; the green bar is the measured speedup, and the factors multiply to it exactly. Each "
     f"drafter at its fastest setting, the {MOST} fastest of them; all numbers are sums over its runs.",

@@ -142,7 +142,7 @@ def plane_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     )  # fmt: skip
     drawn.update_yaxes(title="tokens per target pass", range=list(view.tokens_range))
     draw_few(style(drawn, HEIGHT), few)
-    left_out(drawn, view.without, "no measurable drafting time, so no place on an axis of powers of ten")
+    left_out(drawn, view.without, "no measurable drafting time, and a logarithmic axis has no zero")
     return drawn
 
 

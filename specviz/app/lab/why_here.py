@@ -143,7 +143,7 @@ CHART = LabChart(
     "Why this drafter wins here",
     "Does a drafter win by foresight, or because the text repeats itself?",
     "One mark per prompt: to the right the text repeats more of its 4-grams, which anyone can copy; upwards a "
-    "target pass brings more tokens. Right of the dashed line texts are reported apart and are in no other chart. "
+    "target pass brings more tokens. Texts right of the dashed line are reported apart and are in no other chart. "
     f"Each drafter at its fastest setting, the {MOST} fastest of them.",
     "These results do not say how much each text repeats itself: run the sweep again.",
     figure,

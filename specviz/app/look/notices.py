@@ -142,7 +142,7 @@ def _method(kind: str, card: MethodCard) -> Badge:
     options = ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in card.options.items())
     text = f"{kind} {card.name}"
     if not card.deployable:
-        why = "it asked the target where to stop before the draft was judged; its times are no speed"
+        why = "it asked the target where to stop before the draft was judged, so its times say nothing about speed"
         return Badge(f"{text}: upper bound, not deployable", "simulated", why)
     if card.lossless:
         return Badge(text, "plain", options or "no options")

@@ -225,7 +225,7 @@ def _picture(view: MachineView) -> Answer:
 
 
 INTRO = (
-    "Speculative decoding pays exactly as far as a wider target pass costs little more. Marks with whiskers are "
+    "Speculative decoding pays as long as a wider target pass costs little more. Marks with whiskers are "
     "**measured** times of one pass over n rows (median and quartiles); the dotted line is the **roofline**, modelled "
     "from the model's size and two rates measured in the same run: reading from memory and multiplying matrices. At "
     "the *knee*, wider passes begin to cost; at the *ridge*, multiplying takes as long as reading.\n\n"

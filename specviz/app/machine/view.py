@@ -96,7 +96,7 @@ def free_sentence(name: str, measured: Sequence[PassTime], slack: float = SLACK)
     free = f"Free means at most {slack:.0%} more time than a pass over {_rows(first.n)} ({_ms(first.median_s)})."
     if last.n == first.n:
         if beyond is None:
-            return f"Only one width was measured on {name}, so nobody knows how many nodes are free. {free}"
+            return f"Only one width was measured on {name}, so it is unknown how many nodes are free. {free}"
         return (
             f"No node is free on {name}: a pass over {_rows(beyond.n)} already takes {_against(beyond, first)}. {free}"
         )

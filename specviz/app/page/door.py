@@ -90,13 +90,13 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _RefusedError("The connection ended before the event was there.")
+            raise _RefusedError("The connection ended before the event arrived.")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         more = message.get("more_body", False)
         if size > MOST_BYTES:
             raise _RefusedError(
-                f"An event of more than {MOST_BYTES:,} bytes is not taken; send less.",
+                f"An event may have at most {MOST_BYTES:,} bytes; send less.",
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
             )
     return b"".join(parts)
@@ -120,7 +120,7 @@ def _object(body: bytes) -> Mapping[str, Any]:
     try:
         data = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise _RefusedError(f"The event is no JSON that can be read ({type(error).__name__}).") from None
+        raise _RefusedError(f"The event cannot be read as JSON ({type(error).__name__}).") from None
     if not isinstance(data, dict):
         raise _RefusedError(f"The event is {shown(data)}, but must be an object.")
     return data
@@ -204,7 +204,7 @@ def checked(controls: Sequence[Any], values: Sequence[Any]) -> list[Any]:
     """The posted values, an empty text where a text box has none. Raises gr.Error for the wrong number of values and
     for one that its control cannot have."""
     if len(values) != len(controls):
-        raise _refusal(f"{len(values)} values came, but this event of the page has {len(controls)}; reload the page.")
+        raise _refusal(f"{len(values)} values arrived, but this event takes {len(controls)}; reload the page.")
     return [_checked(control, value) for control, value in zip(controls, values, strict=True)]
 
 
@@ -214,7 +214,7 @@ def _checked(control: Any, value: Any) -> Any:
     if value is None:
         return "" if isinstance(control, gr.Textbox) else None
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-        raise _refusal("A text holds half of a surrogate pair, which is no character; leave it out.")
+        raise _refusal("A text holds half of a surrogate pair, which is not a character; remove it.")
     wanted = _wanted(control)
     fits = _FITS.get(wanted)
     if fits is None or fits(value):

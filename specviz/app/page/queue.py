@@ -224,10 +224,10 @@ class FairQueue(queueing.Queue):
         free = self._free(lane)
         own = sum(event.session_hash == session for event in lane.queue)
         if own >= OWN_OF.get(fn.concurrency_id, OWN) + free:
-            return "Something of yours already waits in the queue; wait until it has begun, or stop it."
+            return "You already have a job in the queue; wait until it has begun, or stop it."
         theirs = sum(self._network(event.request) == network for event in lane.queue)
         if self.max_size is not None and theirs >= self._most_of_a_network() + free:
-            return f"Your network has all {theirs} places in the queue that one may have; try again in a moment."
+            return f"Your network already has its {theirs} places in the queue; try again in a moment."
         return None
 
     def _free(self, lane: Any) -> int:

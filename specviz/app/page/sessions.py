@@ -107,8 +107,8 @@ class UploadedFiles:
 
 def _sentence(who: str, most: int) -> str:
     return (
-        f"{who[0].upper()}{who[1:]} handed in the {most / 1e6:g} MB that this machine keeps at a time; try again in "
-        "some minutes."
+        f"{who[0].upper()}{who[1:]} uploaded the {most / 1e6:g} MB that this machine keeps at a time; try again in "
+        "a few minutes."
     )
 
 
@@ -140,7 +140,7 @@ class Uploads:
         request = Request(scope)
         length = request.headers.get("content-length", "")
         if not length.isdecimal():
-            await PlainTextResponse("The upload does not say how long it is.", 411)(scope, receive, send)
+            await PlainTextResponse("The upload does not state its length.", 411)(scope, receive, send)
             return
         network, size = network_of(request, self._behind_proxy), int(length)
         refusal = self._files.refusal(network, size, self._largest)

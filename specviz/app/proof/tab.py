@@ -157,7 +157,7 @@ class ProofActions:
                 yield badge(drafter, answer)
             stop.check()
             if not answer.finished:
-                yield equality_badge("stopped", "plain", "Nothing is claimed of a comparison that was stopped.")
+                yield equality_badge("stopped", "plain", "A comparison that was stopped shows nothing.")
 
         yield from self._guarded(answers)
 
@@ -165,7 +165,7 @@ class ProofActions:
         for card in self.catalog.prompts:
             if card.id == name:
                 return card.text
-        raise OptionError("choose a prompt of the list.")
+        raise OptionError("choose a prompt from the list.")
 
     def _guarded(self, answers: Callable[[], Iterator[str]]) -> Iterator[Updates]:
         """Every answer, and the buttons back at the end; an error becomes its sentence."""
@@ -198,7 +198,7 @@ INTRO = (
     "computation on three tokens, a **sampled** test, and a **measured** comparison of greedy texts. Break the method "
     "on purpose and watch the bias appear."
 )
-EXACT = "all ways are added up; no sample is drawn"
+EXACT = "every way is added up; nothing is sampled"
 SAMPLED = "counts of a limited number of runs: can show a difference, never prove equality"
 MEASURED = "two real runs, made just now on this machine"
 TOY_NAMES = ("p", "q", "verifier", "candidates", "draw", "broken")

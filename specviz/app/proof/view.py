@@ -184,7 +184,7 @@ def _judged(sampled: Sampled) -> tuple[str, str]:
     test = f"G = {sampled.statistic:.2f} at {sampled.freedom} degrees of freedom, p = {sampled.p_value:.2g}"
     rough = "" if sampled.smallest >= FEW else f" The rarest cell is expected {sampled.smallest:.1f} times: p is rough."
     if math.isinf(sampled.statistic):
-        return "A text came up that the target never writes: the law is another, beyond doubt.", "bad"
+        return "A text came up that the target never writes: the output follows another law.", "bad"
     if not sampled.freedom:
         return "All texts fall into one cell: nothing to test. Take more texts or another prompt.", "plain"
     if sampled.p_value < CLEAR:

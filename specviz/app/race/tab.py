@@ -80,14 +80,14 @@ def race_spec(values: Mapping[str, Any], catalog: Catalog, limits: Limits) -> Ra
         _racer(name, values.get(place_key(place, LENGTH)), catalog, limits) for place, name in chosen if name != NOBODY
     ]
     if not racers:
-        raise OptionError("no drafter is chosen; plain decoding needs someone to run against.")
+        raise OptionError("no drafter is chosen; choose one to race against plain decoding.")
     return RaceSpec(request_from(common, catalog, limits), tuple(racers), max(1, int(values.get("repeats") or 1)))
 
 
 def _racer(name: str, length: object, catalog: Catalog, limits: Limits) -> Racer:
     method = next((method for method in drafters(catalog) if method.name == name), None)
     if method is None:
-        raise OptionError(f"there is no drafter '{name[:40]}' to race; choose one of the list.")
+        raise OptionError(f"there is no drafter '{name[:40]}' to race; choose one from the list.")
     card = length_card(catalog, name)
     options: dict[str, Option] = {}
     if card is not None and length not in (None, ""):
@@ -220,9 +220,9 @@ class RaceActions(Cancellable):
 
 
 INTRO = (
-    "Plain decoding and up to three drafters on one prompt. Each runs by itself with clean timing; only when all are "
-    "recorded are they **replayed** side by side. What is replayed is the engine's own time; the animation shows it "
-    "slower where you like, and says so."
+    "Plain decoding and up to three drafters on one prompt. Each runs by itself, so the timing is clean; once all "
+    "are recorded, they are **replayed** side by side. The replay keeps to the engine's own time; you can slow it "
+    "down, and the page then says so."
 )
 CHIPS_NOTE = "Each button fills the prompt with the next one of its family."
 MOST_REPEATS = 5

@@ -40,7 +40,7 @@ def formula(trace: Trace, plain: Trace) -> str:
     def rate(run: Trace) -> str:
         return f"{run.summary.num_output_tokens} tokens / {run.finished.decode_s:.4f} s"
 
-    return f"({rate(trace)}) / ({rate(plain)}); decoding alone, the reading of the prompt not in it"
+    return f"({rate(trace)}) / ({rate(plain)}); decoding alone, without reading the prompt"
 
 
 def output(trace: Trace, plain: Trace, differs_at: int | None) -> str:
@@ -56,15 +56,15 @@ def _why_different(trace: Trace, plain: Trace, differs_at: int) -> str:
         return f"{found[0]} is lossy and may change the text."
     if started.sampling.temperature > 0:
         return (
-            "texts are sampled, and drafts use random numbers in another way than plain decoding does; both follow the "
+            "texts are sampled, and drafting uses random numbers differently from plain decoding; both follow the "
             "target's distribution."
         )
     if differs_at == min(len(trace.finished.output_ids), len(plain.finished.output_ids)):
         return "one of the two ended earlier, which should not happen with a lossless method; please report it."
     if started.machine.dtype != "float32":
         return (
-            f"in {started.machine.dtype} a pass over several tokens rounds otherwise than one over a single token, and "
-            "a near tie can fall the other way; float32 shows whether it is more than that."
+            f"in {started.machine.dtype} a pass over several tokens rounds differently from one over a single token, "
+            "and a near tie can fall the other way; run it in float32 to rule that out."
         )
     return (
         "at temperature 0 in float32 only a tie within rounding excuses that; if it comes again, please report it with "

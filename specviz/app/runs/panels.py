@@ -121,9 +121,9 @@ def _bar(place: int, bar: Bar) -> str:
 State = Literal["final", "frozen", "right", "wrong", "last"]
 WORDS: Mapping[State, str] = {
     "final": "final before this iteration",
-    "frozen": "frozen: guessed right behind a right prefix",
+    "frozen": "frozen: a right guess after a right prefix",
     "last": "the token that ends the iteration",
-    "right": "guessed right, but behind a wrong guess",
+    "right": "a right guess, but after a wrong one",
     "wrong": "guessed wrong",
 }
 CELL, LEFT, TOP = 16, 34, 18

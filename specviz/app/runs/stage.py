@@ -49,7 +49,7 @@ REASONS = {
     "eos": "the target ended the text",
     "stop": "a stop string was reached",
     "length": "the length limit was reached",
-    "cancelled": "stopped by you; what was computed is kept",
+    "cancelled": "you stopped it; what was computed is kept",
     "failed": "the run failed",
 }
 
@@ -169,7 +169,7 @@ def imported(path: str | None, most_bytes: int) -> Trace:
 def resume_at(player: str, place: tuple[int, int | None] | None) -> Resume:
     """Where to continue, from the run the page shows. Raises TraceError or OptionError."""
     if place is None:
-        raise OptionError("no place to continue from is chosen; pick a token in the player first.")
+        raise OptionError("nothing is chosen to continue from; pick a token in the player first.")
     return Resume(codec.loads(player or "", UPLOAD), place[0], place[1])
 
 

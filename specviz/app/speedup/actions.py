@@ -168,7 +168,7 @@ class SpeedupActions(Cancellable):
                 runs = run_count(self.spec(definition))
                 self._files[key] = definition
                 named = definition.title or Path(path).name
-                line = notices.message(f"{named}: Run sweep makes its {runs} runs. The form waits.")
+                line = notices.message(f"{named}: Run sweep makes its {runs} runs and leaves the form aside.")
                 return (line, *self.opened(visitor)[1:])
             if Path(path).stat().st_size > self.limits.import_bytes:
                 raise BenchError(

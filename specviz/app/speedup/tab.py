@@ -39,7 +39,8 @@ INTRO = (
 
 FILLED = "This link fills in what to measure and which chart to show; Run sweep measures it here."
 KEEP_INFO = (
-    "every run is recorded with its distributions, after its clock; Analyse these runs then says why drafts fail"
+    "every run is recorded with its distributions, outside its measured time; Analyse these runs then says why drafts "
+    "fail"
 )
 
 

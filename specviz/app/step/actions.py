@@ -121,7 +121,7 @@ class RetrainingActions:
     def choose(self, policy: str, visitor: gr.Request) -> str:
         """Which weights the policy goes by, when it is chosen."""
         own = self._retraining.weights(visitor.session_hash or "", policy) is not None
-        return notices.note("It goes by what it learnt from this page's runs." if own else SHIPPED)
+        return notices.note("It uses what it learnt from this page's runs." if own else SHIPPED)
 
 
 def wire_retraining(

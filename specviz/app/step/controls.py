@@ -47,7 +47,7 @@ MEMORY_INFO = (
 )
 COLD_INFO = "every run here begins with nothing, because what is learnt would be shared by all visitors"
 OWN_DATASTORE = "the target's own, built on first use"
-SHIPPED = "It goes by the shipped weights."
+SHIPPED = "It uses the shipped weights."
 
 
 @dataclass(slots=True)
@@ -186,7 +186,7 @@ def model_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None
     controls.fields["scene"] = gr.Textbox(
         str(controls.begin("scene", "")), label="picture, for a target that captions one", max_lines=2,
         placeholder="large red circle at 8,8; small blue square at 24,20", elem_id="sv-scene",
-        info="compose one in the tab Scenes; the prompt is then the caption's beginning, or empty",
+        info="compose one in the Scenes tab; the prompt is then the beginning of the caption, or empty",
     )  # fmt: skip
 
 
@@ -222,7 +222,7 @@ def _whole(value: int, label: str, info: str) -> gr.Number:
 # --- the bar ---------------------------------------------------------------------------------------------------------
 
 
-KNOWS = "Small models of our own: they know short English texts of this kind and Python, nothing else"
+KNOWS = "Our own small models: they know short English texts of this kind and Python, nothing else"
 GAMMA_LABEL = "speculation length γ"
 
 

@@ -34,9 +34,9 @@ from specviz.protocol.runs import RunRequest
 SIMULATED = "simulated"
 """the name in links of a simulated run"""
 AGAIN = "This link is a live run; running it again…"
-SAME = "It is the link's run: the text is the same."
-OTHER = "The link was made from another text: this machine, or its models, gave a different one."
-REMADE = "This recording was made anew since the link was written, so its moment may be another one."
+SAME = "The text is the same as the link's."
+OTHER = "The text differs from the link's: this machine, or its models, wrote another one."
+REMADE = "This recording was made again after the link was written, so the moment may have moved."
 Updates = dict[Any, Any]
 """by component or, of the tabs, layout"""
 
@@ -165,7 +165,7 @@ class LinkActions:
     def _kept(self, values: object) -> Updates:
         """The controls of every tab that the link has values for."""
         if not isinstance(values, dict) or not all(isinstance(value, dict) for value in values.values()):
-            raise TraceError("this link's values cannot be read; ask for it again.")
+            raise TraceError("this link's values cannot be read; ask for a new one.")
         updates: Updates = {}
         for kept in self.parts.kept:
             updates |= kept.filled(renamed(values.get(kept.tab, {})))

@@ -189,7 +189,7 @@ SIGNS = frozenset("()[]{}=<>_;#\\")
 """a prompt with one of these is code or a table, which begins surprisingly wherever it is from: it is not judged"""
 WORKING = ("story-once-upon-a-time-there-was-a", "facts-what-is-the-capital-of-france", "sums-346-183")
 SENTENCE = (
-    "This prompt is unlike anything these two small models have learnt, so what they write of it means little. They "
+    "This prompt is unlike anything these two small models have learnt, so their text means little. They "
     "know a small world (short stories, facts, sums, letters) and some Python. These work:"
 )
 

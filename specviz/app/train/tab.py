@@ -39,7 +39,7 @@ CHART_S = 2.0
 """shortest time between two charts: drawing takes the same processor that trains"""
 MOST_FOLDERS = 40
 """of weights, of all visitors: megabytes each, and a page trains one after another for minutes"""
-EMPTY = "No training is recorded; press Train, where there is an engine."
+EMPTY = "No training is recorded; press Train if an engine is there."
 
 
 class TrainActions(Cancellable):

@@ -238,7 +238,7 @@ def _branching(text: str) -> tuple[int, ...]:
 
 
 INTRO = (
-    "How fast would it be, if? Choose how often a candidate is accepted, how the draft looks and what passes cost. "
+    "How fast would it be? Choose how often a candidate is accepted, the draft's shape and the cost of passes. "
     "Every number here is **modelled**: computed from formulas, not measured. "
     "*Step through a simulated run* plays such a run in the player, marked **simulated**."
 )
@@ -312,7 +312,7 @@ def _controls(actions: WhatIfActions) -> dict[str, Any]:
             elem_id="sv-what-if-tree",
         )  # fmt: skip
         fields["slower"] = gr.Slider(
-            0.25, 8, value=START["slower"], step=0.25, label="compare with a drafter so many times as slow",
+            0.25, 8, value=START["slower"], step=0.25, label="compare with a drafter this many times as slow",
             min_width=220,
         )  # fmt: skip
         fields["seed"] = gr.Number(START["seed"], label="seed of the simulated run", precision=0, min_width=160)

@@ -148,7 +148,7 @@ def _of_the_run(run: Trace, setting: Setting) -> list[str]:
     """The recorded rounds on the chosen clock, and what the run measured itself."""
     other = reclock.reclock(run, setting.clock.times, None if setting.run_clock else setting.clock.cost_ratio)
     notes = [
-        f"That run's own {other.rounds} rounds on this clock: modelled {other.speedup:.2f}× plain decoding of its "
+        f"Its {other.rounds} recorded rounds on this clock: modelled {other.speedup:.2f}× plain decoding of its "
         f"{other.tokens} tokens."
     ]
     own, outside, measured = reclock.own(run), reclock.measured_overhead(run), run.summary.tokens_per_second

@@ -254,7 +254,7 @@ def test_an_analysis_ends_with_its_job(folder):
     job.leave()
     *_, last = actions.choose(Counted(), FILES, "", [two], "depth", "surprise", 6.0)
     CURRENT.reset(token)
-    assert "Nobody listens to this any more" in last["message"]
+    assert "Nobody is listening any more" in last["message"]
 
 
 def test_a_zip_that_lists_more_members_than_traces_need_is_refused_before_its_list_is_read(folder, monkeypatch):

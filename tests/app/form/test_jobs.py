@@ -40,7 +40,7 @@ def test_a_job_that_nobody_hears_is_over() -> None:
     job = Job()
     job.leave()
     assert job.is_over()
-    with pytest.raises(JobError, match="nobody listens"):
+    with pytest.raises(JobError, match="nobody is listening"):
         job.check()
 
 

@@ -35,7 +35,7 @@ def test_in_a_list_of_prompts_the_visitors_own_stand_before_the_bundled_ones(tmp
     path.write_text('{"id": "a", "text": "x"}\n{"id": "b", "text": "y"}')
     offered, line = offer_prompts(str(path), Limits(), [("code: First", "z")])
     assert [value for _, value in offered.choices] == ["x", "y", "z"]
-    assert (offered.value, "2 prompts of your own stand first" in line) == ("x", True)
+    assert (offered.value, "2 prompts of your own are listed first" in line) == ("x", True)
     path.write_text("{")
     offered, line = offer_prompts(str(path), Limits(), [("code: First", "z")])
     assert ("__type__" in offered, "line 1 is not valid JSON" in line) == (True, True)

@@ -35,9 +35,9 @@ def visitor(demo: gr.Blocks) -> Iterator[httpx.Client]:
 @pytest.mark.parametrize(
     ("path", "body", "status", "said"),
     [
-        (JOIN, b"{", 400, "The event is no JSON that can be read (JSONDecodeError)."),
-        (JOIN, b"[" * 200_000, 400, "The event is no JSON that can be read (RecursionError)."),
-        (JOIN, b'{"fn_index": 1' + b"0" * 5_000 + b"}", 400, "The event is no JSON that can be read (ValueError)."),
+        (JOIN, b"{", 400, "The event cannot be read as JSON (JSONDecodeError)."),
+        (JOIN, b"[" * 200_000, 400, "The event cannot be read as JSON (RecursionError)."),
+        (JOIN, b'{"fn_index": 1' + b"0" * 5_000 + b"}", 400, "The event cannot be read as JSON (ValueError)."),
         (JOIN, b"[1]", 400, "The event is [1], but must be an object."),
         (JOIN, {"fn_index": 9_999, "data": [], "session_hash": "a"}, 404, "The page has no event 9999."),
         (JOIN, {"fn_index": True, "data": [], "session_hash": "a"}, 404, "The page has no event True."),

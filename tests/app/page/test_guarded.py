@@ -47,7 +47,7 @@ RIGHT = ("text", 3, True, "a", ["b"])
     [
         (0, 7, "prompt is 7, but must be text; reload the page."),
         (0, ["x" * 900], "prompt is ['xxx"),
-        (0, "\ud800", "A text holds half of a surrogate pair, which is no character; leave it out."),
+        (0, "\ud800", "A text holds half of a surrogate pair, which is not a character; remove it."),
         (1, "3", "gamma is '3', but must be a number; reload the page."),
         (1, True, "gamma is True, but must be a number; reload the page."),
         (1, float("nan"), "gamma is nan, but must be a number; reload the page."),
@@ -71,7 +71,7 @@ def test_a_value_that_no_control_has_never_reaches_the_function(at: int, value: 
 
 @pytest.mark.parametrize("values", [(), RIGHT[:4], (*RIGHT, 1)], ids=["none", "too few", "too many"])
 def test_another_number_of_values_is_one_sentence(values: tuple[Any, ...]) -> None:
-    with pytest.raises(gr.Error, match=f"{len(values)} values came, but this event of the page has 5"):
+    with pytest.raises(gr.Error, match=f"{len(values)} values arrived, but this event takes 5"):
         post(answered(None), *values)
 
 

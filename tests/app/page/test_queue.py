@@ -203,7 +203,7 @@ def test_a_session_has_one_place_in_the_queue_and_another_session_the_next(
         await running.join(held(running))
         await come(lambda: len(source.running) == 1)
         await eager.join(held(eager))
-        with pytest.raises(TurnedAwayError, match="Something of yours already waits in the queue"):
+        with pytest.raises(TurnedAwayError, match="You already have a job in the queue"):
             await eager.join(held(eager))
         await patient.join(held(patient))
         assert waiting(page) == 2
@@ -230,7 +230,7 @@ def test_a_network_has_three_quarters_of_the_places_and_others_have_every_second
         running = await joined("8.8.8.8")
         await come(lambda: len(source.running) == 1)
         class_of_sixty = [await joined("8.8.8.8") for _ in range(3)]
-        with pytest.raises(TurnedAwayError, match="Your network has all 3 places in the queue"):
+        with pytest.raises(TurnedAwayError, match="Your network already has its 3 places in the queue"):
             await joined("8.8.8.8")
         at_home = await joined("1.1.1.1")
         queue = of(page)

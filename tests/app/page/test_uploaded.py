@@ -57,9 +57,9 @@ def test_a_network_may_hand_in_twenty_of_the_largest_files_and_all_together_sixt
     for network in range(OF_ALL // OF_A_NETWORK):
         assert files.refusal(str(network), OF_A_NETWORK * 10, 10) is None
         assert files.refusal(str(network), 1, 10) == (
-            "Your network has handed in the 0.0002 MB that this machine keeps at a time; try again in some minutes."
+            "Your network has uploaded the 0.0002 MB that this machine keeps at a time; try again in a few minutes."
         )
-    assert "All visitors together have handed in the 0.0006 MB" in (files.refusal("another", 1, 10) or "")
+    assert "All visitors together have uploaded the 0.0006 MB" in (files.refusal("another", 1, 10) or "")
     files.arrived("0", OF_A_NETWORK * 10, [])
     assert files.refusal("0", 1, 10) is None, "what did not arrive takes no room"
 
@@ -119,7 +119,7 @@ def test_a_served_page_refuses_what_is_too_much_and_removes_a_file_when_its_page
                 )
                 codes.append(answer.status_code)
             assert codes == [200] * (OF_A_NETWORK - 4) + [413] * 5
-            assert "Your network has handed in the 6 MB" in answer.text
+            assert "Your network has uploaded the 6 MB" in answer.text
             await guest.visitor.leave()
 
     run_to_the_end(scene())

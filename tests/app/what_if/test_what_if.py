@@ -86,7 +86,7 @@ def test_a_recorded_run_lends_its_rates_and_its_clock(actions: WhatIfActions) ->
     t(4) is 8 + 3 x 8/15 ms."""
     shown = view(actions, acceptance="run.json.gz", clock=OWN)
     assert shown.chosen.label == "rates by depth 0.57, 0.67, 0.67, 1.00"
-    assert "own 8 rounds on this clock: modelled" in shown.notes[1]
+    assert "8 recorded rounds on this clock: modelled" in shown.notes[1]
     speed = next(one for one in shown.numbers if one.name == "tokens per second")
     assert speed.arithmetic.endswith("/ 15.6 ms")
 
