@@ -15,6 +15,7 @@ from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
 from specviz.lm.base import Blocks, ModelInfo
+from specviz.lm.llama.few_rows import ATTENTION
 from specviz.lm.llama.model import LlamaModel
 from specviz.lm.llama.shape import LlamaShape
 from specviz.verifiers.greedy import GreedyOptions, GreedyVerifier
@@ -38,9 +39,14 @@ class Counting(LlamaModel):
         vars(self).update(vars(model))
         self.rows = Counter()
 
-    def _attention(self, x, step, i):
-        self.rows[i] += len(x)
-        return super()._attention(x, step, i)
+    def _runner(self, placement, cache):
+        run = super()._runner(placement, cache)
+
+        def counted(x, chosen):
+            self.rows.update({i: len(x) for i, parts in enumerate(chosen) if parts & ATTENTION})
+            return run(x, chosen)
+
+        return counted
 
 
 def run(target, drafter, prompt=(1, 2, 3), length=12):
@@ -98,14 +104,14 @@ def test_after_every_round_only_the_targets_rows_are_left(target, drafter):
 
 def test_a_target_less_nothing_drafts_its_own_text(target):
     """Skipping nothing of a layer that exists: here the MLP of layer 1 is skipped where its weights are zero."""
-    layer = target._layers[0]
-    kept, layer.down.many = layer.down.many, lambda x, residual: residual
-    by_rows, layer.down.by_rows = layer.down.by_rows, []
+    weight = target._layers[0].down.weight.data
+    kept = weight.clone()
+    weight.zero_()
     try:
         drafter = SelfSpeculativeDrafter(SelfSpeculativeOptions(skip_mlp=(1,), gamma=2))
         _, records = run(target, drafter, length=9)
     finally:
-        layer.down.many, layer.down.by_rows = kept, by_rows
+        weight.copy_(kept)
     assert [len(record.verdict.path) for record in records] == [2, 2, 2]
 
 
