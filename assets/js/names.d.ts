@@ -98,6 +98,7 @@ interface Names extends page.Slots {
   crossPath: typeof replay.crossPath;
   standing: typeof replay.standing;
   raceCommand: typeof replay.raceCommand;
+  runHere: typeof runHere.runHere;
   site: typeof site.site;
   deliver: typeof site.deliver;
   barsPanel: typeof bars.barsPanel;

@@ -14,6 +14,7 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
+from specviz.app.components.engine_files import write_engine
 from specviz.app.components.standalone import scripts, styles
 from specviz.app.lab.chart import charts
 from specviz.app.runs.gallery import Gallery, name_of, recorded_names
@@ -75,10 +76,13 @@ Runs in this folder: @RUNS@.
 """
 
 
-def write_site(out: Path, gallery: Gallery, sweeps: Path, lessons: dict[str, Any] | None = None) -> list[Path]:
+def write_site(
+    out: Path, gallery: Gallery, sweeps: Path, lessons: dict[str, Any] | None = None, engine: bool = False
+) -> list[Path]:
     """Write the site into `out`, a new or empty folder, and return its files.
 
-    `lessons`: as `specviz.lessons` resolves them against the recordings. Raises OptionError where the folder holds
+    `lessons`: as `specviz.lessons` resolves them against the recordings. `engine`: carry the models, so that visitors
+    make runs in their own browsers. Raises OptionError where the folder holds
     something else or there is no recording.
     """
     if not gallery.cards:
@@ -91,6 +95,8 @@ def write_site(out: Path, gallery: Gallery, sweeps: Path, lessons: dict[str, Any
     charted = [path for path in sorted(sweeps.glob("*")) if path.name.endswith(SUFFIXES)]
     files += [_delivered(out / "sweeps" / f"{_stem(path)}.js", _charts(path)) for path in charted]
     files.append(_text(out / "plotly.js", get_plotlyjs()))
+    carried = write_engine(out) if engine else []
+    files += carried
     names = [name_of(card.file) for card in gallery.cards]
     data = {
         "first": name_of(gallery.first or gallery.cards[0].file),
@@ -98,6 +104,7 @@ def write_site(out: Path, gallery: Gallery, sweeps: Path, lessons: dict[str, Any
         "recorded": recorded_names(gallery),
         "sweeps": [_stem(path) for path in charted],
         "lessons": lessons,
+        "engine": round(sum(path.stat().st_size for path in carried) / 1e6),
     }
     page = PAGE.replace("{policy}", POLICY).replace("{site}", _css()).replace("{styles}", styles())
     page = page.replace("{data}", json.dumps(data).replace("<", "\\u003c")).replace("{scripts}", scripts())

@@ -11,13 +11,17 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from specviz.app.components.engine_files import write_engine
+from specviz.app.runs.gallery import gallery
+from specviz.app.site import write_site
 from specviz.live.source import LiveSource
 from specviz.protocol.runs import RunRequest
+from specviz.trace import codec
 from specviz.trace.check import check
 from specviz.trace.codec import assemble, loads
+from tests.app.doubles import sample
 from tests.browser.conftest import PATIENCE_MS
 
 pytestmark = pytest.mark.browser
@@ -47,9 +51,13 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def static(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("static")
+
+
+@pytest.fixture(scope="module")
+def static(folder: Path) -> Iterator[str]:
     """The engine's files and a page that starts the worker, on a server with nothing but files."""
-    folder: Path = tmp_path_factory.mktemp("static")
     write_engine(folder)
     (folder / "index.html").write_text(PAGE, encoding="utf-8")
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
@@ -89,3 +97,16 @@ def test_a_second_visit_fetches_nothing_but_the_manifest(page: Page, static: str
         fetched.clear()
         ask(page, {"ask": "load", "base": f"{static}engine/"}, "ready")
         assert len([name for name in fetched if name.startswith("engine/")]) == expected, fetched
+
+
+def test_a_site_that_carries_the_engine_shows_a_run_made_in_the_tab(page: Page, static: str, folder: Path) -> None:
+    recorded = folder / "recorded"
+    recorded.mkdir()
+    codec.write(sample(), recorded / "a-sample.json.gz")
+    write_site(folder / "site", gallery(recorded), folder / "no-sweeps", engine=True)
+    page.goto(f"{static}site/index.html")
+    page.get_by_label("prompt").fill("Once upon a time")
+    page.get_by_label("who drafts").select_option("ngram")
+    page.get_by_role("button", name="Run here").click()
+    expect(page.locator(".svs-here p")).to_contain_text("Run in this browser: 64 tokens in", timeout=4 * PATIENCE_MS)
+    expect(page.locator(".svp-prompt").first).to_contain_text("Once upon a time")

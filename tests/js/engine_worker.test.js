@@ -37,7 +37,11 @@ function worker(over) {
   const port = { onmessage: null, postMessage: (one) => said.push(structuredClone(one)) };
   S.serveEngine(port, over);
   const wait = async (word) => {
-    while (!said.some((one) => one.say === word)) await new Promise((done) => setTimeout(done, 1));
+    while (!said.some((one) => one.say === word)) {
+      const other = said.find(({ say }) => say === "failed" || (say === "ready" && word === "failed"));
+      assert.equal(other, undefined);
+      await new Promise((done) => setTimeout(done, 1));
+    }
     return said.filter((one) => one.say === word);
   };
   return { ask: (data) => port.onmessage({ data }), wait };

@@ -1,6 +1,6 @@
 /* The static site: recordings come as scripts that hand themselves over, so that it works from a folder, without a
    server. What is shown is what the page of the server shows: the same player, the same charts. */
-// needs: address, dom, embed, lesson, specviz
+// needs: address, dom, embed, lesson, run_here, specviz
 const site = (function (S) {
   "use strict";
 
@@ -60,6 +60,9 @@ const site = (function (S) {
     const handle = S.mount(page.querySelector("main"), { value: await runText(first), badge: true });
     chooser.value = first;
     S.listen(handle, (given) => (typeof given === "object" ? handle.load(JSON.stringify(given)) : show(given)));
+    if (data.engine && location.protocol.startsWith("http") && !embedded)
+      // a folder may not start a worker
+      page.querySelector(".svs-nav").after(S.runHere(data.engine, (text) => handle.load(text)));
     if (data.lessons && S.mountLearn && !embedded)
       S.mountLearn(learn, {
         data: JSON.stringify(data.lessons),

@@ -14,6 +14,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", type=Path, help="folder to write: new, empty, or an earlier site")
     parser.add_argument("--traces", type=Path, metavar="DIR", help="recordings to show (default: those that ship)")
     parser.add_argument("--sweeps", type=Path, metavar="DIR", help="sweeps to chart (default: those that ship)")
+    parser.add_argument(
+        "--engine",
+        action="store_true",
+        help="carry the bundled models, so that visitors run them in their own browsers",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -23,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from specviz.resources import ROOT
 
     shown = gallery(args.traces or ROOT / "traces")
-    files = write_site(args.out, shown, args.sweeps or ROOT / "sweeps", json.loads(lessons_of(shown)))
+    files = write_site(args.out, shown, args.sweeps or ROOT / "sweeps", json.loads(lessons_of(shown)), args.engine)
     size = sum(path.stat().st_size for path in files)
     print(f"wrote {len(files)} files, {size / 1e6:.1f} MB; open {args.out / 'index.html'}")
     return 0
