@@ -1,5 +1,5 @@
-/* A run in the visitor's own tab, on a site that carries the engine: a form, the worker behind it, and the trace for the
-   player. What it costs is said before it is fetched. */
+/* A run in the visitor's own tab, on a site that carries the engine: a form, the worker behind it, and the trace for
+   the player. What it costs is said before it is fetched. */
 // needs: dom, numbers
 const runHere = (function (S) {
   "use strict";
