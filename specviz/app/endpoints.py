@@ -27,7 +27,7 @@ from specviz.protocol.sweeps.toml_file import definition_of
 from specviz.trace import codec
 from specviz.trace.check import report_of, unreadable
 from specviz.trace.codec import assemble
-from specviz.trace.limits import UPLOAD
+from specviz.trace.files import UPLOAD
 
 T = TypeVar("T")
 

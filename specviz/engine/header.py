@@ -24,8 +24,8 @@ from specviz.trace.header import (
     Started,
     StepTime,
     TokenizerCard,
+    seal,
 )
-from specviz.trace.seal import seal
 from specviz.tree_policies.base import TreePolicy
 from specviz.verifiers.base import Verifier
 from specviz.version import __version__

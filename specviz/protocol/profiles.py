@@ -17,9 +17,9 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import TraceError, shown
+from specviz.trace.files import UPLOAD, Limits
 from specviz.trace.guard import json_of, sentence_of, text_of
 from specviz.trace.header import Machine
-from specviz.trace.limits import UPLOAD, Limits
 
 FORMAT = "specviz-hardware"
 VERSION = 1

@@ -14,9 +14,8 @@ from typing import Any
 from specviz.errors import TraceError, shown
 from specviz.trace import codec
 from specviz.trace.events import Trace
-from specviz.trace.files import read_file, write_file
+from specviz.trace.files import STANDARD, Limits, read_file, write_file
 from specviz.trace.guard import json_of, text_of
-from specviz.trace.limits import STANDARD, Limits
 
 FORMAT = "specviz-race"
 VERSION = "1.0"

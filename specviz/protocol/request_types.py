@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from specviz.errors import OptionError
 from specviz.protocol.runs import RunRequest
-from specviz.trace.limits import MAX_INTEGER
+from specviz.trace.files import MAX_INTEGER
 
 
 def check_types(request: RunRequest) -> None:

@@ -18,10 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 from specviz.errors import OptionError, TraceError, shown
 from specviz.trace import codec
 from specviz.trace.events import Trace
-from specviz.trace.files import read_file, write_file
+from specviz.trace.files import STANDARD, Limits, read_file, write_file
 from specviz.trace.guard import json_of, sentence_of, text_of
 from specviz.trace.header import Machine
-from specviz.trace.limits import STANDARD, Limits
 
 FORMAT = "specviz-training"
 VERSION = "1.0"

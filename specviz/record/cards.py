@@ -20,9 +20,8 @@ from specviz.lm.checkpoint import sha256_of, weight_files
 from specviz.lm.step_time import machine
 from specviz.lm.text import TextCodec
 from specviz.record.settings import Settings
-from specviz.trace.header import MethodCard, ModelCard, SamplingCard, Started, TokenizerCard
-from specviz.trace.limits import MAX_INTEGER
-from specviz.trace.seal import seal
+from specviz.trace.files import MAX_INTEGER
+from specviz.trace.header import MethodCard, ModelCard, SamplingCard, Started, TokenizerCard, seal
 from specviz.version import __version__
 
 

@@ -21,9 +21,8 @@ from specviz.bench.core.report import markdown_table
 from specviz.errors import TraceError, shown
 from specviz.registry import Registry
 from specviz.resources import ROOT, without
-from specviz.trace.files import read_file, write_file
+from specviz.trace.files import STANDARD, Limits, read_file, write_file
 from specviz.trace.guard import json_of, sentence_of, text_of
-from specviz.trace.limits import STANDARD, Limits
 
 if TYPE_CHECKING:
     from specviz.protocol.runs import TraceSource

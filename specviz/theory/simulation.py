@@ -39,8 +39,8 @@ from specviz.trace.events import (
     Trial,
     VocabEntry,
 )
+from specviz.trace.files import STANDARD
 from specviz.trace.header import Machine, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
-from specviz.trace.limits import STANDARD
 from specviz.trace.tree_shape import families_of, tidy_layout
 from specviz.trace.uniform_draws import uniform
 from specviz.version import __version__
@@ -52,7 +52,7 @@ DECLARED = {
     "lossless": True, "sources": ["simulated"], "found": [], "draws": False, "passes": True, "model": False,
     "most": "", "deepest": "", "hybrid": False, "riding": "", "merged": False, "beside": False,
 }  # fmt: skip
-"""what a simulated run shows of its drafter, which is none that can be chosen; see `trace.known_methods`"""
+"""what a simulated run shows of its drafter, which is none that can be chosen; see `trace.declared_method`"""
 NOTHING = TopK([], [], 1.0)
 """what follows a leaf: nobody asked"""
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from specviz.errors import TraceError, shown
-from specviz.trace.limits import MAX_INTEGER, Limits
+from specviz.trace.files import MAX_INTEGER, Limits
 
 _GZIP_MAGIC = b"\x1f\x8b"
 MOST_MEMBERS = 64

@@ -1,13 +1,18 @@
-"""The head of a trace: which models, methods and machine made the run, and with what it was asked.
+"""The head of a trace: which models, methods and machine made the run, and with what it was asked; and its seal.
 
 Everything a run needs to be made again stands here, before its first round. Read by checks, views and `specviz audit`;
-written by the engine's `header`. Conventions as in `events`.
+written by the engine's `header`. Conventions as in `events`. The seal is the run's id: a hash over the header, so that
+a header that was changed afterwards no longer fits its id. It says that header and id belong together, not who wrote
+them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from typing import Any, Literal, Protocol
 
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
 
@@ -224,3 +229,57 @@ class Started:
     """what the user wrote, where `prompt_text` is the target's chat template around it"""
     scene: SceneCard | None = None
     """the picture that the target saw; None: it read text alone"""
+
+
+FIRST: Mapping[type, frozenset[str]] = {
+    kind: frozenset(names.split())
+    for kind, names in (
+        (
+            Started,
+            "run_id created producer source target drafter verifier sampling tokenizer machine seed max_new_tokens "
+            "eos_ids stop prompt_text prompt_ids prompt_name step_times draft_step_s branch tree_policy stop_policy "
+            "memory datastore",
+        ),
+        (
+            ModelCard,
+            "name architecture adapter parameters layers hidden_size vocab_size context_length dtype weights_sha256",
+        ),
+        (MethodCard, "name options lossless model deployable"),
+        (SamplingCard, "temperature top_k top_p"),
+        (TokenizerCard, "name vocab_size sha256 special_ids"),
+        (StepTime, "rows cached_rows median_s low_s high_s"),
+        (Machine, "device dtype threads cores processor python torch transformers system"),
+        (Branch, "run_id round forced_token"),
+        (MemoryCard, "origin runs size_bytes sha256"),
+        (DatastoreCard, "name tokens documents size_bytes sha256"),
+    )
+}
+"""the fields of format 1.0, by today's names; those that came later count only where they say something"""
+
+
+def seal(started: Started) -> str:
+    """The id of a header: 16 hexadecimal digits of the SHA-256 of its JSON, keys sorted, as it was when it was run.
+
+    Sources `live` and `recorded` are the same run. Fields added after format 1.0 are left out where they have their
+    default, so that headers written before they existed keep their id. For the same reason the hash goes by the names
+    that fields had before format 1.3.
+    """
+    data = asdict(replace(started, run_id="", source="live"))
+    _without_later_defaults(started, data)
+    data = {FORMER_NAMES.get(name, name): value for name, value in data.items()}
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _without_later_defaults(record: Any, data: dict[str, Any]) -> None:
+    first = FIRST[type(record)]
+    for kept in fields(record):
+        value = getattr(record, kept.name)
+        default = kept.default_factory() if kept.default_factory is not MISSING else kept.default
+        if kept.name not in first and value == default:
+            del data[kept.name]
+        elif type(value) in FIRST:
+            _without_later_defaults(value, data[kept.name])
+        elif isinstance(value, list):
+            for part, below in zip(value, data[kept.name], strict=True):
+                if type(part) in FIRST:
+                    _without_later_defaults(part, below)

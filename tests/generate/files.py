@@ -19,9 +19,9 @@ from specviz.proof.document import filled
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.resources import HASHES, hashes_text
 from specviz.resources import ROOT as ASSETS
-from specviz.trace import schema as trace_schema
-from specviz.trace.known_methods import METHODS_FILE
-from specviz.trace.known_rules import RULES_FILE
+from specviz.trace import codec
+from specviz.trace.declared_method import METHODS_FILE
+from specviz.trace.declared_rule import RULES_FILE
 from specviz.verifiers.base import declared_rules
 from tests.generate import flags, method_pages, methods, pair, picture, predicted, script_types, studies, systems
 from tests.proof import planted_list
@@ -37,7 +37,7 @@ def catalogue() -> Files:
 
 def schemas() -> Files:
     """The formats of traces and sweep results, from their types."""
-    return {trace_schema.SCHEMA_FILE: trace_schema.text(), sweep_store.SCHEMA_FILE: sweep_store.schema_text()}
+    return {codec.SCHEMA_FILE: codec.schema_text(), sweep_store.SCHEMA_FILE: sweep_store.schema_text()}
 
 
 def types_of_scripts() -> Files:

@@ -11,7 +11,7 @@ from typing import Any
 
 from specviz.app.components.standalone import script_names
 from specviz.resources import ROOT, read_text
-from specviz.trace.schema import schema
+from specviz.trace.codec import schema
 
 TRACE = ROOT / "js" / "trace.d.ts"
 NAMES = ROOT / "js" / "names.d.ts"

@@ -11,7 +11,7 @@ from specviz.app.runs.gallery import index_text
 from specviz.drafters.base import DRAFTERS
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard
 from specviz.resources import ROOT as ASSETS
-from specviz.trace.known_methods import KnownDrafter, known
+from specviz.trace.declared_method import KnownDrafter, known
 from tests.generate import files, methods, new_methods, picture
 from tests.generate.method_pages import pages
 

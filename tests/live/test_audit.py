@@ -18,7 +18,7 @@ from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check, errors
 from specviz.trace.codec import read
 from specviz.trace.events import Node, Trace
-from specviz.trace.seal import seal
+from specviz.trace.header import seal
 from tests.lm.tiny_models import random_model, write_tokenizer
 
 PROMPT = "w1 w2 w3 w1 w2"

@@ -16,7 +16,7 @@ from specviz.protocol.runs import Resume, RunRequest, request_of
 from specviz.scenes.captions import GROUNDED
 from specviz.trace import codec
 from specviz.trace.check import check
-from specviz.trace.seal import seal
+from specviz.trace.header import seal
 from tests.scenes.tiny_captioner import write_captioner
 
 SCENE = "large red circle at 8,8; small blue square at 24,20"

@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from specviz.trace import events, header
-from specviz.trace.limits import STANDARD, UPLOAD, Limits
+from specviz.trace.files import STANDARD, UPLOAD, Limits
 
 DOCS = (Path(__file__).parents[2] / "docs" / "trace_format.md").read_text(encoding="utf-8")
 

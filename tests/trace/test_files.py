@@ -9,8 +9,7 @@ import pytest
 
 from specviz.errors import TraceError
 from specviz.trace import files
-from specviz.trace.files import read_file, write_file
-from specviz.trace.limits import STANDARD
+from specviz.trace.files import STANDARD, read_file, write_file
 
 
 def test_what_is_written_is_read_back_and_equal_content_gives_equal_bytes(tmp_path: Path) -> None:

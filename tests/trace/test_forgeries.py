@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.trace.check import check, errors
-from specviz.trace.unchecked import unchecked
+from specviz.trace.check import check, errors, unchecked
 from tests.trace.forgeries import beside, drafts, probabilities  # noqa: F401 - they register their classes
 from tests.trace.forgeries.forging import CLASSES, Class
 

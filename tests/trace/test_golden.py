@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from specviz.trace.check import check, errors
 from specviz.trace.codec import dumps, loads, read
 from specviz.trace.events import VERSION, Round
-from specviz.trace.limits import UPLOAD
+from specviz.trace.files import UPLOAD
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = sorted((ROOT / "tests" / "golden").glob("trace-*.json"))

@@ -13,7 +13,7 @@ import pytest
 
 from specviz.errors import TraceError
 from specviz.trace.codec import loads
-from specviz.trace.limits import STANDARD, UPLOAD, Limits
+from specviz.trace.files import STANDARD, UPLOAD, Limits
 from specviz.trace.structure import bound_counts
 from specviz.tree_policies.base import MOST_NODES
 from tests.trace.changing import SAMPLE, sample_data

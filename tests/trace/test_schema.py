@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from specviz.trace.schema import SCHEMA_FILE, schema, text
+from specviz.trace.codec import SCHEMA_FILE, schema, schema_text
 from tests.trace.changing import put, sample_data
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
@@ -16,7 +16,7 @@ VALIDATOR = jsonschema.Draft202012Validator(schema())
 
 def test_the_shipped_schema_is_the_generated_one() -> None:
     """If this fails after a change of the types: `make generate`, and think about the version."""
-    assert SCHEMA_FILE.read_text(encoding="utf-8") == text()
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == schema_text()
 
 
 def test_the_schema_is_itself_valid() -> None:

@@ -14,9 +14,8 @@ from specviz.engine.scoring import ScoredTree
 from specviz.errors import OptionError
 from specviz.options import to_mapping
 from specviz.resources import asset_path
-from specviz.trace.declared_rule import OPERATIONS, evaluate, parse
+from specviz.trace.declared_rule import KNOWN, OPERATIONS, RULES_FILE, evaluate, parse
 from specviz.trace.events import Trial
-from specviz.trace.known_rules import KNOWN, RULES_FILE
 from specviz.verifiers.base import VERIFIERS, declared_rules
 
 VOCAB = 7

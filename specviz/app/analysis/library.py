@@ -31,7 +31,6 @@ from specviz.trace.events import Trace
 from specviz.trace.exports.tables import COLUMNS, lines
 from specviz.trace.files import SUFFIXES
 from specviz.trace.guard import text_of
-from specviz.trace.limits import UPLOAD
 
 MOST_TRACES = 300
 MOST_NODES = 400_000

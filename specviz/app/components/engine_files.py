@@ -18,7 +18,7 @@ from typing import Any
 
 from specviz.app.components.standalone import ENGINE, needed, script_names
 from specviz.resources import asset_path, read_json, read_text
-from specviz.trace.known_rules import declarations
+from specviz.trace.declared_rule import declarations
 from specviz.version import __version__
 
 MODELS = ("target", "drafter", "drafter-weak")

@@ -21,9 +21,9 @@ from xml.sax import saxutils
 from specviz.app.look.glossary import shipped
 from specviz.errors import SpecVizError
 from specviz.resources import asset_path, read_text
+from specviz.trace.declared_rule import declarations
 from specviz.trace.events import Node, Trace
 from specviz.trace.exports.markdown import number, picked
-from specviz.trace.known_rules import declarations
 
 NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
 """a line in which a script names others whose names it uses; they stand before it"""

@@ -21,8 +21,8 @@ from specviz.protocol.trainings import SHIPPED, TRAINED, UNTRAINED, WEIGHTS
 from specviz.scenes.scene import Scene
 from specviz.scratch import scratch
 from specviz.trace.events import Option
+from specviz.trace.files import MAX_INTEGER
 from specviz.trace.header import Started
-from specviz.trace.limits import MAX_INTEGER
 from specviz.trace.tree_shape import read_paths
 
 FURTHER_MODELS = "others"

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import gradio as gr
 
 from specviz.errors import OptionError, shown
-from specviz.trace.limits import MAX_INTEGER
+from specviz.trace.files import MAX_INTEGER
 
 QUIET: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
 """small answers that skip the queue"""

@@ -28,7 +28,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from specviz.errors import SpecVizError, shown
-from specviz.trace.limits import MAX_INTEGER
+from specviz.trace.files import MAX_INTEGER
 
 API = "/gradio_api"
 MOST_BYTES = 64 * 2**20

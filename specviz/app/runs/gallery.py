@@ -23,9 +23,8 @@ from specviz.resources import RECORDINGS, without
 from specviz.theory.speedup import gain
 from specviz.trace import codec
 from specviz.trace.events import Trace
-from specviz.trace.files import SUFFIXES
+from specviz.trace.files import STANDARD, SUFFIXES
 from specviz.trace.guard import text_of
-from specviz.trace.limits import STANDARD
 from specviz.trace.summary import acceptance_rate, branches, mean_acceptance_length
 
 INDEX = "index.json"

@@ -36,7 +36,6 @@ from specviz.trace.check import read_checked
 from specviz.trace.codec import assemble, dumps, step_data
 from specviz.trace.events import FORMAT, VERSION, Finished, PlainDecoding, Round, Step, Trace
 from specviz.trace.header import Started
-from specviz.trace.limits import UPLOAD
 
 FRAME_S = 0.05
 """shortest time between two pictures; the engine never waits for it, rounds in between are shown together"""

@@ -21,7 +21,7 @@ from specviz.app.look.style import MARKS, SERIES, style
 from specviz.errors import TraceError
 from specviz.protocol.acceptance.counts import AcceptanceRun
 from specviz.protocol.acceptance.engines import read
-from specviz.trace.limits import UPLOAD
+from specviz.trace.files import UPLOAD
 
 COLUMNS = ("run", "engine", "what is there", "requests", "steps", "drafted", "accepted", "rate", "mean length")
 TRACED, SUMMARY = "a whole trace", "summary only: no tree"

@@ -46,7 +46,7 @@ from specviz.protocol.counterfactual import Other, others
 from specviz.protocol.runs import Catalog, Renders, Resume, RunRequest, TraceSource
 from specviz.trace import codec
 from specviz.trace.events import Trace
-from specviz.trace.limits import UPLOAD
+from specviz.trace.files import UPLOAD
 
 MOST_RUNS = 24
 """so many of a page's last runs are kept"""

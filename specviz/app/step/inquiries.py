@@ -26,7 +26,7 @@ from specviz.protocol.runs import TraceSource
 from specviz.theory.metrics import accepted_drafts, drafts
 from specviz.trace import codec
 from specviz.trace.events import Node, Round, Trace, VocabEntry
-from specviz.trace.limits import UPLOAD
+from specviz.trace.files import UPLOAD
 from specviz.trace.replay import display_pieces
 
 MOST_NODES = 24

@@ -27,10 +27,10 @@ from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.store import is_sweep
 from specviz.theory.speedup import gain, is_noisy
 from specviz.trace import codec
+from specviz.trace.check import outcome
 from specviz.trace.events import Trace
+from specviz.trace.files import UPLOAD
 from specviz.trace.header import MethodCard, Started
-from specviz.trace.limits import UPLOAD
-from specviz.trace.unchecked import outcome
 
 BAR, GAP, TALL = 5, 2, 22
 MOST_ROUNDS = 64

@@ -39,7 +39,7 @@ from specviz.theory.reclock import draft_pass_s
 from specviz.theory.simulation import Simulation, rates_of, simulate
 from specviz.theory.what_if import Clock, Shape
 from specviz.trace.events import Trace
-from specviz.trace.limits import MAX_INTEGER
+from specviz.trace.files import MAX_INTEGER
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]

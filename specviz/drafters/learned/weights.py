@@ -33,8 +33,8 @@ from specviz.lm.base import GivesFeatures
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.resources import ROOT, altered, take_over
+from specviz.trace.files import STANDARD
 from specviz.trace.guard import json_of, sentence_of
-from specviz.trace.limits import STANDARD
 
 SCALE = ".row_scale"
 """behind the name of a matrix of eight bits: what its rows are multiplied by"""

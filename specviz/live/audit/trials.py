@@ -1,6 +1,6 @@
 """A round's trials, verdicts, residual and last token, from recomputed p and q and the stored uniform draws.
 
-Thresholds follow from the rules' declarations (`trace.known_rules`), what rejected candidates leave from `levels`.
+Thresholds follow from the rules' declarations (`trace.declared_rule`), what rejected candidates leave from `levels`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from specviz.live.audit.levels import ANY, WHOLE, Level, kseq_beta, kseq_left, r
 from specviz.live.audit.models_say import ModelsSay
 from specviz.live.audit.tally import Tally
 from specviz.protocol.audits import LAST_TOKENS, RESIDUALS, TRIALS, VERDICTS
-from specviz.trace.declared_rule import evaluate
+from specviz.trace.declared_rule import KnownRule, evaluate
 from specviz.trace.events import Node, Trial
-from specviz.trace.known_rules import KnownRule
 from specviz.trace.rules.residuals import rejected_below
 from specviz.trace.rules.scene import producer_of
 from specviz.trace.uniform_draws import uniform

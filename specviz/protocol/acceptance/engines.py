@@ -13,9 +13,8 @@ from specviz.errors import TraceError, shown
 from specviz.protocol.acceptance.counts import Acceptance, AcceptanceRun, agrees, checked, of_trace
 from specviz.trace import codec
 from specviz.trace.events import FORMAT
-from specviz.trace.files import read_file
+from specviz.trace.files import STANDARD, Limits, read_file
 from specviz.trace.guard import json_of, text_of
-from specviz.trace.limits import STANDARD, Limits
 
 Data = Mapping[str, Any]
 SGLANG_NAMES = {

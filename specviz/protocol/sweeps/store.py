@@ -27,13 +27,12 @@ from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint, by_out
 from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
 from specviz.protocol.sweeps.toml_file import checked, of_today
 from specviz.resources import ROOT
-from specviz.trace import header
-from specviz.trace import limits as ceilings
+from specviz.trace import files, header
+from specviz.trace.codec import described
 from specviz.trace.files import SUFFIXES, compressed, read_file, replace_whole
 from specviz.trace.guard import json_of, sentence_of, text_of
-from specviz.trace.schema import described
 
-LIMITS = replace(ceilings.UPLOAD, what="a sweep result")
+LIMITS = replace(files.UPLOAD, what="a sweep result")
 MOST_POINTS = 20_000
 
 ADAPTER = TypeAdapter(SweepResult)

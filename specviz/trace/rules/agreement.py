@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from math import e, log, log2
 
 from specviz.trace.events import Agreement, Node, TopK
-from specviz.trace.rules.bounds import Bounds, Range, recorded
-from specviz.trace.rules.scene import SINGLE, Scene
+from specviz.trace.rules.scene import SINGLE, Bounds, Range, Scene, recorded
 from specviz.trace.structure import Problem
 
 ROUNDING = 0.5e-4 + SINGLE

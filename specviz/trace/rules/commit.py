@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specviz.trace.events import Committed, CommittedToken, Origin
-from specviz.trace.rules.bounds import Bounds
 from specviz.trace.rules.distributions import distribution
 from specviz.trace.rules.residuals import rejected_below
-from specviz.trace.rules.scene import SINGLE, Scene, producer_of
+from specviz.trace.rules.scene import SINGLE, Bounds, Scene, producer_of
 from specviz.trace.structure import Problem
 
 

@@ -1,15 +1,17 @@
-"""Rules inside one round: the tree's distributions, and each node's p and q as its parent's heads show them.
+"""Rules inside one round: the tree's distributions, each node's p and q as its parent's heads show them, and heads
+after the sampling transform against the models' own, at the run's temperature.
 
-Called by `check` on a structurally sound round.
+Temperature, top-k and top-p, in this order, are plain arithmetic, so the one head follows from the other as far as it
+reaches. Called by `check` on a structurally sound round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from specviz.trace.events import Node, TopK
-from specviz.trace.rules.bounds import Bounds, recorded
-from specviz.trace.rules.scene import HALF_DIGIT, SINGLE, Scene
+from specviz.trace.header import SamplingCard
+from specviz.trace.rules.scene import HALF_DIGIT, SINGLE, Bounds, Range, Scene, recorded
 from specviz.trace.structure import TOPS, Problem
 
 
@@ -91,3 +93,150 @@ def _siblings(scene: Scene, siblings: list[Node]) -> Iterator[Problem]:
                 f"is {node.token}, the same as its sibling {seen[key]}, but only i.i.d. siblings may repeat a token",
             )
         seen[key] = node.id
+
+
+def transformed(scene: Scene) -> Iterator[Problem]:
+    """Every node's `target` against `target_raw`, and `draft` against `draft_raw` where candidates were drawn."""
+    sampling, size = scene.started.sampling, scene.started.target.vocab_size
+    for node in scene.round.nodes:
+        place = f"{scene.place}.nodes[{node.id}]"
+        if node.target_raw is not None:
+            yield from _follows(f"{place}.target", node.target, node.target_raw, sampling, size)
+        drawn = drawn_by(scene, node.id)
+        if node.draft_raw is not None and node.draft is not None and drawn is not None and drawn != "target":
+            yield from _follows(f"{place}.draft", node.draft, node.draft_raw, sampling, size)
+    yield from _cut_off(scene)
+
+
+def _cut_off(scene: Scene) -> Iterator[Problem]:
+    """Top-k leaves no more than k tokens with mass."""
+    k = scene.started.sampling.top_k
+    for node in scene.round.nodes:
+        place, head = f"{scene.place}.nodes[{node.id}].target", node.target
+        if k > 0 and head.tokens and (len(head.tokens) > k or (len(head.tokens) == k and head.rest > SINGLE)):
+            yield Problem(place, f"has mass on more than {k} tokens, but top-k is {k}")
+
+
+def _follows(place: str, head: TopK, raw: TopK, sampling: SamplingCard, size: int) -> Iterator[Problem]:
+    if not head.tokens or not raw.tokens:
+        return
+    if sampling.temperature == 0:
+        if not Bounds.of_head(raw)[head.tokens[0]].high >= raw.probs[0] - SINGLE:
+            told = f"is token {head.tokens[0]}, but the model's own head has token {raw.tokens[0]} on top"
+            yield Problem(place, told)
+        return
+    wrong = next(_out_of_proportion(place, head, raw, sampling), None)
+    if wrong is not None:
+        yield wrong
+        return
+    for token, derived in sharpened(raw, sampling, size).items():
+        if token in head.tokens:
+            shown = recorded(head.probs[head.tokens.index(token)])
+            if shown.high < derived.low - SINGLE or shown.low > derived.high + SINGLE:
+                yield Problem(place, f"gives token {token} {shown}, but the model's own head makes it {derived}")
+                return
+        elif derived.low > min(head.probs[-1], max(head.rest, 0.0)) + 2 * SINGLE:
+            yield Problem(place, f"leaves out token {token}, but the model's own head makes it {derived}")
+            return
+
+
+def _out_of_proportion(place: str, head: TopK, raw: TopK, sampling: SamplingCard) -> Iterator[Problem]:
+    """Two tokens that nothing cut off stand to each other as (raw_i / raw_j)^(1/T), whatever the rest holds."""
+    now = dict(zip(head.tokens, map(recorded, head.probs), strict=True))
+    before = {token: recorded(prob) for token, prob in zip(raw.tokens, raw.probs, strict=True)}
+    known = next((token for token in raw.tokens if token in now), None)  # the most probable is known most exactly
+    if known is None or before[known].low <= 0:
+        return
+    cut, power = sampling.top_k > 0 or sampling.top_p < 1, 1 / sampling.temperature
+    outside = min(recorded(head.probs[-1]).high, head.rest + len(head.tokens) * HALF_DIGIT)
+    for token, there in before.items():
+        low = now[known].low * (there.low / before[known].high) ** power
+        high = now[known].high * (there.high / before[known].low) ** power
+        shown = now.get(token, Range(0.0, low if cut else outside))
+        if shown.high < low - SINGLE * low - 1e-9 or shown.low > high + SINGLE * high + 1e-9:
+            told = f"gives token {token} {shown} beside {now[known]} of token {known}"
+            yield Problem(place, f"{told}, but by the model's own head it is {Range(low, high)}")
+
+
+def sharpened(raw: TopK, sampling: SamplingCard, size: int) -> dict[int, Range]:
+    """The raw head's tokens after temperature, top-k and nucleus, as ranges."""
+    power = 1 / sampling.temperature
+    ranges = [recorded(prob) for prob in raw.probs]
+    weights = [Range(there.low**power, there.high**power) for there in ranges]
+    rest = _rest(raw, power, size)
+    surely, perhaps = _ahead(raw, beyond=len(raw.tokens) < size)
+    if 0 < (k := sampling.top_k) < size:
+        sure = [len(one) < k and BEYOND not in one for one in perhaps]
+        possible = [len(one) < k for one in surely]
+        weights = [
+            Range(one.low if must else 0.0, one.high if may else 0.0)
+            for one, must, may in zip(weights, sure, possible, strict=True)
+        ]
+        rest = Range(0.0, 0.0 if k < len(weights) and sure[k - 1] else rest.high)
+    shares = _shares(weights, rest)
+    if sampling.top_p < 1:
+        shares = _nucleus(weights, rest, shares, (surely, perhaps), sampling.top_p)
+    return dict(zip(raw.tokens, shares, strict=True))
+
+
+BEYOND = -1
+"""stands for the tokens outside the head"""
+
+Ahead = list[list[int]]
+
+
+def _ahead(raw: TopK, beyond: bool) -> tuple[Ahead, Ahead]:
+    """Per token of the head the indices of those that are surely, and of those that are perhaps, more probable.
+
+    Of tokens with the same recorded probability either may be: half precision makes many equal, and at the edge of
+    top-k or nucleus the lowest ids stay.
+    """
+    ranges = [recorded(prob) for prob in raw.probs]
+    surely = [[j for j, other in enumerate(ranges) if other.low > interval.high] for interval in ranges]
+    perhaps = [
+        [j for j, other in enumerate(ranges) if j != i and other.high >= interval.low]
+        for i, interval in enumerate(ranges)
+    ]
+    for index, interval in enumerate(ranges):
+        if beyond and interval.low <= ranges[-1].high:
+            perhaps[index].append(BEYOND)
+    return surely, perhaps
+
+
+def _rest(raw: TopK, power: float, size: int) -> Range:
+    """Sum of x^power over the tokens outside the head: none is above the head's last, and together they are `rest`."""
+    others = max(0, size - len(raw.tokens))
+    mass = Bounds.of_head(raw).rest
+    each = min(recorded(raw.probs[-1]).high, mass.high)
+    if others == 0 or each <= 0:
+        return Range(0.0, 0.0)
+    evenly = [others * (total / others) ** power for total in mass]
+    bunched = [total / each * each**power for total in mass]
+    return Range(min(evenly[0], bunched[0]), max(evenly[1], bunched[1]))
+
+
+def _shares(weights: Sequence[Range], rest: Range) -> list[Range]:
+    """Each weight divided by the sum of all."""
+    low, high = sum(one.low for one in weights), sum(one.high for one in weights)
+    return [
+        Range(
+            one.low / (one.low + high - one.high + rest.high) if one.low > 0 else 0.0,
+            one.high / (one.high + low - one.low + rest.low) if one.high > 0 else 0.0,
+        )
+        for one in weights
+    ]
+
+
+def _nucleus(
+    weights: Sequence[Range], rest: Range, shares: Sequence[Range], ahead: tuple[Ahead, Ahead], top_p: float
+) -> list[Range]:
+    """Kept while the tokens before have less than top-p; renormalised over what is certainly or perhaps kept."""
+    outside = 1 - sum(share.low for share in shares)
+    kept: list[Range] = []
+    for one, surely, perhaps in zip(weights, *ahead, strict=True):
+        low = sum(shares[j].low for j in surely)
+        high = sum(shares[j].high for j in perhaps if j != BEYOND) + (outside if BEYOND in perhaps else 0.0)
+        certain, possible = high < top_p - SINGLE, low < top_p + SINGLE
+        kept.append(Range(one.low if certain else 0.0, one.high if possible else 0.0))
+    inside = sum(share.low for share in shares)
+    return _shares(kept, Range(0.0, rest.high if inside < top_p + SINGLE else 0.0))

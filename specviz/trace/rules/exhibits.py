@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from specviz.trace.declared_method import known_drafter
 from specviz.trace.exhibits import (
     HOLDS_PROBABLE,
     LOOKED_UP,
@@ -18,9 +19,7 @@ from specviz.trace.exhibits import (
     Exhibit,
     ExhibitRow,
 )
-from specviz.trace.known_methods import known_drafter
-from specviz.trace.rules.bounds import Bounds, Range, recorded
-from specviz.trace.rules.scene import EXACT, HALF_DIGIT, Scene
+from specviz.trace.rules.scene import EXACT, HALF_DIGIT, Bounds, Range, Scene, recorded
 from specviz.trace.structure import Problem
 
 PARTS = ("drafted", "in this pass")

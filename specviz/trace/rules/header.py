@@ -9,12 +9,11 @@ import re
 from collections.abc import Iterator
 
 from specviz.errors import shown
+from specviz.trace.declared_method import DRAFTERS, STOP_POLICIES, TREE_POLICIES, known_drafter
+from specviz.trace.declared_rule import KNOWN
 from specviz.trace.events import Trace
-from specviz.trace.header import COLOURS, GROUNDED, MOST_SHAPES, RADII, SHAPES, SIDE, ModelCard, Started
-from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES, known_drafter
-from specviz.trace.known_rules import KNOWN
+from specviz.trace.header import COLOURS, GROUNDED, MOST_SHAPES, RADII, SHAPES, SIDE, ModelCard, Started, seal
 from specviz.trace.rules.scene import producer_of
-from specviz.trace.seal import seal
 from specviz.trace.structure import Problem
 
 _HEX = re.compile(r"[0-9a-f]*")

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from specviz.trace.declared_method import DRAFTERS, TREE_POLICIES
 from specviz.trace.events import Node
-from specviz.trace.known_methods import DRAFTERS, TREE_POLICIES
-from specviz.trace.rules.bounds import Bounds
 from specviz.trace.rules.distributions import drawn_by
-from specviz.trace.rules.scene import SINGLE, Scene, producer_of
+from specviz.trace.rules.scene import SINGLE, Bounds, Scene, producer_of
 from specviz.trace.structure import Problem
 from specviz.trace.uniform_draws import Key, uniform
 

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from specviz.trace.declared_rule import first_reach
 from specviz.trace.events import Node, TopK, Trial
-from specviz.trace.known_rules import first_reach
-from specviz.trace.rules.bounds import ANYTHING, Bounds, Range
 from specviz.trace.rules.distributions import drawn_by
-from specviz.trace.rules.scene import SINGLE, Scene
+from specviz.trace.rules.scene import ANYTHING, SINGLE, Bounds, Range, Scene
 from specviz.trace.structure import Problem
 
 

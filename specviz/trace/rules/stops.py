@@ -1,6 +1,6 @@
 """Rules about where drafts end: a stop policy's score of a node against its threshold, and how deep a draft may be.
 
-What the stop policies declare stands in `known_methods`. Scores of candidates follow from recorded heads, as ranges.
+What the stop policies declare stands in `declared_method`. Scores of candidates follow from recorded heads, as ranges.
 """
 
 from __future__ import annotations
@@ -9,14 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
-from specviz.trace.declared_method import MovingThreshold
+from specviz.trace.declared_method import FROM_TARGET, STOP_POLICIES, KnownStopPolicy, MovingThreshold, known_drafter
 from specviz.trace.events import Node
-from specviz.trace.known_methods import FROM_TARGET, STOP_POLICIES, KnownStopPolicy, known_drafter
 from specviz.trace.rules.agreement import ROUNDING, entropy
-from specviz.trace.rules.bounds import ANYTHING, Bounds, Range, recorded
-from specviz.trace.rules.distributions import drawn_by
-from specviz.trace.rules.scene import EXACT, SINGLE, Scene
-from specviz.trace.rules.transform import sharpened
+from specviz.trace.rules.distributions import drawn_by, sharpened
+from specviz.trace.rules.scene import ANYTHING, EXACT, SINGLE, Bounds, Range, Scene, recorded
 from specviz.trace.structure import Problem
 
 LONGEST = 32

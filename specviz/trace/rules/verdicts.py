@@ -1,15 +1,18 @@
-"""Rules inside one round: trials, path and fates tell the same story, in the order that the rule goes.
+"""Rules inside one round: trials, path and fates tell the same story, and thresholds follow from the rule's equation.
 
-The order of the trials is data (`judged.order`). Called by `check` on a structurally sound round.
+The order of the trials is data (`judged.order`); the equations and their terms are in `declared_rule`. Called by
+`check` on a structurally sound round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from math import prod
+from math import exp, log, prod
 
+from specviz.trace.declared_rule import first_reach
 from specviz.trace.events import Fate, Order, Trial
-from specviz.trace.rules.scene import SINGLE, Scene
+from specviz.trace.rules.residuals import Level, rejected_below, unlike
+from specviz.trace.rules.scene import EXACT, SINGLE, Bounds, Range, Scene
 from specviz.trace.structure import Problem
 
 
@@ -161,3 +164,180 @@ _ORDERS: Mapping[Order, Callable[[Scene], Iterator[Problem]]] = {
     "bottom_up": _bottom_up,
     "longest": _longest,
 }
+
+
+def thresholds(scene: Scene) -> Iterator[Problem]:
+    """What the rule's own equation gives, for the rules that the format knows."""
+    judged, rule = scene.round.judged, scene.rule
+    if rule is None:
+        return
+    for index, trial in enumerate(judged.trials):
+        place = f"{scene.place}.judged.trials[{index}]"
+        try:
+            threshold = rule.threshold(trial, scene.started.verifier.options)
+        except (KeyError, OverflowError) as error:
+            yield Problem(f"{place}.terms", f"give no threshold ({error}), which '{judged.rule}' needs")
+            continue
+        if abs(trial.threshold - threshold) > EXACT:
+            yield Problem(f"{place}.threshold", f"is {trial.threshold}, but {rule.words} is {threshold}")
+        if not rule.compares and trial.accepted != _settled(scene, trial):
+            told = "accepted" if trial.accepted else "rejected"
+            yield Problem(f"{place}.accepted", f"says {told}, which is not what '{judged.rule}' makes of it")
+        yield from _TERMS.get(judged.rule, _no_terms)(scene, place, trial)
+
+
+def _settled(scene: Scene, trial: Trial) -> bool:
+    """The verdict of a rule that compares no u: the naive one follows the token it drew, others the threshold."""
+    if scene.round.judged.rule != "naive":
+        return trial.threshold > 0.5
+    path = set(scene.round.judged.path)
+    return trial.node in path
+
+
+def _no_terms(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
+    return iter(())
+
+
+def _given(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
+    """What the target itself proposed is marked, and nothing else is."""
+    source = scene.round.nodes[trial.node].source
+    if bool(trial.terms.get("given")) != (source == "target"):
+        yield Problem(f"{place}.terms", f"do not fit a candidate of source '{source}': 'given' marks the target's own")
+
+
+def _share(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
+    """At temperature 0: p / max p by the target's own softmax; above it there is no such term."""
+    share = trial.terms.get("share")
+    if (share is not None) != scene.greedy:
+        yield Problem(f"{place}.terms", "name a share only at temperature 0, and there always")
+    if share is None:
+        return
+    node = scene.round.nodes[trial.node]
+    raw = scene.round.nodes[node.parent].target_raw
+    if raw is None or not raw.tokens:
+        return
+    own, best = Bounds.of_head(raw)[node.token], Bounds.of_head(raw)[raw.tokens[0]]
+    derived = Range(own.low / best.high, min(1.0, own.high / best.low) if best.low > 0 else 1.0)
+    if not derived.holds(share):
+        yield Problem(f"{place}.terms", f"have share {share:.6g}, but the target's own head gives {derived}")
+
+
+def _entropy(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
+    """H of the target's distribution at the parent, and the bar that follows from it."""
+    entropy, bar = trial.terms["entropy"], trial.terms.get("bar")
+    options = scene.started.verifier.options
+    epsilon, delta = options.get("epsilon"), options.get("delta")
+    if isinstance(epsilon, (int, float)) and isinstance(delta, (int, float)):
+        due = min(float(epsilon), float(delta) * exp(-entropy))
+        if bar is None or abs(bar - due) > EXACT:
+            yield Problem(f"{place}.terms", f"have bar {bar}, but min(epsilon, delta exp(-H)) is {due}")
+    parent = scene.round.nodes[scene.round.nodes[trial.node].parent]
+    if parent.target.tokens:
+        derived = _entropy_of(Bounds.of_head(parent.target), scene.started.target.vocab_size)
+        if not Range(derived.low - 1e-4, derived.high + 1e-4).holds(entropy):
+            yield Problem(f"{place}.terms", f"have entropy {entropy:.6g}, but the target's head gives {derived}")
+
+
+def _entropy_of(p: Bounds, vocabulary: int) -> Range:
+    """Entropy in nats: the named tokens, and the rest spread as narrowly or as widely as it can be."""
+    edges = [[-x * log(x) if x > 0 else 0.0 for x in there] for there in p.of.values()]
+    # x log x turns at 1/e; a named token's range is so narrow that its ends bound it to within its width
+    low = sum(min(pair) for pair in edges)
+    high = sum(max(pair) + (there.high - there.low) for pair, there in zip(edges, p.of.values(), strict=True))
+    others = max(1, vocabulary - len(p.of))
+    if p.rest.high > 0:
+        low += p.rest.low * -log(p.each) if 0 < p.each < 1 else 0.0
+        high += max(x * log(others / x) if x > 0 else 0.0 for x in (p.rest.low, p.rest.high, min(p.rest.high, 0.37)))
+    return Range(low, high)
+
+
+def _kseq(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
+    """rho is that of K siblings: 1 - (1 - beta)^K = rho beta, with beta = sum min(p / rho, q)."""
+    rho, beta = trial.terms.get("rho", 0.0), trial.terms.get("beta", -1.0)
+    parent = scene.round.nodes[scene.round.nodes[trial.node].parent]
+    siblings = len(scene.offered(parent.id))
+    held = min(1.0, max(0.0, beta))
+    if abs(1 - (1 - held) ** siblings - rho * beta) > SINGLE or not 1 <= rho <= siblings:
+        told = f"have rho {rho:.6g} and beta {beta:.6g}, which do not fit {siblings} siblings"
+        yield Problem(f"{place}.terms", told)
+        return
+    derived = passing(Level(scene, parent), rho)
+    if not derived.holds(beta):
+        yield Problem(f"{place}.terms", f"have beta {beta:.6g}, but the heads give {derived}")
+
+
+def passing(level: Level, rho: float) -> Range:
+    """beta = sum of min(p / rho, q) over the vocabulary: 1 less what p / rho does not cover of q."""
+    q = level.proposal(level.children[0])
+    _, missing = q.minus(scaled(level.left, 1 / rho))
+    return Range(1 - missing.high, 1 - missing.low).capped()
+
+
+def scaled(p: Bounds, factor: float) -> Bounds:
+    """Not normalised."""
+    of = {token: there.scaled(factor) for token, there in p.of.items()}
+    return Bounds(of, p.rest.scaled(factor), p.each * factor)
+
+
+def kseq_residual(scene: Scene) -> Iterator[Problem]:
+    """K-SEQ leaves p − min(p / rho, q) (1 − (1 − beta)^K) / beta when all K siblings are rejected."""
+    judged, place = scene.round.judged, f"{scene.place}.judged"
+    below = rejected_below(scene, judged.final_node)
+    if judged.rule != "kseq" or judged.residual_mass is None or not below:
+        return
+    beta, rho = below[0].terms.get("beta", 0.0), below[0].terms.get("rho", 0.0)
+    if beta <= 0 or rho < 1:
+        return
+    passed = 1 - (1 - min(1.0, beta)) ** len(below)
+    if abs(judged.residual_mass - (1 - passed)) > SINGLE:
+        told = f"is {judged.residual_mass:.6g}, but with beta {beta:.6g} {len(below)} siblings leave {1 - passed:.6g}"
+        yield Problem(f"{place}.residual_mass", told)
+    elif judged.residual is not None and judged.residual_mass > SINGLE:
+        level = Level(scene, scene.round.nodes[judged.final_node])
+        left = _kseq_left(level, rho, passed / beta, judged.residual_mass)
+        for found in unlike(judged.residual, left):
+            yield Problem(f"{place}.residual", found)
+
+
+def _kseq_left(level: Level, rho: float, factor: float, mass: float) -> Bounds:
+    p, q = level.left, level.proposal(level.children[0])
+    found = {}
+    for token in {**p.of, **q.of}:
+        here, there = p[token], q[token]
+        low = here.low - factor * min(here.low / rho, there.high)
+        high = here.high - factor * min(here.high / rho, there.low)
+        found[token] = Range(max(0.0, low) / mass, max(0.0, high) / mass).capped()
+    return Bounds(found, Range(0.0, 1.0), min(1.0, p.each / mass))
+
+
+def reaches(scene: Scene) -> Iterator[Problem]:
+    """The probability of a path is handed down: from 1 at the root, and from each node to its children."""
+    judged, nodes = scene.round.judged, scene.round.nodes
+    below: dict[int, list[Trial]] = {}
+    for index, trial in enumerate(judged.trials):
+        if "parent_reach" not in trial.terms:
+            continue
+        place = f"{scene.place}.judged.trials[{index}].terms"
+        parent = nodes[trial.node].parent
+        handed = trial.terms["parent_reach"]
+        if parent == 0 and abs(handed - 1) > EXACT:
+            yield Problem(place, f"have parent_reach {handed}, but the root's is 1")
+        children = below.get(trial.node, [])
+        if children and abs(children[0].terms["parent_reach"] - first_reach(trial)) > EXACT:
+            yield Problem(
+                place, f"make the probability of the path {first_reach(trial)}, but its first child was told other"
+            )
+        if children and abs(children[-1].terms["parent_reach"] - trial.terms.get("reach", -1.0)) > EXACT:
+            yield Problem(place, "have another reach than the last rejected child was told")
+        if (judged.rule == "block" or children) and "reach" not in trial.terms:
+            yield Problem(place, f"lack 'reach', which '{judged.rule}' gives here")
+        if bool(children) != ("left" in trial.terms):
+            yield Problem(place, "name what rejected children leave ('left') exactly where there are such")
+        if judged.rule == "block" and abs(trial.terms.get("reach", -1.0) - first_reach(trial)) > EXACT:
+            yield Problem(
+                place, f"have reach {trial.terms.get('reach')}, but the probability of the path is {first_reach(trial)}"
+            )
+        below.setdefault(parent, []).append(trial)
+
+
+_TERMS = {"longest_path": _given, "lenience": _share, "typical": _entropy, "kseq": _kseq}

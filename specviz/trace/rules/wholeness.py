@@ -1,7 +1,7 @@
 """Rules about whole drafts: what could be drafted was drafted and submitted, or the text is biased.
 
 How many children the header's options give a node, or which places the budget goes to, follows from them and from the
-tree; where a draft may end early stands in `stops`. Called by `shapes` on a structurally sound round, and by `check` on
+tree; where a draft may end early stands in `stops`. Called by `draft` on a structurally sound round, and by `check` on
 all of them.
 """
 
@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from specviz.errors import OptionError
+from specviz.trace.declared_method import FROM_TARGET, TREE_POLICIES, KnownTreePolicy, known_drafter
 from specviz.trace.events import Node
 from specviz.trace.header import MethodCard
-from specviz.trace.known_methods import FROM_TARGET, TREE_POLICIES, KnownTreePolicy, known_drafter
 from specviz.trace.rules import stops
-from specviz.trace.rules.bounds import Range
-from specviz.trace.rules.scene import HALF_DIGIT, SINGLE, Scene
+from specviz.trace.rules.scene import HALF_DIGIT, SINGLE, Range, Scene
 from specviz.trace.structure import Problem
 from specviz.trace.tree_shape import Path, families, read_paths
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from specviz.trace.codec import loads, read, to_data
 from specviz.trace.events import Trace
-from specviz.trace.seal import seal
+from specviz.trace.header import seal
 from specviz.trace.summary import summary
 
 ROOT = Path(__file__).parents[3]

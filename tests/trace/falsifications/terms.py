@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from specviz.trace.events import TopK
-from specviz.trace.rules.bounds import Bounds
+from specviz.trace.rules.scene import Bounds
 from specviz.trace.uniform_draws import uniform
 from tests.trace.falsifications.falsifying import (
     Change,
