@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from specviz.live.audit.laws import Law
-from specviz.live.audit.tally import Tally
+from specviz.live.audit.laws import Law, Tally
 from specviz.protocol.audits import TARGET_HEADS
 from specviz.trace.events import TopK
 

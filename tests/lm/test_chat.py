@@ -7,8 +7,8 @@ import json
 import pytest
 
 from specviz.errors import PromptError
-from specviz.live.audit.header import text as audit_text
-from specviz.live.audit.tally import Tally
+from specviz.live.audit.audit import text as audit_text
+from specviz.live.audit.laws import Tally
 from specviz.live.source import LiveSource, collect
 from specviz.lm.chat import ChatTemplate
 from specviz.lm.load import LoadedModel

@@ -19,8 +19,7 @@ from specviz.app.look.events import QUIET, READING
 from specviz.app.look.notices import blocks_table
 from specviz.app.look.style import MARKS, SERIES, style
 from specviz.errors import TraceError
-from specviz.protocol.acceptance.counts import AcceptanceRun
-from specviz.protocol.acceptance.engines import read
+from specviz.protocol.acceptance import AcceptanceRun, read
 from specviz.trace.files import UPLOAD
 
 COLUMNS = ("run", "engine", "what is there", "requests", "steps", "drafted", "accepted", "rate", "mean length")

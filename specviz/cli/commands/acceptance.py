@@ -13,8 +13,7 @@ from typing import Any
 
 from specviz.cli.terminal import err, out, printable
 from specviz.errors import TraceError
-from specviz.protocol.acceptance.counts import AcceptanceRun
-from specviz.protocol.acceptance.engines import read
+from specviz.protocol.acceptance import AcceptanceRun, read
 
 MOST_DEPTHS = 8
 """columns of the table; --json has all"""

@@ -104,8 +104,7 @@ def _html(trace: Trace, index: int | None) -> bytes:
 
 def _acceptance(engine: str) -> Callable[[Trace, int | None], bytes]:
     def write(trace: Trace, _: int | None) -> bytes:
-        from specviz.protocol.acceptance.counts import of_trace
-        from specviz.protocol.acceptance.engines import WRITERS
+        from specviz.protocol.acceptance import WRITERS, of_trace
 
         return json.dumps(WRITERS[engine](of_trace(trace)), allow_nan=False).encode() + b"\n"
 

@@ -7,7 +7,7 @@ from html import unescape
 from pathlib import Path
 
 from specviz.app.speedup.acceptance import MOST_RUNS, acceptance_figure, acceptance_table, opened, picture
-from specviz.protocol.acceptance.counts import Acceptance, AcceptanceRun
+from specviz.protocol.acceptance import Acceptance, AcceptanceRun
 from tests.app.doubles import SAMPLE
 from tests.protocol.acceptance.records import vllm
 

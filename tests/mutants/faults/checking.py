@@ -44,7 +44,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "audit: every candidate is taken for the first model's",
-        "specviz/live/audit/models_say.py",
+        "specviz/live/audit/heads.py",
         "logits = self._logits[source][node]",
         "logits = self._logits[next(iter(self.drafters))][node]",
         (AUDIT,),
@@ -93,7 +93,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "acceptance records: a histogram need not add up to its steps",
-        "specviz/protocol/acceptance/counts.py",
+        "specviz/protocol/acceptance.py",
         "if steps != counts.spec_steps:",
         "if steps > counts.spec_steps:",
         ("tests/protocol/acceptance/test_acceptance.py",),

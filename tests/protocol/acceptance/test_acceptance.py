@@ -9,8 +9,17 @@ from typing import Any
 import pytest
 
 from specviz.errors import TraceError
-from specviz.protocol.acceptance.counts import Acceptance, of_trace, pooled
-from specviz.protocol.acceptance.engines import WRITERS, from_aiperf, from_sglang, from_vllm, read, to_vllm
+from specviz.protocol.acceptance import (
+    WRITERS,
+    Acceptance,
+    from_aiperf,
+    from_sglang,
+    from_vllm,
+    of_trace,
+    pooled,
+    read,
+    to_vllm,
+)
 from specviz.trace import codec
 from tests.protocol.acceptance.records import aiperf, sglang, vllm
 
