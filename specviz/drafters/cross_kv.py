@@ -150,7 +150,7 @@ class DraftRows:
 
             def own(queries: Tensor, keys: Tensor, values: Tensor, number: int = number) -> Tensor:
                 keys, values = self._keep(number, keys, values)
-                tree = attend(queries, keys, values, seen)
+                tree = attend(queries, keys, values, seen)  # the draft's rows: [A, n, D] over [A, L + n, D]
                 text = self._text[number].kept
                 return tree.found if text is None else merge(attend(queries, *text), tree)
 
@@ -162,6 +162,7 @@ class DraftRows:
             self._rows.append((keys, values))
         else:
             old = self._rows[number]
+            # [A, L, D] and [A, n, D] → [A, L + n, D]
             self._rows[number] = torch.cat([old[0], keys], 1), torch.cat([old[1], values], 1)
         return self._rows[number]
 
@@ -241,7 +242,7 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
         positions = torch.arange(self._known, self._known + len(features), device=features.device)
         turns = self._layers[0].turns(positions)
         for number, layer in enumerate(self._layers):
-            self._text[number].append(*layer.state_rows(features[:, number], turns))
+            self._text[number].append(*layer.state_rows(features[:, number], turns))  # states [n, H] of its depth
         self._known += len(features)
 
     def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
@@ -262,7 +263,7 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
         if fresh:
             device = self._module.head.device
             positions = torch.arange(start, start + len(fresh), device=device)
-            entering = self._lean.embedded(torch.tensor(fresh, device=device))
+            entering = self._lean.embedded(torch.tensor(fresh, device=device))  # [n, H]
             _, keys, values = self._layers[0].own_rows(entering, self._layers[0].turns(positions))
             self._text[0].append(keys, values)
             self._known = len(tokens) - 1
@@ -306,9 +307,10 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
 
         def across(queries: Tensor) -> Tensor:
             keys, values = self._target.keys_values(self._cache, module.target.layers - 1)
-            return look(self._target.turned(queries, positions), keys, values)
+            return look(self._target.turned(queries, positions), keys, values)  # over the target's [G, text, D]
 
         reads = across if self._cache.length and not module.options.projects else None
+        # [n] → [n, H] → [n, H] → [n, V]
         logits = self._lean.read(self._draft.run(self._lean.embedded(tokens), positions, seen, reads))
         text = len(context.tokens) - 1
         read = module.weights_read() + (bytes_of(*module.projections()) if level == [ROOT] else 0)

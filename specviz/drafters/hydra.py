@@ -135,7 +135,7 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
         return bytes_of(self._module.heads[depth - 1], self._module.head)
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
-        self._state = states.rows(states.length - 1)[0, 0]
+        self._state = states.rows(states.length - 1)[0, 0]  # [1, depths, H] → [H]
         self._proposal = proposal
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
@@ -146,11 +146,12 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
             level = [node for node in nodes if depths[node] == depth]
             found = self.timed(self._proposal, len(level), 1 + depth, self._ask, tree, depth, level)
             rows |= dict(zip(level, found, strict=True))
-        return torch.stack([rows[node] for node in nodes])
+        return torch.stack([rows[node] for node in nodes])  # [n, V], in the order asked
 
     def _ask(self, tree: DraftTree, depth: int, level: Sequence[int]) -> Tensor:
+        # [n, 1 + depth]: the root's token, then those of each node's path
         tokens = torch.tensor([[tree.tokens[0], *tree.token_path(node)] for node in level], device=self.device)
-        return self._module.logits(depth, self._state.expand(len(level), -1), tokens)
+        return self._module.logits(depth, self._state.expand(len(level), -1), tokens)  # state [H] → [n, H]
 
     def done(self, proposal: Proposal) -> None:
         tree, rows = proposal.tree, []

@@ -112,19 +112,20 @@ class MarkovDrafter(HeadDrafter[MarkovOptions]):
         return self._module.options.heads
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
-        state = states.rows(states.length - 1)[0, 0]
-        self._rows = self.timed(proposal, 1, None, self._module.logits, state)
+        state = states.rows(states.length - 1)[0, 0]  # [1, depths, H] → [H]
+        self._rows = self.timed(proposal, 1, None, self._module.logits, state)  # [heads, V]
         self._lattice: Lattice | None = None
         if self.options.nodes and self.draft_policies.tree_policy is None:
-            places = self._rows[: min(self.options.gamma, context.max_depth)]
+            places = self._rows[: min(self.options.gamma, context.max_depth)]  # [γ, V]
             self._lattice = self._module.bigram.lattice(places, context.tokens[-1], self.options.width)
             self._planned = PlannedTree(self._lattice.prefixes(self.options.nodes))
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths
         tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
-        told: Tensor = self._rows[[depths[node] for node in nodes]] + self._module.bigram(tokens)
-        return told
+        # [n, V] each: the head of the node's level, and what its token adds to what follows
+        rescored: Tensor = self._rows[[depths[node] for node in nodes]] + self._module.bigram(tokens)
+        return rescored
 
     def done(self, proposal: Proposal) -> None:
         if self._lattice is not None:

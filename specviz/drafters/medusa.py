@@ -79,12 +79,12 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
         return self._module.options.heads
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
-        state = states.rows(states.length - 1)[0, 0]
-        self._rows = self.timed(proposal, 1, None, self._module.logits, state)
+        state = states.rows(states.length - 1)[0, 0]  # [1, depths, H] → [H]
+        self._rows = self.timed(proposal, 1, None, self._module.logits, state)  # [heads, V]
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths
-        return self._rows[[depths[node] for node in nodes]]
+        return self._rows[[depths[node] for node in nodes]]  # [n, V]: below a node of depth d speaks head d (from 0)
 
     def done(self, proposal: Proposal) -> None:
         proposal.exhibits.append(heads_exhibit(proposal.tree, self._rows.softmax(-1)))

@@ -48,21 +48,22 @@ def drafter_from(target: LlamaForCausalLM, layers: int, intermediate: int, seed:
     )
     drafter.model.embed_tokens.load_state_dict(target.model.embed_tokens.state_dict())
     drafter.model.norm.load_state_dict(target.model.norm.state_dict())
-    for own, other in zip(drafter.model.layers, target.model.layers, strict=False):
-        _copy_layer(own, other, intermediate)
+    for thin, full in zip(drafter.model.layers, target.model.layers, strict=False):
+        _copy_layer(thin, full, intermediate)
     return drafter
 
 
-def _copy_layer(own: LlamaDecoderLayer, other: LlamaDecoderLayer, intermediate: int) -> None:
+def _copy_layer(thin: LlamaDecoderLayer, full: LlamaDecoderLayer, intermediate: int) -> None:
     """Copies attention and norms; of the MLP the `intermediate` units with the largest product of weight norms."""
     for name in ("self_attn", "input_layernorm", "post_attention_layernorm"):
-        getattr(own, name).load_state_dict(getattr(other, name).state_dict())
-    gate, up, down = other.mlp.gate_proj.weight, other.mlp.up_proj.weight, other.mlp.down_proj.weight
-    strength = gate.norm(dim=1) * up.norm(dim=1) * down.norm(dim=0)
+        getattr(thin, name).load_state_dict(getattr(full, name).state_dict())
+    # [F, D], [F, D] and [D, F]: a unit is a row of the first two and a column of the last
+    gate, up, down = full.mlp.gate_proj.weight, full.mlp.up_proj.weight, full.mlp.down_proj.weight
+    strength = gate.norm(dim=1) * up.norm(dim=1) * down.norm(dim=0)  # [F]
     kept = strength.topk(min(intermediate, len(strength))).indices
-    own.mlp.gate_proj.weight[: len(kept)] = gate[kept]
-    own.mlp.up_proj.weight[: len(kept)] = up[kept]
-    own.mlp.down_proj.weight[:, : len(kept)] = down[:, kept]
+    thin.mlp.gate_proj.weight[: len(kept)] = gate[kept]
+    thin.mlp.up_proj.weight[: len(kept)] = up[kept]
+    thin.mlp.down_proj.weight[:, : len(kept)] = down[:, kept]
 
 
 def distillation_objective(head: torch.Tensor, hard_share: float) -> Objective:
@@ -75,13 +76,13 @@ def distillation_objective(head: torch.Tensor, hard_share: float) -> Objective:
     def objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
         if batch.teacher is None:
             raise TrainingError("Distillation needs the target's states beside the tokens: run the `teach` stage.")
-        logits = logits_of(model, layer_outputs(model, batch.ids[:, :-1])[-1]).float()
-        teacher = batch.teacher.to(head.dtype) @ head.T
-        own = functional.log_softmax(logits.flatten(0, 1), dim=-1)
+        logits = logits_of(model, layer_outputs(model, batch.ids[:, :-1])[-1]).float()  # [batch, length, V]
+        teacher = batch.teacher.to(head.dtype) @ head.T  # [batch, length, D] · [D, V]
+        said = functional.log_softmax(logits.flatten(0, 1), dim=-1)  # [positions, V]
         wanted = functional.log_softmax(teacher.flatten(0, 1), dim=-1)
-        loss = functional.kl_div(own, wanted, reduction="batchmean", log_target=True)
+        loss = functional.kl_div(said, wanted, reduction="batchmean", log_target=True)
         if hard_share > 0:
-            loss = loss + hard_share * functional.nll_loss(own, wanted.argmax(-1))
+            loss = loss + hard_share * functional.nll_loss(said, wanted.argmax(-1))
         return loss
 
     return objective

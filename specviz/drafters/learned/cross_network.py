@@ -156,14 +156,15 @@ class CrossLayer(nn.Module):
 
     def own_rows(self, x: Tensor, turns: Turns) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values [..., A, n, D] of rows x [..., n, H]."""
-        rows = heads_of(self.qkv(self.norm(x)), 3 * self.heads)
-        both, values = rows.split([2 * self.heads, self.heads], -3)
-        queries, keys = turned_by(both, *turns).chunk(2, -3)
+        rows = heads_of(self.qkv(self.norm(x)), 3 * self.heads)  # [..., n, H] → [..., 3·A, n, D]
+        both, values = rows.split([2 * self.heads, self.heads], -3)  # [..., 2·A, n, D] and [..., A, n, D]
+        queries, keys = turned_by(both, *turns).chunk(2, -3)  # values are not turned
         return queries, keys, values
 
     def state_rows(self, states: Tensor, turns: Turns) -> tuple[Tensor, Tensor]:
         """Keys and values [..., A, n, D] of the target's states [..., n, H]."""
         assert self.project is not None, "this preset reads keys and values, not states."
+        # [..., n, H] → [..., 2·A, n, D] → two of [..., A, n, D]
         keys, values = heads_of(self.project(self.state_norm(states)), 2 * self.heads).chunk(2, -3)
         return turned_by(keys, *turns), values
 
@@ -172,7 +173,7 @@ class CrossLayer(nn.Module):
         x = x + self.out(joined(own(*self.own_rows(x, turns))))
         if self.across is not None and across is not None:
             x = x + self.across_out(joined(across(heads_of(self.across(self.across_norm(x)), self.queries))))
-        gate, up = self.gate_up(self.mlp_norm(x)).chunk(2, -1)
+        gate, up = self.gate_up(self.mlp_norm(x)).chunk(2, -1)  # [..., n, 2·F] → two of [..., n, F]
         found: Tensor = x + self.down(functional.silu(gate) * up)
         return found
 
@@ -220,7 +221,7 @@ class Masks:
         """[T], below 1 where a text has no such root: the target has read nothing then"""
         self.target = torch.arange(-before, len(gaps), device=gaps.device) < self.root[:, None]
         """[T, before + T]"""
-        self.own = place <= place[:, None]
+        self.own = place <= place[:, None]  # row: who asks, column: who is seen
         """[T, T]"""
         if text_tokens is not None:
             self.own &= place >= (self.root - text_tokens)[:, None]
@@ -303,7 +304,7 @@ class CrossTrunk(DrafterModule[CrossKVShape]):
         the batch holds the ends of texts alone, `masks` knows how many of the target's rows stand before them."""
         rows = batch.rows
         assert rows is not None, "the target's rows are missing in this batch."
-        positions, x = rows.positions[-batch.tokens.shape[1] :], self.embedded(batch.tokens)
+        positions, x = rows.positions[-batch.tokens.shape[1] :], self.embedded(batch.tokens)  # [T], [B, T, H]
 
         def across(queries: Tensor) -> Tensor:
             return look(rows.turned(queries, positions), rows.keys, rows.values, masks.target)
@@ -317,8 +318,8 @@ class CrossTrunk(DrafterModule[CrossKVShape]):
         """Attention of a layer to its own rows, and by the same softmax to projected states where it reads those."""
         if not self.options.projects:
             return lambda queries, keys, values: look(queries, keys, values, masks.own)
-        kept, held = layer.state_rows(batch.features[:, :, number], turns)
-        seen = torch.cat([masks.target, masks.own], 1)
+        kept, held = layer.state_rows(batch.features[:, :, number], turns)  # [B, A, T, D] each, of states [B, T, H]
+        seen = torch.cat([masks.target, masks.own], 1)  # [T, 2·T]: the target's rows, then its own
         return lambda queries, keys, values: look(
             queries, torch.cat([kept, keys], -2), torch.cat([held, values], -2), seen
         )
@@ -328,11 +329,12 @@ class CrossTrunk(DrafterModule[CrossKVShape]):
         the target's last rows are left out as `noisy` and the preset say."""
         length, device = batch.tokens.shape[1], batch.tokens.device
         masks = Masks(self._gaps(length, device), self.options.text_tokens)
-        places = (masks.root >= 1).nonzero()[:, 0]
-        logits = self.read(self.states(batch, masks)[:, places])
-        known = batch.target_logits(self.head)[:, places].log_softmax(-1)
+        places = (masks.root >= 1).nonzero()[:, 0]  # [n] of the T tokens
+        logits = self.read(self.states(batch, masks)[:, places])  # [B, n, H] → [B, n, V]
+        known = batch.target_logits(self.head)[:, places].log_softmax(-1)  # [B, n, V]
         terms = {"token": batch.distance(logits, known)}
         if self.options.share_of_text:
+            # [B · (n - 1), V] against the tokens [B · (n - 1)] that follow
             said, follows = logits[:, :-1].flatten(0, 1).float(), batch.tokens[:, places[:-1] + 1].flatten()
             terms["text"] = self.options.share_of_text * functional.cross_entropy(said, follows)
         return terms
@@ -357,10 +359,10 @@ class CrossTrunk(DrafterModule[CrossKVShape]):
         found = [batch.final.new_empty(texts, length - 1 - k, self.head.shape[0]) for k in range(most)]
         place = torch.arange(length, device=batch.tokens.device)
         for phase in range(most):
-            gaps = by_blocks(length, most, phase, batch.tokens.device)
-            logits = self.read(self.states(batch, Masks(gaps, self.options.text_tokens, before)))
+            gaps = by_blocks(length, most, phase, batch.tokens.device)  # [T]
+            logits = self.read(self.states(batch, Masks(gaps, self.options.text_tokens, before)))  # [B, T, V]
             for k in range(most):
-                here = place[(gaps == k + 1) & (place > k)]
+                here = place[(gaps == k + 1) & (place > k)]  # [n]: tokens whose root is k back
                 found[k][:, here - 1 - k] = logits[:, here].to(found[k].dtype)
         return found
 

@@ -72,15 +72,16 @@ class Attention(nn.Module):
     def forward(self, inputs: Tensor, memory: Memory) -> Tensor:
         """inputs [B, T, inputs] of the next step → [B, T, H]."""
         step, rows = len(memory.keys), inputs.shape[1]
-        queries = self._turned(self.q_proj(inputs), step)
+        queries = self._turned(self.q_proj(inputs), step)  # [B, heads, T, D]
         shared = self.shape.heads // self.shape.kv_heads
+        # [B, kv_heads, T, D] → [B, heads, T, D], each head of keys standing beside its copies
         memory.keys.append(self._turned(self.k_proj(inputs), step).repeat_interleave(shared, 1))
         memory.values.append(self._split(self.v_proj(inputs)).repeat_interleave(shared, 1))
         if step == 0:
             found = functional.scaled_dot_product_attention(queries, memory.keys[0], memory.values[0], is_causal=True)
         else:
             found = self._unrolled(queries, memory, rows)
-        merged: Tensor = self.o_proj(found.transpose(1, 2).flatten(2))
+        merged: Tensor = self.o_proj(found.transpose(1, 2).flatten(2))  # [B, heads, T, D] → [B, T, H]
         return merged
 
     def _unrolled(self, queries: Tensor, memory: Memory, rows: int) -> Tensor:
@@ -90,13 +91,13 @@ class Attention(nn.Module):
         own = torch.stack([(queries * keys[:, :, :rows]).sum(-1) for keys in later], -1)  # [B, heads, T, steps - 1]
         # [B, heads, T, T + steps - 1], by one softmax
         weights = (torch.cat([scores, own], -1) * self.shape.head_size**-0.5).softmax(-1).to(queries.dtype)
-        found: Tensor = weights[..., :rows] @ memory.values[0][:, :, :rows]
+        found: Tensor = weights[..., :rows] @ memory.values[0][:, :, :rows]  # [B, heads, T, D]
         for number, values in enumerate(memory.values[1:]):
             found = found + weights[..., rows + number, None] * values[:, :, :rows]
         return found
 
     def _split(self, x: Tensor) -> Tensor:
-        heads: Tensor = x.unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)
+        heads: Tensor = x.unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)  # [B, T, A · D] → [B, A, T, D]
         return heads
 
     def _turned(self, x: Tensor, step: int) -> Tensor:
@@ -107,7 +108,7 @@ class Attention(nn.Module):
         positions = torch.arange(step, step + x.shape[2], dtype=torch.float32, device=x.device)
         angles = torch.outer(positions, 1.0 / self.shape.theta**exponents)  # [T, D / 2]
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        low, high = x.chunk(2, -1)
+        low, high = x.chunk(2, -1)  # [B, A, T, D / 2] each
         return torch.cat([low * cos - high * sin, high * cos + low * sin], -1)
 
 
@@ -168,7 +169,7 @@ class LeanBlock(LlamaRows):
         x = self.attend(inputs, x, step, 0)
         if not self._extra:
             return self._mlp(x, 0)
-        gate, up = self.layer.gate_up(self.layer.ffn_norm(x)).chunk(2, -1)
+        gate, up = self.layer.gate_up(self.layer.ffn_norm(x)).chunk(2, -1)  # [n, ffn] each
         return self.layer.down(functional.silu(gate).mul_(up), functional.pad(x, (0, self._extra)))
 
     def tune(self, *others: Projection) -> None:

@@ -171,12 +171,13 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         """The block's outputs [B, T - 1 - k, H + extra] of the steps k = 0, 1, … of a draft from every place."""
         hidden, length = self.hidden_size, batch.tokens.shape[1]
         state, memory, outs = self.state_of(self._noisy(batch.features)), Memory(), list[Tensor]()
-        embedded = functional.embedding(batch.tokens, self.embedding)
+        embedded = functional.embedding(batch.tokens, self.embedding)  # [B, T, H]; `state` [B, T, H]
         for step in range(min(most, length - 1)):
             rows = length - 1 - step
+            # row t joins token t + 1 + step with the state before it: [B, T - 1 - step, H] both
             inputs, x = self.join(embedded[:, 1 + step :], state[:, :rows])
-            out = self.block(inputs, x, memory)
-            state = out[..., :hidden]
+            out = self.block(inputs, x, memory)  # [B, T - 1 - step, H + extra]
+            state = out[..., :hidden]  # the next step reads the block's own state in place of the target's
             outs.append(out)
         return outs
 
@@ -190,21 +191,21 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
 
     def answer(self, read: Tensor) -> Tensor:
         """Logits [..., V]; minus infinity for tokens that its head does not know."""
-        logits = functional.linear(read, self.head_weight())
+        logits = functional.linear(read, self.head_weight())  # [..., V], or of its own tokens [..., draft_tokens]
         if self.map is None:
             return logits
         whole = logits.new_full((*logits.shape[:-1], self.target.vocab_size), -torch.inf)
         return whole.index_copy(-1, self.map.tokens, logits)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        known = batch.target_logits(self.head)
-        expected, counts = self._expected_rows(known)
+        known = batch.target_logits(self.head)  # [B, T, V]
+        expected, counts = self._expected_rows(known)  # [B, T, H], [B, T]
         token, feature = [], []
         outs = self.unroll(batch, self.options.unroll)
         for step, out in enumerate(outs):
             weight = STEP_WEIGHT**step
             counted = None if counts is None else counts[:, 1 + step :]
-            read = self.read(self.aligned(out))
+            read = self.read(self.aligned(out))  # [B, T - 1 - step, H], held to what stands 1 + step further on
             if batch.distance is divergence:
                 token.append(weight * self._token_loss(read, expected[:, 1 + step :], counted))
             else:
@@ -241,7 +242,7 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
 
         -Σ p log q = logsumexp(W x) - x · (pᵀ W): what stands behind the dot is the same for every unrolled step."""
         if self.own_head is None:
-            normaliser = log_normaliser(read, self.head)
+            normaliser = log_normaliser(read, self.head)  # [B, rows], without keeping logits [B, rows, V]
         else:
             normaliser = self.own_head(read).float().logsumexp(-1)
         each = normaliser - (read.float() * expected.float()).sum(-1)
@@ -250,10 +251,10 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
     def _distance(self, distance: Distance, read: Tensor, known: Tensor, counts: Tensor | None) -> Tensor:
         """Any other distance to p, on the rows that count; it needs every token's logit, which the one above avoids."""
         if self.map is not None:
-            known = known[..., self.map.tokens]
-        logits = functional.linear(read, self.head_weight()).float()
+            known = known[..., self.map.tokens]  # [B, T, V] → [B, T, draft_tokens]
+        logits = functional.linear(read, self.head_weight()).float()  # as wide as `known`
         if counts is not None:
-            logits, known = logits[counts.bool()], known[counts.bool()]
+            logits, known = logits[counts.bool()], known[counts.bool()]  # [rows that count, draft_tokens]
         return distance(logits, known.float().log_softmax(-1))
 
     def calibrate(self, tokens: Tensor) -> None:
@@ -325,6 +326,7 @@ class LeanTrunk:
     ) -> Tensor:
         """Append rows to `cache`: each reads a token and the state [H] before it; outputs [n, H + extra]."""
         placement = cache.place(tokens, parents, self.trunk.target.context_length)
+        # [n, H]: the token's share of the joining matrix's product, or its embedding
         looked_up = functional.embedding(torch.tensor(placement.tokens, device=self.block.device), self._tokens)
         if self._state is not None:
             inputs = x = self._state(states, looked_up)
@@ -338,7 +340,7 @@ class LeanTrunk:
     def logits(self, out: Tensor) -> Tensor:
         """What follows rows with the outputs [n, H + extra]; [n, V]."""
         trunk = self.trunk
-        found = self._head(trunk.read(out))
+        found = self._head(trunk.read(out))  # [n, V or draft_tokens]
         if trunk.map is None:
             return found
         whole = found.new_full((len(found), trunk.target.vocab_size), -torch.inf)

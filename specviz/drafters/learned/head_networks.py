@@ -179,6 +179,7 @@ class ParallelHeads(DrafterModule[HeadsShapeT]):
 
     def logits(self, states: Tensor) -> Tensor:
         """What each head says [..., heads, V] from the target's last states [..., H]."""
+        # [..., heads, H], or [..., heads, V] where each reads out by itself
         cross_layers = torch.stack([head(states) for head in self.heads], -2)
         return cross_layers if self.options.own_head else functional.linear(cross_layers, self.head)
 
@@ -187,12 +188,13 @@ class ParallelHeads(DrafterModule[HeadsShapeT]):
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         places = Places.of(batch, self.options.heads, self.training)
+        # [n, H] → [n, heads, V] → heads of [n, V]
         logits = self.logits(places.states(batch))[:, : places.heads].unbind(1)
         counted = self.accuracies if self.training else None
         return held_to(logits, places.wanted(batch, self.head), batch.distance, counted)
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
-        logits = self.logits(batch.features[:, :, 0])
+        logits = self.logits(batch.features[:, :, 0])  # [B, T, H] → [B, T, heads, V]
         places = batch.tokens.shape[1]
         return [logits[:, : places - 1 - k, k] for k in range(min(most, self.options.heads, places - 1))]
 
@@ -235,8 +237,8 @@ class Lattice:
         score, back = self.first, list[np.ndarray]()
         for step in self.steps:
             through = score[:, None] + step  # [k before, k]
-            back.append(through.argmax(0))
-            score = through.max(0)
+            back.append(through.argmax(0))  # [k]: from which token before each is reached best
+            score = through.max(0)  # [k]
         rank = int(score.argmax())
         ranks = [rank]
         for came_from in reversed(back):
@@ -249,10 +251,10 @@ class Lattice:
         prunes."""
         ahead = [self.first]
         for step in self.steps:
-            ahead.append((ahead[-1][:, None] + step).max(0))
+            ahead.append((ahead[-1][:, None] + step).max(0))  # [k before, k] → [k]: the best way here
         behind = [np.zeros_like(self.first)]
         for step in reversed(self.steps):
-            behind.append((step + behind[-1][None]).max(1))
+            behind.append((step + behind[-1][None]).max(1))  # [k, k after] → [k]: the best way on
         through: np.ndarray = np.stack(ahead) + np.stack(behind[::-1])
         return through
 
@@ -286,7 +288,7 @@ class Bigram(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """What tokens [...] add to the logits of what follows them [..., V]."""
-        return self.before[tokens] @ self.after.T
+        return self.before[tokens] @ self.after.T  # [..., R] · [R, V]
 
     def lattice(self, logits: Tensor, root: int, width: int, steps: bool = True) -> Lattice:
         """The `width` likeliest tokens at each place by logits [γ, V] alone, and the probabilities of the steps between

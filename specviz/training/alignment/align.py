@@ -68,6 +68,7 @@ def alignment_objective(head: torch.Tensor, loss: Loss) -> Objective:
     def objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
         if batch.teacher is None:
             raise TrainingError("An alignment needs the target's states beside the tokens.")
+        # [batch, length, V] → [positions, V], of drafter and target
         logits = logits_of(model, layer_outputs(model, batch.ids[:, :-1])[-1]).flatten(0, 1)
         teacher = (batch.teacher.to(head.dtype) @ head.T).flatten(0, 1)
         with torch.autocast(logits.device.type, enabled=False):

@@ -90,7 +90,7 @@ def tvdpp_global(p: Tensor, log_q: Tensor) -> Tensor:
     learning rate: the gradient is that of `tvd` times 1 / sigma.
     """
     q, reward = _policy(p, log_q)
-    mean = (q * reward).sum(-1).mean()
+    mean = (q * reward).sum(-1).mean()  # scalar
     deviation = (mean * (1 - mean)).sqrt().clamp_min(SMALLEST)  # of a reward that is 0 or 1
     return _with_gradient_of(policy_term(q, log_q, (reward - mean) / deviation), tvd(p, log_q))
 
@@ -100,7 +100,7 @@ def tvdpp_position(p: Tensor, log_q: Tensor) -> Tensor:
     """TVD++ with exact expectations and a mean and deviation of its own at every position (our reading of 2403.00858):
     each position's gradient of TVD times 1 / sigma there, which weights positions anew."""
     q, reward = _policy(p, log_q)
-    mean = (q * reward).sum(-1, keepdim=True)
+    mean = (q * reward).sum(-1, keepdim=True)  # [positions, 1]
     deviation = (mean * (1 - mean)).sqrt().clamp_min(SMALLEST)
     return _with_gradient_of(policy_term(q, log_q, (reward - mean) / deviation), tvd(p, log_q))
 
@@ -110,9 +110,9 @@ def tvdpp_sampled(p: Tensor, log_q: Tensor) -> Tensor:
     """TVD++ from tokens x ~ q drawn with torch's generator, mean and deviation over all of them (2403.00858): only here
     a baseline does its work, lower variance."""
     q, reward = _policy(p, log_q)
-    drawn = torch.multinomial(q, SAMPLES, replacement=True)
-    found = reward.gather(-1, drawn)
-    advantage = (found - found.mean()) / found.std(correction=0).clamp_min(SMALLEST)
+    drawn = torch.multinomial(q, SAMPLES, replacement=True)  # [positions, SAMPLES] tokens
+    earned = reward.gather(-1, drawn)  # [positions, SAMPLES]
+    advantage = (earned - earned.mean()) / earned.std(correction=0).clamp_min(SMALLEST)
     return _with_gradient_of(-(advantage * log_q.gather(-1, drawn)).mean(), tvd(p, log_q))
 
 
