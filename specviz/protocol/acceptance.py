@@ -87,17 +87,17 @@ def checked(counts: Acceptance) -> Acceptance:
         if accepted != counts.accepted_tokens:
             raise TraceError(f"the histogram holds {accepted} accepted tokens, but {counts.accepted_tokens} are told.")
     if counts.per_step is not None:
-        told = (len(counts.per_step), *(sum(column) for column in zip(*counts.per_step, strict=True)))
+        stated = (len(counts.per_step), *(sum(column) for column in zip(*counts.per_step, strict=True)))
         due = (counts.spec_steps, counts.draft_tokens, counts.accepted_tokens)
-        if counts.per_step and told != due:
-            raise TraceError(f"the steps one by one are {told} steps, drafts and acceptances, but {due} are told.")
+        if counts.per_step and stated != due:
+            raise TraceError(f"the steps one by one are {stated} steps, drafts and acceptances, but {due} are told.")
     return counts
 
 
-def agrees(name: str, told: float | None, due: float | None) -> None:
+def agrees(name: str, stated: float | None, due: float | None) -> None:
     """Raises TraceError where a reported fraction is not the one that the counts give."""
-    if told is not None and due is not None and abs(told - due) > CLOSE * max(1.0, abs(due)):
-        raise TraceError(f"{name} is {told:.6g}, but the counts give {due:.6g}.")
+    if stated is not None and due is not None and abs(stated - due) > CLOSE * max(1.0, abs(due)):
+        raise TraceError(f"{name} is {stated:.6g}, but the counts give {due:.6g}.")
 
 
 def pooled(requests: Sequence[Acceptance]) -> Acceptance:
@@ -152,21 +152,21 @@ SGLANG_NAMES = {
 def from_vllm(response: Data) -> Acceptance | None:
     """A completion response's `metrics.speculative_decoding`; None where the response has none."""
     metrics = response.get("metrics")
-    told = metrics.get("speculative_decoding") if isinstance(metrics, dict) else None
-    if told is None:
+    stated = metrics.get("speculative_decoding") if isinstance(metrics, dict) else None
+    if stated is None:
         return None
     usage = response.get("usage")
     output = usage.get("completion_tokens") if isinstance(usage, dict) else None
-    return _of_fields(_object(told, "metrics.speculative_decoding"), output)
+    return _of_fields(_object(stated, "metrics.speculative_decoding"), output)
 
 
 def from_aiperf(line: Data) -> Acceptance | None:
     """One line of `profile_export.jsonl`, its `spec_decode_acceptance`; None where the line has none."""
-    told = line.get("spec_decode_acceptance")
-    if told is None:
+    stated = line.get("spec_decode_acceptance")
+    if stated is None:
         return None
-    told = _object(told, "spec_decode_acceptance")
-    return _of_fields(told, told.get("completion_tokens"))
+    stated = _object(stated, "spec_decode_acceptance")
+    return _of_fields(stated, stated.get("completion_tokens"))
 
 
 def from_sglang(response: Data) -> Acceptance | None:
@@ -193,25 +193,25 @@ def from_sglang(response: Data) -> Acceptance | None:
     return checked(counts)
 
 
-def _of_fields(told: Data, output: object) -> Acceptance:
+def _of_fields(stated: Data, output: object) -> Acceptance:
     """vLLM's fields, which AIPerf took over; its histogram is sparse and theirs is dense."""
     per_step = None
-    if told.get("per_step_drafted") is not None and told.get("per_step_accepted") is not None:
-        drafted, accepted = _counts(told, "per_step_drafted"), _counts(told, "per_step_accepted")
+    if stated.get("per_step_drafted") is not None and stated.get("per_step_accepted") is not None:
+        drafted, accepted = _counts(stated, "per_step_drafted"), _counts(stated, "per_step_accepted")
         if len(drafted) != len(accepted):
             raise TraceError(f"per_step_drafted has {len(drafted)} steps, but per_step_accepted has {len(accepted)}.")
         per_step = tuple(zip(drafted, accepted, strict=True))
     counts = Acceptance(
-        spec_steps=_count(told, "num_spec_steps"),
-        draft_tokens=_count(told, "num_draft_tokens"),
-        accepted_tokens=_count(told, "num_accepted_draft_tokens"),
-        histogram=_histogram(told, "acceptance_histogram"),
+        spec_steps=_count(stated, "num_spec_steps"),
+        draft_tokens=_count(stated, "num_draft_tokens"),
+        accepted_tokens=_count(stated, "num_accepted_draft_tokens"),
+        histogram=_histogram(stated, "acceptance_histogram"),
         output_tokens=None if output is None else _count({"completion_tokens": output}, "completion_tokens"),
-        longest=None if told.get("num_spec_tokens") is None else _count(told, "num_spec_tokens"),
+        longest=None if stated.get("num_spec_tokens") is None else _count(stated, "num_spec_tokens"),
         per_step=per_step,
     )
-    agrees("draft_acceptance_rate", _fraction(told, "draft_acceptance_rate"), counts.rate)
-    agrees("mean_acceptance_length", _fraction(told, "mean_acceptance_length"), counts.mean_length)
+    agrees("draft_acceptance_rate", _fraction(stated, "draft_acceptance_rate"), counts.rate)
+    agrees("mean_acceptance_length", _fraction(stated, "mean_acceptance_length"), counts.mean_length)
     return checked(counts)
 
 
@@ -222,10 +222,10 @@ def to_vllm(counts: Acceptance) -> dict[str, Any]:
 
 def to_aiperf(counts: Acceptance, engine: str = "specviz") -> dict[str, Any]:
     """As a line of AIPerf's `profile_export.jsonl`. Raises TraceError where nothing was drafted."""
-    told: dict[str, Any] = {"engine": engine, **_fields(counts, dense=False)}
+    stated: dict[str, Any] = {"engine": engine, **_fields(counts, dense=False)}
     if counts.output_tokens is not None:
-        told["completion_tokens"] = counts.output_tokens
-    return {"spec_decode_acceptance": told}
+        stated["completion_tokens"] = counts.output_tokens
+    return {"spec_decode_acceptance": stated}
 
 
 def to_sglang(counts: Acceptance) -> dict[str, Any]:
@@ -254,22 +254,22 @@ WRITERS: Mapping[str, Callable[[Acceptance], dict[str, Any]]] = {
 
 def _fields(counts: Acceptance, dense: bool) -> dict[str, Any]:
     _drafted(counts)
-    told: dict[str, Any] = {
+    stated: dict[str, Any] = {
         "mean_acceptance_length": counts.mean_length, "draft_acceptance_rate": counts.rate,
         "num_spec_steps": counts.spec_steps, "num_accepted_draft_tokens": counts.accepted_tokens,
         "num_draft_tokens": counts.draft_tokens,
     }  # fmt: skip
     if counts.histogram is not None:
         sparse = {str(j): count for j, count in enumerate(counts.histogram) if count}
-        told["acceptance_histogram"] = list(counts.histogram) if dense else sparse
+        stated["acceptance_histogram"] = list(counts.histogram) if dense else sparse
     if counts.longest is not None:
-        told["num_spec_tokens"] = counts.longest
+        stated["num_spec_tokens"] = counts.longest
     if counts.per_step is not None:
-        told["per_step_accepted"] = [accepted for _, accepted in counts.per_step]
-        told["per_step_drafted"] = [drafted for drafted, _ in counts.per_step]
+        stated["per_step_accepted"] = [accepted for _, accepted in counts.per_step]
+        stated["per_step_drafted"] = [drafted for drafted, _ in counts.per_step]
     if counts.per_step is not None and dense:
-        told["acceptance_histogram_by_draft_length"] = _by_length(counts.per_step)
-    return told
+        stated["acceptance_histogram_by_draft_length"] = _by_length(counts.per_step)
+    return stated
 
 
 def _by_length(per_step: tuple[tuple[int, int], ...]) -> dict[str, list[int]]:
@@ -295,8 +295,8 @@ def _object(value: object, name: str) -> Data:
 def _count(fields: Data, name: str) -> int:
     value = fields.get(name)
     if type(value) is not int or value < 0:
-        told = "is missing" if value is None else f"is {shown(value)}"
-        raise TraceError(f"{name} {told}, but must be a whole number of at least 0.")
+        stated = "is missing" if value is None else f"is {shown(value)}"
+        raise TraceError(f"{name} {stated}, but must be a whole number of at least 0.")
     return value
 
 
@@ -373,8 +373,8 @@ def loads(raw: bytes, name: str, limits: Limits = STANDARD) -> AcceptanceRun:
 
 def _served(rows: list[tuple[str, dict[str, Any]]]) -> str:
     """The engine that AIPerf names; one name for one file."""
-    told = {str(row["spec_decode_acceptance"].get("engine")) for _, row in rows if row.get("spec_decode_acceptance")}
-    return " and ".join(sorted(told))[:60]
+    stated = {str(row["spec_decode_acceptance"].get("engine")) for _, row in rows if row.get("spec_decode_acceptance")}
+    return " and ".join(sorted(stated))[:60]
 
 
 def _rows(text: str, limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -23,9 +23,9 @@ def ranks(scene: Scene) -> Iterator[Problem]:
     for node in scene.round.nodes:
         if node.rank is None:
             continue
-        place = f"{scene.place}.nodes[{node.id}].rank"
+        where = f"{scene.place}.nodes[{node.id}].rank"
         if node.parent < 0:
-            yield Problem(place, "is given, but the root was not drafted")
+            yield Problem(where, "is given, but the root was not drafted")
             continue
         parent = scene.round.nodes[node.parent]
         head = parent.target_raw or parent.target
@@ -34,7 +34,7 @@ def ranks(scene: Scene) -> Iterator[Problem]:
             largest = node.token == parent.target.tokens[0]
             due = Range(1, 1) if largest else Range(max(2, due.low), due.high)
         if not due.low <= node.rank <= due.high:
-            yield Problem(place, f"is {node.rank}, but its parent's distribution leaves it {due.low:g} to {due.high:g}")
+            yield Problem(where, f"is {node.rank}, but its parent's distribution leaves it {due.low:g} to {due.high:g}")
 
 
 def _rank_in(head: TopK, token: int, size: int) -> Range:
@@ -52,13 +52,13 @@ def _rank_in(head: TopK, token: int, size: int) -> Range:
 def agreements(scene: Scene) -> Iterator[Problem]:
     """Every node's five numbers against its heads."""
     for node in scene.round.nodes:
-        place = f"{scene.place}.nodes[{node.id}]"
+        where = f"{scene.place}.nodes[{node.id}]"
         if node.agreement is not None and scene.greedy:
-            yield Problem(f"{place}.agreement", "is given, but at temperature 0 point masses are judged")
+            yield Problem(f"{where}.agreement", "is given, but at temperature 0 point masses are judged")
         elif node.agreement is not None:
-            yield from _of_heads(f"{place}.agreement", node.agreement, node.target, node.draft, scene)
+            yield from _of_heads(f"{where}.agreement", node.agreement, node.target, node.draft, scene)
         if node.agreement_raw is not None:
-            yield from _of_heads(f"{place}.agreement_raw", node.agreement_raw, *_own_heads(scene, node), scene)
+            yield from _of_heads(f"{where}.agreement_raw", node.agreement_raw, *_own_heads(scene, node), scene)
 
 
 def _own_heads(scene: Scene, node: Node) -> tuple[TopK, TopK | None]:
@@ -66,25 +66,25 @@ def _own_heads(scene: Scene, node: Node) -> tuple[TopK, TopK | None]:
     return node.target_raw or node.target, node.draft_raw
 
 
-def _of_heads(place: str, said: Agreement, target: TopK, draft: TopK | None, scene: Scene) -> Iterator[Problem]:
+def _of_heads(where: str, said: Agreement, target: TopK, draft: TopK | None, scene: Scene) -> Iterator[Problem]:
     size = scene.started.target.vocab_size
-    yield from _within(f"{place}.target_bits", said.target_bits, entropy(target, size))
+    yield from _within(f"{where}.target_bits", said.target_bits, entropy(target, size))
     if (said.draft_bits is None) != (said.overlap is None) or (said.draft_bits is None and said.kl_bits is not None):
-        yield Problem(place, "compares with a draft in part; entropy and overlap are given together or not at all")
+        yield Problem(where, "compares with a draft in part; entropy and overlap are given together or not at all")
     if said.draft_bits is None or said.overlap is None:
         return
-    yield from _within(f"{place}.draft_bits", said.draft_bits, entropy(draft, size))
+    yield from _within(f"{where}.draft_bits", said.draft_bits, entropy(draft, size))
     _, distance = Bounds.of_head(target).minus(Bounds.of_head(draft))
-    yield from _within(f"{place}.overlap", said.overlap, Range(1 - distance.high, 1 - distance.low).capped())
+    yield from _within(f"{where}.overlap", said.overlap, Range(1 - distance.high, 1 - distance.low).capped())
     least = 2 * max(0.0, 1 - said.overlap - ROUNDING) ** 2 / log(2)  # Pinsker's inequality, in bits
     if said.kl_bits is not None and said.kl_bits < least - ROUNDING:
-        told = f"is {said.kl_bits:.6g}, but distributions that overlap by {said.overlap:.6g} diverge by {least:.6g}"
-        yield Problem(f"{place}.kl_bits", told)
+        stated = f"is {said.kl_bits:.6g}, but distributions that overlap by {said.overlap:.6g} diverge by {least:.6g}"
+        yield Problem(f"{where}.kl_bits", stated)
 
 
-def _within(place: str, value: float, due: Range) -> Iterator[Problem]:
+def _within(where: str, value: float, due: Range) -> Iterator[Problem]:
     if not due.low - ROUNDING <= value <= due.high + ROUNDING:
-        yield Problem(place, f"is {value:.6g}, but the recorded distribution makes it {due}")
+        yield Problem(where, f"is {value:.6g}, but the recorded distribution makes it {due}")
 
 
 def entropy(head: TopK | None, size: int) -> Range:

@@ -16,17 +16,17 @@ from specviz.trace.structure import Problem
 
 def last_token(scene: Scene) -> Iterator[Problem]:
     """The round's last token: its origin, the distribution it came from, and that it can have come from there."""
-    judged, place = scene.round.judged, f"{scene.place}.judged"
+    judged, where = scene.round.judged, f"{scene.place}.judged"
     if judged.origin != "forced" and judged.origin != (expected := _origin(scene)):
-        yield Problem(f"{place}.origin", f"is '{judged.origin}', but {_WHY[expected]}, so it must be '{expected}'")
+        yield Problem(f"{where}.origin", f"is '{judged.origin}', but {_WHY[expected]}, so it must be '{expected}'")
     if judged.residual is not None:
         if judged.origin != "correction":
             yield Problem(
-                f"{place}.residual", f"is given for a {judged.origin} token, but only a correction is drawn from one"
+                f"{where}.residual", f"is given for a {judged.origin} token, but only a correction is drawn from one"
             )
-        yield from distribution(f"{place}.residual", judged.residual)
+        yield from distribution(f"{where}.residual", judged.residual)
     if judged.u is not None and not 0 <= judged.u < 1:
-        yield Problem(f"{place}.u", f"is {judged.u}, but a uniform draw lies in [0, 1)")
+        yield Problem(f"{where}.u", f"is {judged.u}, but a uniform draw lies in [0, 1)")
     if judged.origin != "forced":
         yield from _possible(scene)
         yield from _not_rejected(scene)
@@ -52,8 +52,8 @@ def _possible(scene: Scene) -> Iterator[Problem]:
     mass = dict(zip(top.tokens, top.probs, strict=True)).get(judged.token, top.rest)
     drawn_elsewhere = judged.u is not None and producer_of(scene.started) == "engine"  # held against u
     if top.tokens and mass <= 0 and (judged.token in top.tokens or not drawn_elsewhere):
-        told = f"is {judged.token}, but has no mass in the distribution it is drawn from"
-        yield Problem(f"{scene.place}.judged.token", told)
+        stated = f"is {judged.token}, but has no mass in the distribution it is drawn from"
+        yield Problem(f"{scene.place}.judged.token", stated)
     if scene.rule is not None and not scene.rule.draws:
         yield from _most_probable(scene)
     if scene.greedy and scene.started.verifier.lossless:
@@ -65,8 +65,8 @@ def _most_probable(scene: Scene) -> Iterator[Problem]:
     judged = scene.round.judged
     head = scene.round.nodes[judged.final_node].target
     if head.tokens and not Bounds.of_head(head)[judged.token].high >= head.probs[0] - SINGLE:
-        told = f"is {judged.token}, but '{judged.rule}' ends with the most probable token, {head.tokens[0]}"
-        yield Problem(f"{scene.place}.judged.token", told)
+        stated = f"is {judged.token}, but '{judged.rule}' ends with the most probable token, {head.tokens[0]}"
+        yield Problem(f"{scene.place}.judged.token", stated)
 
 
 def _all_most_probable(scene: Scene) -> Iterator[Problem]:
@@ -77,13 +77,13 @@ def _all_most_probable(scene: Scene) -> Iterator[Problem]:
             break  # there a node is also rejected for what stands above it
         best = nodes[nodes[trial.node].parent].target.tokens[:1]
         if best and trial.accepted != (nodes[trial.node].token == best[0]):
-            told = f"is {'accepted' if trial.accepted else 'rejected'}, but the largest logit is token {best[0]}"
-            yield Problem(f"{scene.place}.judged.trials[{index}]", told)
+            stated = f"is {'accepted' if trial.accepted else 'rejected'}, but the largest logit is token {best[0]}"
+            yield Problem(f"{scene.place}.judged.trials[{index}]", stated)
     for index, node in enumerate(judged.path):
         best = nodes[nodes[node].parent].target.tokens[:1]
         if best and best[0] != nodes[node].token:
-            told = f"is node {node}, but the largest logit is token {best[0]}"
-            yield Problem(f"{scene.place}.judged.path[{index}]", told)
+            stated = f"is node {node}, but the largest logit is token {best[0]}"
+            yield Problem(f"{scene.place}.judged.path[{index}]", stated)
     best = nodes[judged.final_node].target.tokens[:1]
     if best and best[0] != judged.token:
         yield Problem(f"{scene.place}.judged.token", f"is {judged.token}, but the largest logit is token {best[0]}")
@@ -103,46 +103,46 @@ def _not_rejected(scene: Scene) -> Iterator[Problem]:
 
 def committed(scene: Scene) -> Iterator[Problem]:
     """Committed tokens are the path and the last token, less what was trimmed; the cache keeps exactly the path."""
-    this, judged, place = scene.round.committed, scene.round.judged, f"{scene.place}.committed"
+    this, judged, where = scene.round.committed, scene.round.judged, f"{scene.place}.committed"
     verified = [CommittedToken(scene.round.nodes[node].token, "draft", node) for node in judged.path]
     verified.append(CommittedToken(judged.token, judged.origin, None))
     kept = len(verified) - this.trimmed_tokens
     if kept < 1:
         yield Problem(
-            f"{place}.trimmed_tokens", f"is {this.trimmed_tokens}, but of {len(verified)} tokens at least one stays"
+            f"{where}.trimmed_tokens", f"is {this.trimmed_tokens}, but of {len(verified)} tokens at least one stays"
         )
     elif this.tokens != verified[:kept]:
-        told = [token.token for token in this.tokens]
+        stated = [token.token for token in this.tokens]
         should = [token.token for token in verified[:kept]]
-        detail = f"is {told}, but path and last token give {should}"
+        detail = f"is {stated}, but path and last token give {should}"
         yield Problem(
-            f"{place}.tokens", detail if told != should else "names other nodes or origins than the verdicts do"
+            f"{where}.tokens", detail if stated != should else "names other nodes or origins than the verdicts do"
         )
     if (this.trimmed is None) != (this.trimmed_tokens == 0):
         yield Problem(
-            f"{place}.trimmed", f"is {this.trimmed} with {this.trimmed_tokens} tokens cut off; a cut has a reason"
+            f"{where}.trimmed", f"is {this.trimmed} with {this.trimmed_tokens} tokens cut off; a cut has a reason"
         )
     yield from _cache(scene, this, len(verified))
 
 
 def _cache(scene: Scene, this: Committed, verified: int) -> Iterator[Problem]:
-    place, before = f"{scene.place}.committed", scene.round.base_length - 1
+    where, before = f"{scene.place}.committed", scene.round.base_length - 1
     rows = scene.round.scored.target_pass.rows
     if this.cache_before != before:
         yield Problem(
-            f"{place}.cache_before", f"is {this.cache_before}, but all committed tokens but the root are {before}"
+            f"{where}.cache_before", f"is {this.cache_before}, but all committed tokens but the root are {before}"
         )
     texts, nodes = 1 + max(scene.rows), len(scene.round.nodes)
     if rows not in (texts, nodes):  # runs of older engines gave each node a row of its own
         expected = f"all {nodes} nodes" if texts == nodes else f"all {nodes} nodes, of {texts} different texts"
         yield Problem(f"{scene.place}.scored.target_pass.rows", f"is {rows}, but the target scores {expected}")
     if scene.round.scored.target_pass.cached_rows != this.cache_before:
-        told = scene.round.scored.target_pass.cached_rows
+        stated = scene.round.scored.target_pass.cached_rows
         yield Problem(
-            f"{scene.place}.scored.target_pass.cached_rows", f"is {told}, but cache_before is {this.cache_before}"
+            f"{scene.place}.scored.target_pass.cached_rows", f"is {stated}, but cache_before is {this.cache_before}"
         )
     fewest, most = before + verified - this.trimmed_tokens, before + verified
     if not fewest <= this.cache_kept <= most:
-        yield Problem(f"{place}.cache_kept", f"is {this.cache_kept}, but prefix and accepted path are {fewest} rows")
+        yield Problem(f"{where}.cache_kept", f"is {this.cache_kept}, but prefix and accepted path are {fewest} rows")
     if this.cache_kept + this.cache_dropped != this.cache_before + rows:
-        yield Problem(f"{place}.cache_dropped", f"is {this.cache_dropped}, but of {rows} new rows this does not add up")
+        yield Problem(f"{where}.cache_dropped", f"is {this.cache_dropped}, but of {rows} new rows this does not add up")

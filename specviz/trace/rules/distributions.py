@@ -19,49 +19,49 @@ def tree(scene: Scene) -> Iterator[Problem]:
     """Distributions are distributions; siblings are distinct; a node's p and q are the ones its parent shows."""
     nodes = scene.round.nodes
     for node in nodes:
-        place = f"{scene.place}.nodes[{node.id}]"
+        where = f"{scene.place}.nodes[{node.id}]"
         for name in TOPS:
             top = getattr(node, name)
             if top is not None:
-                yield from distribution(f"{place}.{name}", top)
+                yield from distribution(f"{where}.{name}", top)
         if scene.greedy and node.target.tokens and node.target.probs[0] < 1 - SINGLE:
             yield Problem(
-                f"{place}.target", "is spread out, but at temperature 0 it is a point mass on the largest logit"
+                f"{where}.target", "is spread out, but at temperature 0 it is a point mass on the largest logit"
             )
         if node.parent >= 0:
-            yield from _as_parent_shows(scene, place, node, nodes[node.parent])
+            yield from _as_parent_shows(scene, where, node, nodes[node.parent])
         yield from _siblings(scene, scene.children(node.id))
 
 
-def distribution(place: str, top: TopK) -> Iterator[Problem]:
+def distribution(where: str, top: TopK) -> Iterator[Problem]:
     """Probabilities in decreasing order, no token twice, and exactly the mass outside in `rest`."""
     if any(not 0 <= prob <= 1 + SINGLE for prob in (*top.probs, top.rest)):
-        yield Problem(place, "holds a value outside 0 to 1, but all are probabilities")
+        yield Problem(where, "holds a value outside 0 to 1, but all are probabilities")
     if any(after > before for before, after in zip(top.probs, top.probs[1:], strict=False)):
-        yield Problem(f"{place}.probs", "is not in decreasing order")
+        yield Problem(f"{where}.probs", "is not in decreasing order")
     if len(set(top.tokens)) != len(top.tokens):
-        yield Problem(f"{place}.tokens", "names a token twice")
+        yield Problem(f"{where}.tokens", "names a token twice")
     total = sum(top.probs) + top.rest
     if abs(total - 1) > (len(top.probs) + 1) * HALF_DIGIT + SINGLE:
-        yield Problem(place, f"sums to {total:.8g} with its rest, but a distribution sums to 1")
+        yield Problem(where, f"sums to {total:.8g} with its rest, but a distribution sums to 1")
 
 
-def _as_parent_shows(scene: Scene, place: str, node: Node, parent: Node) -> Iterator[Problem]:
+def _as_parent_shows(scene: Scene, where: str, node: Node, parent: Node) -> Iterator[Problem]:
     for name in ("target_prob", "draft_prob"):
         prob = getattr(node, name)
         if prob is None:
-            yield Problem(f"{place}.{name}", "is missing, but every candidate has one")
+            yield Problem(f"{where}.{name}", "is missing, but every candidate has one")
         elif not 0 <= prob <= 1 + SINGLE:
-            yield Problem(f"{place}.{name}", f"is {prob}, but a probability lies between 0 and 1")
+            yield Problem(f"{where}.{name}", f"is {prob}, but a probability lies between 0 and 1")
     if node.target_prob is not None:
-        yield from _shown_as(f"{place}.target_prob", node.token, node.target_prob, parent.target)
+        yield from _shown_as(f"{where}.target_prob", node.token, node.target_prob, parent.target)
     if node.kind == "point_mass":
         if node.draft_prob != 1:
-            yield Problem(f"{place}.draft_prob", f"is {node.draft_prob}, but a point mass has proposal probability 1")
+            yield Problem(f"{where}.draft_prob", f"is {node.draft_prob}, but a point mass has proposal probability 1")
     elif parent.draft is not None and node.draft_prob is not None and node.source == drawn_by(scene, parent.id):
-        yield from _shown_as(f"{place}.draft_prob", node.token, node.draft_prob, parent.draft)
+        yield from _shown_as(f"{where}.draft_prob", node.token, node.draft_prob, parent.draft)
     elif parent.draft is None and scene.keeps_heads:
-        yield Problem(f"{place}.kind", f"is '{node.kind}', but its parent shows no distribution it was drawn from")
+        yield Problem(f"{where}.kind", f"is '{node.kind}', but its parent shows no distribution it was drawn from")
 
 
 def drawn_by(scene: Scene, parent: int) -> str | None:
@@ -69,16 +69,16 @@ def drawn_by(scene: Scene, parent: int) -> str | None:
     return next((child.source for child in scene.children(parent) if child.kind != "point_mass"), None)
 
 
-def _shown_as(place: str, token: int, prob: float, top: TopK) -> Iterator[Problem]:
+def _shown_as(where: str, token: int, prob: float, top: TopK) -> Iterator[Problem]:
     """A token of the head has the head's probability; one outside it has at most the rest and the head's last."""
     if not top.tokens:
         return
     if token in top.tokens:
         shown = recorded(top.probs[top.tokens.index(token)])
         if not shown.holds(prob):
-            yield Problem(place, f"is {prob:.6g}, but its parent's distribution gives this token {shown}")
+            yield Problem(where, f"is {prob:.6g}, but its parent's distribution gives this token {shown}")
     elif not (shown := Bounds.of_head(top)[token]).holds(prob):
-        yield Problem(place, f"is {prob:.6g}, but its parent's distribution leaves at most {shown.high:.6g} to it")
+        yield Problem(where, f"is {prob:.6g}, but its parent's distribution leaves at most {shown.high:.6g} to it")
 
 
 def _siblings(scene: Scene, siblings: list[Node]) -> Iterator[Problem]:
@@ -99,12 +99,12 @@ def transformed(scene: Scene) -> Iterator[Problem]:
     """Every node's `target` against `target_raw`, and `draft` against `draft_raw` where candidates were drawn."""
     sampling, size = scene.started.sampling, scene.started.target.vocab_size
     for node in scene.round.nodes:
-        place = f"{scene.place}.nodes[{node.id}]"
+        where = f"{scene.place}.nodes[{node.id}]"
         if node.target_raw is not None:
-            yield from _follows(f"{place}.target", node.target, node.target_raw, sampling, size)
+            yield from _follows(f"{where}.target", node.target, node.target_raw, sampling, size)
         drawn = drawn_by(scene, node.id)
         if node.draft_raw is not None and node.draft is not None and drawn is not None and drawn != "target":
-            yield from _follows(f"{place}.draft", node.draft, node.draft_raw, sampling, size)
+            yield from _follows(f"{where}.draft", node.draft, node.draft_raw, sampling, size)
     yield from _cut_off(scene)
 
 
@@ -112,20 +112,20 @@ def _cut_off(scene: Scene) -> Iterator[Problem]:
     """Top-k leaves no more than k tokens with mass."""
     k = scene.started.sampling.top_k
     for node in scene.round.nodes:
-        place, head = f"{scene.place}.nodes[{node.id}].target", node.target
+        where, head = f"{scene.place}.nodes[{node.id}].target", node.target
         if k > 0 and head.tokens and (len(head.tokens) > k or (len(head.tokens) == k and head.rest > SINGLE)):
-            yield Problem(place, f"has mass on more than {k} tokens, but top-k is {k}")
+            yield Problem(where, f"has mass on more than {k} tokens, but top-k is {k}")
 
 
-def _follows(place: str, head: TopK, raw: TopK, sampling: SamplingCard, size: int) -> Iterator[Problem]:
+def _follows(where: str, head: TopK, raw: TopK, sampling: SamplingCard, size: int) -> Iterator[Problem]:
     if not head.tokens or not raw.tokens:
         return
     if sampling.temperature == 0:
         if not Bounds.of_head(raw)[head.tokens[0]].high >= raw.probs[0] - SINGLE:
-            told = f"is token {head.tokens[0]}, but the model's own head has token {raw.tokens[0]} on top"
-            yield Problem(place, told)
+            stated = f"is token {head.tokens[0]}, but the model's own head has token {raw.tokens[0]} on top"
+            yield Problem(where, stated)
         return
-    wrong = next(_out_of_proportion(place, head, raw, sampling), None)
+    wrong = next(_out_of_proportion(where, head, raw, sampling), None)
     if wrong is not None:
         yield wrong
         return
@@ -133,14 +133,14 @@ def _follows(place: str, head: TopK, raw: TopK, sampling: SamplingCard, size: in
         if token in head.tokens:
             shown = recorded(head.probs[head.tokens.index(token)])
             if shown.high < derived.low - SINGLE or shown.low > derived.high + SINGLE:
-                yield Problem(place, f"gives token {token} {shown}, but the model's own head makes it {derived}")
+                yield Problem(where, f"gives token {token} {shown}, but the model's own head makes it {derived}")
                 return
         elif derived.low > min(head.probs[-1], max(head.rest, 0.0)) + 2 * SINGLE:
-            yield Problem(place, f"leaves out token {token}, but the model's own head makes it {derived}")
+            yield Problem(where, f"leaves out token {token}, but the model's own head makes it {derived}")
             return
 
 
-def _out_of_proportion(place: str, head: TopK, raw: TopK, sampling: SamplingCard) -> Iterator[Problem]:
+def _out_of_proportion(where: str, head: TopK, raw: TopK, sampling: SamplingCard) -> Iterator[Problem]:
     """Two tokens that nothing cut off stand to each other as (raw_i / raw_j)^(1/T), whatever the rest holds."""
     now = dict(zip(head.tokens, map(recorded, head.probs), strict=True))
     before = {token: recorded(prob) for token, prob in zip(raw.tokens, raw.probs, strict=True)}
@@ -154,8 +154,8 @@ def _out_of_proportion(place: str, head: TopK, raw: TopK, sampling: SamplingCard
         high = now[known].high * (there.high / before[known].low) ** power
         shown = now.get(token, Range(0.0, low if cut else outside))
         if shown.high < low - SINGLE * low - 1e-9 or shown.low > high + SINGLE * high + 1e-9:
-            told = f"gives token {token} {shown} beside {now[known]} of token {known}"
-            yield Problem(place, f"{told}, but by the model's own head it is {Range(low, high)}")
+            stated = f"gives token {token} {shown} beside {now[known]} of token {known}"
+            yield Problem(where, f"{stated}, but by the model's own head it is {Range(low, high)}")
 
 
 def sharpened(raw: TopK, sampling: SamplingCard, size: int) -> dict[int, Range]:

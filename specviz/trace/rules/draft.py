@@ -38,19 +38,19 @@ def candidates(scene: Scene) -> Iterator[Problem]:
     sources = drafter.sources | ({FROM_TARGET} if policy is not None and policy.opens else set())
     kind = _drawn_kind(scene)
     for node in nodes[1:]:
-        place = f"{scene.place}.nodes[{node.id}]"
+        where = f"{scene.place}.nodes[{node.id}]"
         if node.source not in sources:
-            told = f"is '{node.source}', but '{started.drafter.name}' marks its candidates {_listed(sources)}"
-            yield Problem(f"{place}.source", told)
+            stated = f"is '{node.source}', but '{started.drafter.name}' marks its candidates {_listed(sources)}"
+            yield Problem(f"{where}.source", stated)
         elif drafter.draws and node.source not in drafter.found and kind is not None and node.kind != kind:
-            yield Problem(f"{place}.kind", f"is '{node.kind}', but by the header's options it is drawn as '{kind}'")
+            yield Problem(f"{where}.kind", f"is '{node.kind}', but by the header's options it is drawn as '{kind}'")
         elif drafter.hybrid and node.source == FALLBACK:
             continue  # drawn by the model, in the way that its kind says
         elif drafter.evenly:
-            yield from _evenly(scene, place, node)
+            yield from _evenly(scene, where, node)
         elif (not drafter.draws or node.source in drafter.found) and node.kind != "point_mass":
-            told = f"is '{node.kind}', but what '{started.drafter.name}' does not draw are point masses"
-            yield Problem(f"{place}.kind", told)
+            stated = f"is '{node.kind}', but what '{started.drafter.name}' does not draw are point masses"
+            yield Problem(f"{where}.kind", stated)
     yield from _bounded(scene, started.drafter, drafter.most, drafter.deepest)
     if drafter.reaches or drafter.leaves:
         yield from _paths(scene, started.drafter, drafter)
@@ -63,14 +63,14 @@ def candidates(scene: Scene) -> Iterator[Problem]:
         yield from shape(scene, own, whole=not drafter.found)
 
 
-def _evenly(scene: Scene, place: str, node: Node) -> Iterator[Problem]:
+def _evenly(scene: Scene, where: str, node: Node) -> Iterator[Problem]:
     """A candidate that any other token was as likely as: the i.i.d. draw of a q of 1/V."""
     name, size = scene.started.drafter.name, scene.started.target.vocab_size
     if node.kind != "iid":
-        yield Problem(f"{place}.kind", f"is '{node.kind}', but '{name}' draws its candidates as 'iid'")
+        yield Problem(f"{where}.kind", f"is '{node.kind}', but '{name}' draws its candidates as 'iid'")
     elif node.draft_prob is not None and not recorded(node.draft_prob).holds(1 / size):
-        told = f"is {node.draft_prob:.6g}, but '{name}' draws each of {size} tokens with probability {1 / size:.6g}"
-        yield Problem(f"{place}.draft_prob", told)
+        stated = f"is {node.draft_prob:.6g}, but '{name}' draws each of {size} tokens with probability {1 / size:.6g}"
+        yield Problem(f"{where}.draft_prob", stated)
 
 
 def _listed(names: Sequence[str] | frozenset[str]) -> str:
@@ -90,8 +90,8 @@ def _judged(scene: Scene) -> Iterator[Problem]:
         yield Problem(f"{scene.place}.judged.rule", f"is '{judged.rule}', which judges at temperature 0 only")
     for node in scene.round.nodes[1:]:
         if node.kind not in rule.judges:
-            told = f"is '{node.kind}', which '{judged.rule}' does not judge"
-            yield Problem(f"{scene.place}.nodes[{node.id}].kind", told)
+            stated = f"is '{node.kind}', which '{judged.rule}' does not judge"
+            yield Problem(f"{scene.place}.nodes[{node.id}].kind", stated)
     if rule.chains and any(len(family) > 1 for family in scene.families):
         yield Problem(f"{scene.place}.nodes", f"hold siblings, but '{judged.rule}' judges chains only")
 
@@ -116,8 +116,8 @@ def _bounded(scene: Scene, card: MethodCard, most: str, deepest: str) -> Iterato
     for name, value, what in ((most, drafted, "candidates"), (deepest, depth, "levels")):
         bound = card.options.get(name)
         if isinstance(bound, int) and value > bound:
-            told = f"hold {value} {what}, but '{card.name}' ran with {name} {bound}"
-            yield Problem(f"{scene.place}.nodes", told)
+            stated = f"hold {value} {what}, but '{card.name}' ran with {name} {bound}"
+            yield Problem(f"{scene.place}.nodes", stated)
 
 
 def _paths(scene: Scene, card: MethodCard, drafter: KnownDrafter) -> Iterator[Problem]:
@@ -125,14 +125,14 @@ def _paths(scene: Scene, card: MethodCard, drafter: KnownDrafter) -> Iterator[Pr
     ends = [node for node in scene.round.nodes[1:] if not scene.children(node.id)]
     most, depth = card.options.get(drafter.leaves), card.options.get(drafter.deepest)
     if isinstance(most, int) and len(ends) > most:
-        told = f"have {len(ends)} ends, but '{card.name}' ran with {drafter.leaves} {most}"
-        yield Problem(f"{scene.place}.nodes", told)
+        stated = f"have {len(ends)} ends, but '{card.name}' ran with {drafter.leaves} {most}"
+        yield Problem(f"{scene.place}.nodes", stated)
     if drafter.reaches and isinstance(depth, int):
         due = min(depth, room_below(scene))
         for node in ends:
             if node.depth < due:
-                told = f"ends at depth {node.depth}, but '{card.name}' ran with {drafter.deepest} {depth}"
-                yield Problem(f"{scene.place}.nodes[{node.id}]", told)
+                stated = f"ends at depth {node.depth}, but '{card.name}' ran with {drafter.deepest} {depth}"
+                yield Problem(f"{scene.place}.nodes[{node.id}]", stated)
 
 
 def _riding(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
@@ -140,12 +140,12 @@ def _riding(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
     marked = set(scene.round.drafted.riding)
     rides = {node.id for node in scene.round.nodes if drafter.riding and node.source == drafter.riding}
     if marked and marked != rides:
-        told = (
+        stated = (
             f"names {sorted(marked)}, but those of '{drafter.riding}' are {sorted(rides)}"
             if rides
             else (f"names {sorted(marked)}, but all candidates of '{scene.started.drafter.name}' are drafts")
         )
-        yield Problem(f"{scene.place}.drafted.riding", told)
+        yield Problem(f"{scene.place}.drafted.riding", stated)
 
 
 def shape(scene: Scene, own: list[Node], whole: bool) -> Iterator[Problem]:
@@ -167,19 +167,19 @@ def shape(scene: Scene, own: list[Node], whole: bool) -> Iterator[Problem]:
 
 def _too_much(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
     """More levels, candidates or children than the options allow."""
-    card, place = scene.started.tree_policy, f"{scene.place}.nodes"
+    card, where = scene.started.tree_policy, f"{scene.place}.nodes"
     name = card.name if card is not None else scene.started.drafter.name
     deepest = max((node.depth for node in own), default=0)
     most = number(card, policy.deepest)
     if most and deepest > most and not (policy.stretches and budget) and stops.levels(scene) is None:
-        yield Problem(place, f"reach depth {deepest}, but '{name}' ran with depth {most}")
+        yield Problem(where, f"reach depth {deepest}, but '{name}' ran with depth {most}")
     if (levels := stops.levels(scene)) is not None and deepest > levels:
-        yield Problem(place, f"reach depth {deepest}, but the stop policy allowed {levels} levels")
+        yield Problem(where, f"reach depth {deepest}, but the stop policy allowed {levels} levels")
     width = number(card, policy.widest)
     for level in range(1, deepest + 1):
         count = sum(node.depth == level for node in own)
         if width and count > width:
-            yield Problem(place, f"hold {count} candidates at depth {level}, but '{name}' ran with width {width}")
+            yield Problem(where, f"hold {count} candidates at depth {level}, but '{name}' ran with width {width}")
     due = children_due(scene, own, policy, budget)
     if due is None and (fan := number(card, policy.fan)):
         due = dict.fromkeys(range(len(scene.round.nodes)), fan)
@@ -188,7 +188,7 @@ def _too_much(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: in
     for node, allowed in (due or {}).items():
         children = sum(child.source in sources for child in scene.children(node))
         if children > allowed:
-            yield Problem(f"{place}[{node}]", f"has {children} children, but the options give {allowed} at its level")
+            yield Problem(f"{where}[{node}]", f"has {children} children, but the options give {allowed} at its level")
 
 
 def _expanded(scene: Scene, own: list[Node], name: str, width: int) -> Iterator[Problem]:
@@ -196,8 +196,8 @@ def _expanded(scene: Scene, own: list[Node], name: str, width: int) -> Iterator[
     for level in range(max(node.depth for node in scene.round.nodes)):
         count = len({node.parent for node in own if node.depth == level + 1})
         if count > width:
-            told = f"have children below {count} nodes of depth {level}, but '{name}' ran with width {width}"
-            yield Problem(f"{scene.place}.nodes", told)
+            stated = f"have children below {count} nodes of depth {level}, but '{name}' ran with width {width}"
+            yield Problem(f"{scene.place}.nodes", stated)
 
 
 def _noted(scene: Scene, policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:

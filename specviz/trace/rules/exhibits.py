@@ -36,34 +36,34 @@ def exhibits(scene: Scene) -> Iterator[Problem]:
     shown = set[int]()
     for number, exhibit in enumerate(scene.round.drafted.knew):
         for index, row in enumerate(exhibit.rows):
-            place = f"{scene.place}.drafted.knew[{number}].rows[{index}]"
+            where = f"{scene.place}.drafted.knew[{number}].rows[{index}]"
             shown.update(row.nodes)
-            yield from _row(scene, place, exhibit, row)
+            yield from _row(scene, where, exhibit, row)
     drafter = known_drafter(scene.started.drafter)
     missing = [node.id for node in scene.round.nodes[1:] if node.id not in shown and node.source != "model"]
     if drafter is not None and drafter.shows and missing and scene.round.judged.origin != "forced":
-        told = f"show nothing of node {missing[0]}, but '{scene.started.drafter.name}' shows what each comes from"
-        yield Problem(f"{scene.place}.drafted.knew", told)
+        stated = f"show nothing of node {missing[0]}, but '{scene.started.drafter.name}' shows what each comes from"
+        yield Problem(f"{scene.place}.drafted.knew", stated)
 
 
-def _row(scene: Scene, place: str, exhibit: Exhibit, row: ExhibitRow) -> Iterator[Problem]:
+def _row(scene: Scene, where: str, exhibit: Exhibit, row: ExhibitRow) -> Iterator[Problem]:
     nodes = scene.round.nodes
     tokens = {nodes[node].token for node in row.nodes}
     if strange := next((node for node in row.nodes if nodes[node].token not in row.tokens), None):
-        yield Problem(f"{place}.nodes", f"name node {strange}, whose token is not in the row")
+        yield Problem(f"{where}.nodes", f"name node {strange}, whose token is not in the row")
     elif exhibit.marked in PARTS and (lost := {row.tokens[mark] for mark in row.marks} - tokens) and row.nodes:
-        yield Problem(f"{place}.marks", f"mark token {min(lost)}, but no node of the row has it")
+        yield Problem(f"{where}.marks", f"mark token {min(lost)}, but no node of the row has it")
     if exhibit.title in (LOOKED_UP, SEEN_BEFORE) and scene.text and list(scene.text[-len(row.tokens) :]) != row.tokens:
-        yield Problem(f"{place}.tokens", "are not the end of the text, which was looked for")
+        yield Problem(f"{where}.tokens", "are not the end of the text, which was looked for")
     if row.position is not None and scene.text:
         there = list(scene.text[row.position : row.position + len(row.tokens)])
         if there != row.tokens[: len(there)]:
-            yield Problem(f"{place}.position", f"is {row.position}, but the text has other tokens there")
+            yield Problem(f"{where}.position", f"is {row.position}, but the text has other tokens there")
     if row.scores:
-        yield from _scores(scene, place, exhibit, row)
+        yield from _scores(scene, where, exhibit, row)
 
 
-def _scores(scene: Scene, place: str, exhibit: Exhibit, row: ExhibitRow) -> Iterator[Problem]:
+def _scores(scene: Scene, where: str, exhibit: Exhibit, row: ExhibitRow) -> Iterator[Problem]:
     """Of what a model holds probable: that head's; of a continuation: falling, and in the end the share told."""
     parents = {scene.round.nodes[node].parent for node in row.nodes}
     head = scene.round.nodes[min(parents)].draft_raw if len(parents) == 1 else None
@@ -73,18 +73,18 @@ def _scores(scene: Scene, place: str, exhibit: Exhibit, row: ExhibitRow) -> Iter
             there = bounds[token]
             as_worked_out = Range(there.low * (1 - rounded), there.high * (1 + rounded))
             if head is not None and head.tokens and not as_worked_out.holds(score):
-                yield Problem(f"{place}.scores", f"give token {token} {score}, but the head there {there}")
+                yield Problem(f"{where}.scores", f"give token {token} {score}, but the head there {there}")
                 return
             if not 0 <= score <= 1 + EXACT or sum(row.scores) > 1 + rounded + len(row.scores) * HALF_DIGIT:
-                yield Problem(f"{place}.scores", "are no probabilities of one distribution")
+                yield Problem(f"{where}.scores", "are no probabilities of one distribution")
                 return
-    elif (told := _OF.match(row.label)) and int(told[2]):
-        share = int(told[1]) / int(told[2])
+    elif (stated := _OF.match(row.label)) and int(stated[2]):
+        share = int(stated[1]) / int(stated[2])
         drafter = known_drafter(scene.started.drafter)
         pruned = drafter is None or bool(drafter.found)  # then shares are of what was left
         wrong = row.scores[-1] < share - HALF_DIGIT if pruned else not recorded(share).holds(row.scores[-1])
         if wrong or row.scores != sorted(row.scores, reverse=True):
-            yield Problem(f"{place}.scores", f"end with {row.scores[-1]}, but the label tells a share of {share:.6g}")
+            yield Problem(f"{where}.scores", f"end with {row.scores[-1]}, but the label tells a share of {share:.6g}")
 
 
 def matrices(rounds: Sequence[Scene]) -> Iterator[Problem]:
@@ -95,25 +95,25 @@ def matrices(rounds: Sequence[Scene]) -> Iterator[Problem]:
         nodes = scene.round.nodes
         for number, exhibit in enumerate(scene.round.drafted.knew):
             for index, row in enumerate(exhibit.rows):
-                place = f"{scene.place}.drafted.knew[{number}].rows[{index}]"
+                where = f"{scene.place}.drafted.knew[{number}].rows[{index}]"
                 if exhibit.title == MATRIX_AT_START:
                     matrix[row.tokens[0]] = row.tokens[1:]
                 elif exhibit.title == MATRIX_BEHIND and row.nodes:
                     own = nodes[nodes[row.nodes[0]].parent].token
                     if matrix.setdefault(own, row.tokens) != row.tokens:
-                        yield Problem(f"{place}.tokens", f"are not the row that token {own} had before this round")
+                        yield Problem(f"{where}.tokens", f"are not the row that token {own} had before this round")
         for number, exhibit in enumerate(scene.round.drafted.learned):
             for index, row in enumerate(exhibit.rows):
                 if exhibit.title == MATRIX_REWRITTEN and row.nodes:
-                    place = f"{scene.place}.drafted.learned[{number}].rows[{index}]"
+                    where = f"{scene.place}.drafted.learned[{number}].rows[{index}]"
                     matrix[nodes[row.nodes[0]].token] = row.tokens
-                    yield from _rewritten(scene, place, row)
+                    yield from _rewritten(scene, where, row)
 
 
-def _rewritten(scene: Scene, place: str, row: ExhibitRow) -> Iterator[Problem]:
+def _rewritten(scene: Scene, where: str, row: ExhibitRow) -> Iterator[Problem]:
     node = scene.round.nodes[row.nodes[0]]
     head = node.target_raw or node.target
     for token, there, prob in zip(row.tokens, head.tokens, head.probs, strict=False):
         if token != there and Bounds.of_head(head)[token].high < recorded(prob).low:
-            yield Problem(f"{place}.tokens", f"have token {token}, where the target's head has {there}")
+            yield Problem(f"{where}.tokens", f"have token {token}, where the target's head has {there}")
             return

@@ -43,15 +43,15 @@ def _marks(started: Started) -> Iterator[Problem]:
         ("tree_policy", started.tree_policy, TREE_POLICIES),
         ("stop_policy", started.stop_policy, STOP_POLICIES),
     )
-    for place, card, table in methods:
+    for where, card, table in methods:
         if card is not None and card.name in table:
-            claims.append((f"{place}.lossless", card.lossless, table[card.name].lossless))
+            claims.append((f"{where}.lossless", card.lossless, table[card.name].lossless))
     if (stop_policy := started.stop_policy) is not None and stop_policy.name in STOP_POLICIES:
         claims.append(("stop_policy.deployable", stop_policy.deployable, STOP_POLICIES[stop_policy.name].deployable))
-    for place, told, known in claims:
-        if known is not None and told != known:
-            method = getattr(started, place.split(".")[0]).name
-            yield Problem(f"started.{place}", f"is {told}, but '{method}' is known to be otherwise")
+    for where, stated, known in claims:
+        if known is not None and stated != known:
+            method = getattr(started, where.split(".")[0]).name
+            yield Problem(f"started.{where}", f"is {stated}, but '{method}' is known to be otherwise")
 
 
 def _lossless_rule(started: Started) -> bool | None:
@@ -63,21 +63,21 @@ def _models(started: Started) -> Iterator[Problem]:
     cards: list[tuple[str, ModelCard]] = [("started.target", started.target)]
     if started.drafter.model is not None:
         cards.append(("started.drafter.model", started.drafter.model))
-    for place, card in cards:
-        yield from _hash(f"{place}.weights_sha256", card.weights_sha256)
+    for where, card in cards:
+        yield from _hash(f"{where}.weights_sha256", card.weights_sha256)
         for name in ("parameters", "layers", "hidden_size", "vocab_size", "context_length"):
             if getattr(card, name) < 0:
-                yield Problem(f"{place}.{name}", f"is {getattr(card, name)}, but counts start at 0")
+                yield Problem(f"{where}.{name}", f"is {getattr(card, name)}, but counts start at 0")
         if card.read_per_pass > card.parameters:
-            told = f"is {card.read_per_pass:,}, but the model has {card.parameters:,} parameters"
-            yield Problem(f"{place}.read_per_pass", told)
+            stated = f"is {card.read_per_pass:,}, but the model has {card.parameters:,} parameters"
+            yield Problem(f"{where}.read_per_pass", stated)
         whole = (card.parameters, card.parameters - card.vocab_size * card.hidden_size)
-        lean = card.adapter == "lean-llama" and started.scene is None and place == "started.target"
+        lean = card.adapter == "lean-llama" and started.scene is None and where == "started.target"
         if lean and card.read_per_pass and card.read_per_pass not in whole:
-            told = (
+            stated = (
                 f"is {card.read_per_pass:,}, but {card.parameters:,} parameters, with or without an embedding, are read"
             )
-            yield Problem(f"{place}.read_per_pass", told)
+            yield Problem(f"{where}.read_per_pass", stated)
     if len(cards) == 2 and cards[0][1].weights_sha256 == cards[1][1].weights_sha256 != "":
         same = ("parameters", "layers", "hidden_size", "vocab_size")
         if any(getattr(cards[0][1], name) != getattr(cards[1][1], name) for name in same):
@@ -101,11 +101,11 @@ def _scene(trace: Trace) -> Iterator[Problem]:
     if not 1 <= len(scene.shapes) <= MOST_SHAPES:
         yield Problem("started.scene.shapes", f"has {len(scene.shapes)} shapes, but a picture has 1 to {MOST_SHAPES}")
     for index, shape in enumerate(scene.shapes):
-        place = f"started.scene.shapes[{index}]"
+        where = f"started.scene.shapes[{index}]"
         if shape.size not in RADII or shape.colour not in COLOURS or shape.shape not in SHAPES:
-            yield Problem(place, f"is {shown(f'{shape.size} {shape.colour} {shape.shape}')}, which no picture shows")
+            yield Problem(where, f"is {shown(f'{shape.size} {shape.colour} {shape.shape}')}, which no picture shows")
         elif not all(RADII[shape.size] <= at < SIDE - RADII[shape.size] for at in (shape.x, shape.y)):
-            yield Problem(place, f"stands at {shape.x},{shape.y}, where it does not fit into {SIDE} × {SIDE} pixels")
+            yield Problem(where, f"stands at {shape.x},{shape.y}, where it does not fit into {SIDE} × {SIDE} pixels")
     if started.prompt_ids[: len(scene.places)] != scene.places:
         yield Problem("started.scene.places", "is not what the prompt begins with")
     ids, size = scene.grounded, started.target.vocab_size
@@ -114,11 +114,11 @@ def _scene(trace: Trace) -> Iterator[Problem]:
     decided = set(ids)
     for key, entry in trace.vocab.items():
         if (int(key) in decided) != (entry.text.strip() in GROUNDED):
-            told = "is in it" if int(key) in decided else "is missing"
-            yield Problem("started.scene.grounded", f"says otherwise of token {key} ({shown(entry.text)}): it {told}")
+            stated = "is in it" if int(key) in decided else "is missing"
+            yield Problem("started.scene.grounded", f"says otherwise of token {key} ({shown(entry.text)}): it {stated}")
             return
 
 
-def _hash(place: str, told: str) -> Iterator[Problem]:
-    if not _HEX.fullmatch(told) or len(told) > 64:
-        yield Problem(place, f"is {shown(told)}, but a SHA-256 is 64 hexadecimal digits")
+def _hash(where: str, stated: str) -> Iterator[Problem]:
+    if not _HEX.fullmatch(stated) or len(stated) > 64:
+        yield Problem(where, f"is {shown(stated)}, but a SHA-256 is 64 hexadecimal digits")

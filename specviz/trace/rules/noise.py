@@ -19,14 +19,14 @@ from specviz.trace.uniform_draws import Key, uniform
 
 def uniforms(scene: Scene) -> Iterator[Problem]:
     """u of every trial and of the last token against seed and key."""
-    judged, seed, place = scene.round.judged, scene.started.seed, f"{scene.place}.judged"
+    judged, seed, where = scene.round.judged, scene.started.seed, f"{scene.place}.judged"
     if producer_of(scene.started) == "other":
         return
     for index, trial in enumerate(judged.trials):
         if trial.u is not None and trial.u != (due := uniform(seed, _trial_key(scene, trial.node))):
-            yield Problem(f"{place}.trials[{index}].u", f"is {trial.u}, but seed {seed} gives {due} there")
+            yield Problem(f"{where}.trials[{index}].u", f"is {trial.u}, but seed {seed} gives {due} there")
     if judged.u is not None and judged.u != (due := uniform(seed, _last_key(scene))):
-        yield Problem(f"{place}.u", f"is {judged.u}, but seed {seed} gives {due} there")
+        yield Problem(f"{where}.u", f"is {judged.u}, but seed {seed} gives {due} there")
 
 
 def _trial_key(scene: Scene, node: int) -> Key:
@@ -47,10 +47,10 @@ def needed(scene: Scene) -> Iterator[Problem]:
     The last token of another engine may lack it: `torch.multinomial`, for one, draws by a race of exponentials, in
     which no single uniform number picks the token.
     """
-    judged, rule, place = scene.round.judged, scene.rule, f"{scene.place}.judged"
+    judged, rule, where = scene.round.judged, scene.rule, f"{scene.place}.judged"
     if judged.origin == "forced":
         if judged.u is not None:
-            yield Problem(f"{place}.u", "is given, but a forced token is not drawn")
+            yield Problem(f"{where}.u", "is given, but a forced token is not drawn")
         return
     if rule is None:
         return
@@ -58,13 +58,13 @@ def needed(scene: Scene) -> Iterator[Problem]:
         if (trial.u is not None) != rule.compares:
             said = "is missing" if rule.compares else f"is {trial.u}"
             does = "compares one with the threshold" if rule.compares else "needs none"
-            yield Problem(f"{place}.trials[{index}].u", f"{said}, but '{judged.rule}' {does}")
+            yield Problem(f"{where}.trials[{index}].u", f"{said}, but '{judged.rule}' {does}")
     if judged.u is None and producer_of(scene.started) == "other":
         return
     if (judged.u is not None) != rule.draws:
         said = "is missing" if rule.draws else f"is {judged.u}"
         does = "draws the last token" if rule.draws else "takes the most probable token"
-        yield Problem(f"{place}.u", f"{said}, but '{judged.rule}' {does}")
+        yield Problem(f"{where}.u", f"{said}, but '{judged.rule}' {does}")
 
 
 def last_drawn(scene: Scene) -> Iterator[Problem]:
@@ -96,8 +96,8 @@ def candidates(scene: Scene) -> Iterator[Problem]:
         if node.kind == "point_mass" or node.source != drawn_by(scene, node.parent):
             continue
         u = uniform(scene.started.seed, ("draft", begun + scene.round.index, node.id - 1))
-        place = f"{scene.place}.nodes[{node.id}].token"
-        yield from _points_to(place, node.token, u, _proposal(scene, node))
+        where = f"{scene.place}.nodes[{node.id}].token"
+        yield from _points_to(where, node.token, u, _proposal(scene, node))
 
 
 def numbered_like_nodes(scene: Scene) -> bool:
@@ -122,10 +122,10 @@ def _proposal(scene: Scene, node: Node) -> Bounds:
     )
 
 
-def _points_to(place: str, token: int, u: float, bounds: Bounds) -> Iterator[Problem]:
+def _points_to(where: str, token: int, u: float, bounds: Bounds) -> Iterator[Problem]:
     below, own = bounds.total_below(token), bounds[token]
     if not below.low - SINGLE <= u < below.high + own.high + SINGLE:
         yield Problem(
-            place,
+            where,
             f"is token {token}, drawn by a u from {below.low:.6g} to {below.high + own.high:.6g} at most, but u is {u}",
         )

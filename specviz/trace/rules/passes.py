@@ -30,17 +30,17 @@ def passes(scene: Scene) -> Iterator[Problem]:
 
 
 def _there(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
-    made, name, place = scene.round.drafted.passes, scene.started.drafter.name, f"{scene.place}.drafted.passes"
+    made, name, where = scene.round.drafted.passes, scene.started.drafter.name, f"{scene.place}.drafted.passes"
     if drafter is None:
         return
     if made and not drafter.passes:
-        yield Problem(place, f"are {len(made)}, but '{name}' has no model to pass through")
+        yield Problem(where, f"are {len(made)}, but '{name}' has no model to pass through")
     if made and drafter.beside:
-        told = f"are {len(made)}, but '{name}' makes its passes beside the target's, on its lane"
-        yield Problem(place, told)
+        stated = f"are {len(made)}, but '{name}' makes its passes beside the target's, on its lane"
+        yield Problem(where, stated)
     own = drafter.sources - drafter.found if drafter.draws else frozenset[str]()
     if not made and any(node.source in own for node in scene.round.nodes):
-        yield Problem(place, "are missing, but the candidates come from a model")
+        yield Problem(where, "are missing, but the candidates come from a model")
 
 
 def _in_cache(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
@@ -53,11 +53,11 @@ def _in_cache(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
         before = None if first else made[index - 1].cached_rows + made[index - 1].rows
         if drafter is not None and drafter.from_states:
             if one.cached_rows:
-                told = f"is {one.cached_rows}, but '{scene.started.drafter.name}' keeps none"
-                yield Problem(f"{at}.cached_rows", told)
+                stated = f"is {one.cached_rows}, but '{scene.started.drafter.name}' keeps none"
+                yield Problem(f"{at}.cached_rows", stated)
         elif before is None and not own_tokens and one.cached_rows + one.rows != this.base_length - unpaired:
-            told = f"make {one.cached_rows + one.rows} cached rows, but the text has {this.base_length} tokens"
-            yield Problem(at, told)
+            stated = f"make {one.cached_rows + one.rows} cached rows, but the text has {this.base_length} tokens"
+            yield Problem(at, stated)
         elif before is not None and one.cached_rows != before:
             yield Problem(f"{at}.cached_rows", f"is {one.cached_rows}, but the pass before left {before}")
         if first and one.depth not in (1, None):
@@ -91,17 +91,17 @@ def _levels(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
         return
     for index, one in enumerate(made):
         if one.depth is not None and one.depth > deepest + 1 and not dropping:
-            told = f"is {one.depth}, but the tree reaches depth {deepest}"
-            yield Problem(f"{scene.place}.drafted.passes[{index}].depth", told)
+            stated = f"is {one.depth}, but the tree reaches depth {deepest}"
+            yield Problem(f"{scene.place}.drafted.passes[{index}].depth", stated)
     for depth in range(2, deepest + 2):
         rows = sum(one.rows for one in made if one.depth == depth)
         level = [node for node in nodes if node.depth == depth - 1]
         asked = len({scene.rows[node.id] for node in level if _asked(scene, drafter, node.id)})
-        place = f"{scene.place}.drafted.passes"
+        where = f"{scene.place}.drafted.passes"
         if rows < asked:
-            yield Problem(place, f"for depth {depth} have {rows} rows, but {asked} nodes above it were asked about")
+            yield Problem(where, f"for depth {depth} have {rows} rows, but {asked} nodes above it were asked about")
         elif rows > len(level) and not dropping and not drafter.merged:
-            yield Problem(place, f"for depth {depth} have {rows} rows, but only {len(level)} nodes stand above it")
+            yield Problem(where, f"for depth {depth} have {rows} rows, but only {len(level)} nodes stand above it")
 
 
 def _asked(scene: Scene, drafter: KnownDrafter, node: int) -> bool:
@@ -124,8 +124,8 @@ def reads(trace: Trace) -> Iterator[Problem]:
     if drafter is None:
         return
     if card.pass_reads not in ("", drafter.pass_reads) and not drafter.hybrid:
-        told = f"is {card.pass_reads!a}, but passes of '{card.name}' read {drafter.pass_reads or 'nothing'!a}"
-        yield Problem("started.drafter.pass_reads", told)
+        stated = f"is {card.pass_reads!a}, but passes of '{card.name}' read {drafter.pass_reads or 'nothing'!a}"
+        yield Problem("started.drafter.pass_reads", stated)
     if passes and counted and not card.pass_reads:
         yield Problem("started.drafter.pass_reads", "is empty, but passes say how much they read")
     if counted and card.pass_reads and not any(pass_.read for pass_ in passes):
@@ -151,15 +151,15 @@ def _amounts(trace: Trace, drafter: KnownDrafter) -> Iterator[Problem]:
     before: dict[tuple[bool, int | None], int] = {}
     for this in trace.rounds:
         for index, pass_ in enumerate(this.drafted.passes):
-            place = f"rounds[{this.index}].drafted.passes[{index}].read"
+            where = f"rounds[{this.index}].drafted.passes[{index}].read"
             if pass_.read is None:
                 continue
             if models and pass_.read not in due:
-                told = " or ".join(f"{count:,}" for count in sorted(due))
-                yield Problem(place, f"is {pass_.read:,}, but a pass of its model reads {told} bytes")
+                stated = " or ".join(f"{count:,}" for count in sorted(due))
+                yield Problem(where, f"is {pass_.read:,}, but a pass of its model reads {stated} bytes")
                 return
             if not models and pass_.read != (first := before.setdefault(_kind(index, pass_), pass_.read)):
-                yield Problem(place, f"is {pass_.read:,}, but the same pass of another round reads {first:,}")
+                yield Problem(where, f"is {pass_.read:,}, but the same pass of another round reads {first:,}")
                 return
 
 
@@ -172,20 +172,20 @@ def times(trace: Trace) -> Iterator[Problem]:
     """Phases, rounds and the whole run; what an engine's clock leaves between rounds is no more than `record_s`."""
     producer, clock, gaps = producer_of(trace.started), 0.0, 0.0
     for index, this in enumerate(trace.rounds):
-        place = f"rounds[{index}]"
-        yield from _phases(place, this, producer)
+        where = f"rounds[{index}]"
+        yield from _phases(where, this, producer)
         slack = EXACT * (1 + clock)
         if this.start_s < clock - slack:
-            told = "before the run began" if index == 0 else "inside the round before it"
-            yield Problem(f"{place}.start_s", f"is {this.start_s:.9g}, which lies {told}")
+            stated = "before the run began" if index == 0 else "inside the round before it"
+            yield Problem(f"{where}.start_s", f"is {this.start_s:.9g}, which lies {stated}")
         elif this.start_s > clock + slack and producer != "other":
-            yield Problem(f"{place}.start_s", f"is {this.start_s:.9g}, but the rounds before it took {clock:.9g}")
+            yield Problem(f"{where}.start_s", f"is {this.start_s:.9g}, but the rounds before it took {clock:.9g}")
         gaps += max(0.0, this.start_s - clock)
         clock = this.start_s + this.seconds
     yield from _steps(trace)
     if gaps > trace.finished.record_s + EXACT * (1 + clock):
-        told = f"is {trace.finished.record_s:.6g}, but {gaps:.6g} seconds lie between the rounds"
-        yield Problem("finished.record_s", told)
+        stated = f"is {trace.finished.record_s:.6g}, but {gaps:.6g} seconds lie between the rounds"
+        yield Problem("finished.record_s", stated)
     total = sum(this.seconds for this in trace.rounds)
     if abs(trace.finished.decode_s - total) > EXACT * (1 + total):
         yield Problem("finished.decode_s", f"is {trace.finished.decode_s:.9g}, but the rounds add up to {total:.9g}")
@@ -202,30 +202,30 @@ def _plain(trace: Trace) -> Iterator[Problem]:
             "finished.plain.output_tokens", f"is {plain.output_tokens}, but the same text has {tokens} tokens"
         )
     elif plain.output_tokens > trace.started.max_new_tokens:
-        told = f"is {plain.output_tokens}, but at most {trace.started.max_new_tokens} were to be written"
-        yield Problem("finished.plain.output_tokens", told)
+        stated = f"is {plain.output_tokens}, but at most {trace.started.max_new_tokens} were to be written"
+        yield Problem("finished.plain.output_tokens", stated)
     if plain.ratios and len(plain.ratios) != plain.runs:
         yield Problem("finished.plain.ratios", f"has {len(plain.ratios)} turns, but {plain.runs} are said to have run")
     if trace.started.drafter.name == "none":
         yield Problem("finished.plain", "stands beside a run that is plain decoding itself")
 
 
-def _phases(place: str, this: Round, producer: Producer) -> Iterator[Problem]:
+def _phases(where: str, this: Round, producer: Producer) -> Iterator[Problem]:
     drafting, scoring = this.drafted.seconds, this.scored.seconds
     if sum(pass_.seconds for pass_ in this.drafted.passes) > drafting + EXACT * (1 + drafting):
-        yield Problem(f"{place}.drafted.seconds", "is less than its passes took")
+        yield Problem(f"{where}.drafted.seconds", "is less than its passes took")
     within = this.scored.target_pass.seconds
     if within > scoring + EXACT * (1 + scoring):
-        yield Problem(f"{place}.scored.seconds", "is less than its pass took")
+        yield Problem(f"{where}.scored.seconds", "is less than its pass took")
     elif producer != "other" and within < scoring - EXACT * (1 + scoring):
-        yield Problem(f"{place}.scored.target_pass.seconds", f"is {within:.9g}, but scoring took {scoring:.9g}")
+        yield Problem(f"{where}.scored.target_pass.seconds", f"is {within:.9g}, but scoring took {scoring:.9g}")
 
 
 def _steps(trace: Trace) -> Iterator[Problem]:
     for index, step_time in enumerate(trace.started.step_times):
         if not step_time.low_s <= step_time.median_s <= step_time.high_s:
-            told = f"has a median of {step_time.median_s:.6g} outside {step_time.low_s:.6g} to {step_time.high_s:.6g}"
-            yield Problem(f"started.step_times[{index}]", told)
+            stated = f"has a median of {step_time.median_s:.6g} outside {step_time.low_s:.6g} to {step_time.high_s:.6g}"
+            yield Problem(f"started.step_times[{index}]", stated)
 
 
 def lanes(trace: Trace) -> Iterator[Problem]:
@@ -236,28 +236,28 @@ def lanes(trace: Trace) -> Iterator[Problem]:
     drafted = list[LaneSpan]()
     proposed = 0
     for this in trace.rounds:
-        place, spans = f"rounds[{this.index}].drafted.lanes", this.drafted.lanes
+        where, spans = f"rounds[{this.index}].drafted.lanes", this.drafted.lanes
         if spans and drafter is not None and not drafter.beside:
-            told = f"hold {len(spans)} spans, but '{trace.started.drafter.name}' drafts before the target's pass"
-            yield Problem(place, told)
-        yield from _in_order(place, this, free)
+            stated = f"hold {len(spans)} spans, but '{trace.started.drafter.name}' drafts before the target's pass"
+            yield Problem(where, stated)
+        yield from _in_order(where, this, free)
         if drafter is not None and drafter.beside:
-            yield from _named(trace, place, this, drafter.in_turn)
+            yield from _named(trace, where, this, drafter.in_turn)
         drafted += [span for span in spans if span.what == "draft"]
         proposed += len(drafts(this))
         if drafted if drafter is None else drafter.beside:
-            yield from _in_time(place, this, drafted, proposed)
+            yield from _in_time(where, this, drafted, proposed)
 
 
-def _in_order(place: str, this: Round, free: dict[str, float]) -> Iterator[Problem]:
+def _in_order(where: str, this: Round, free: dict[str, float]) -> Iterator[Problem]:
     """`free`: when each lane ended what it did last."""
     over = this.start_s + this.seconds
     slack = EXACT * (1 + over)
     for number, lane in enumerate(this.drafted.lanes):
-        at, before = f"{place}[{number}]", free.get(lane.lane, 0.0)
+        at, before = f"{where}[{number}]", free.get(lane.lane, 0.0)
         if lane.start_s < before - slack:
-            told = f"is {lane.start_s:.9g}, but this lane was busy until {before:.9g}"
-            yield Problem(f"{at}.start_s", told)
+            stated = f"is {lane.start_s:.9g}, but this lane was busy until {before:.9g}"
+            yield Problem(f"{at}.start_s", stated)
         if lane.end_s < lane.start_s:
             yield Problem(f"{at}.end_s", f"is {lane.end_s:.9g}, but it began at {lane.start_s:.9g}")
         elif lane.what == "roll back" and lane.end_s > lane.start_s:
@@ -267,23 +267,27 @@ def _in_order(place: str, this: Round, free: dict[str, float]) -> Iterator[Probl
         free[lane.lane] = max(before, lane.end_s)
 
 
-def _in_time(place: str, this: Round, drafted: list[LaneSpan], proposed: int) -> Iterator[Problem]:
+def _in_time(where: str, this: Round, drafted: list[LaneSpan], proposed: int) -> Iterator[Problem]:
     """No drafted token is proposed twice: one that was judged is text, or was thrown away."""
     reading = this.start_s + this.drafted.seconds
     there = sum(lane_span.tokens for lane_span in drafted if lane_span.end_s <= reading + EXACT * (1 + reading))
     if there < proposed:
-        told = f"hold {there} tokens drafted before the target's pass, but {proposed} candidates were proposed by then"
-        yield Problem(place, told)
+        stated = (
+            f"hold {there} tokens drafted before the target's pass, but {proposed} candidates were proposed by then"
+        )
+        yield Problem(where, stated)
 
 
-def _named(trace: Trace, place: str, this: Round, option: str) -> Iterator[Problem]:
+def _named(trace: Trace, where: str, this: Round, option: str) -> Iterator[Problem]:
     """The lane is the one that the options say; in turn nothing is drafted while the target's pass runs."""
     in_turn = bool(trace.started.drafter.options.get(option))
     due, reading = IN_TURN if in_turn else BESIDE, this.start_s + this.drafted.seconds
     scored = reading + this.scored.seconds
     for number, lane in enumerate(this.drafted.lanes):
         if lane.lane != due:
-            told = f"is {shown(lane.lane)}, but with {option} {trace.started.drafter.options.get(option)} it is '{due}'"
-            yield Problem(f"{place}[{number}].lane", told)
+            stated = (
+                f"is {shown(lane.lane)}, but with {option} {trace.started.drafter.options.get(option)} it is '{due}'"
+            )
+            yield Problem(f"{where}[{number}].lane", stated)
         elif in_turn and lane.what == "draft" and reading + EXACT < lane.end_s and lane.start_s < scored - EXACT:
-            yield Problem(f"{place}[{number}]", "lies in the target's pass, but this lane drafts between its passes")
+            yield Problem(f"{where}[{number}]", "lies in the target's pass, but this lane drafts between its passes")

@@ -110,54 +110,54 @@ def adjusted(scene: Scene) -> Iterator[Problem]:
             level.reject(node)
 
 
-def compare(place: str, trial: Trial, node: Node, level: Level) -> Iterator[Problem]:
+def compare(where: str, trial: Trial, node: Node, level: Level) -> Iterator[Problem]:
     """A trial's p and Q against what the level says."""
-    for name, told, derived in (
+    for name, stated, derived in (
         ("draft_prob", trial.draft_prob, level.proposal(node)[node.token]),
         ("target_prob", trial.target_prob, level.left[node.token]),
     ):
-        if not derived.holds(told):
-            yield Problem(f"{place}.{name}", f"is {told:.6g}, but the nodes give {derived}")
+        if not derived.holds(stated):
+            yield Problem(f"{where}.{name}", f"is {stated:.6g}, but the nodes give {derived}")
 
 
 def residual(scene: Scene) -> Iterator[Problem]:
     """The correction's distribution and its mass are what the rejected candidates leave."""
-    judged, rule, place = scene.round.judged, scene.rule, f"{scene.place}.judged"
+    judged, rule, where = scene.round.judged, scene.rule, f"{scene.place}.judged"
     yield from _given(scene)
     if rule is None or rule.numbers != "residual" or judged.residual_mass is None:
         return
     level = Level(scene, scene.round.nodes[judged.final_node])
     for trial in rejected_below(scene, judged.final_node):
         level.reject(scene.round.nodes[trial.node])
-    yield from compare_residual(place, level, judged.residual, judged.residual_mass)
+    yield from compare_residual(where, level, judged.residual, judged.residual_mass)
 
 
-def compare_residual(place: str, level: Level, head: TopK | None, mass: float) -> Iterator[Problem]:
+def compare_residual(where: str, level: Level, head: TopK | None, mass: float) -> Iterator[Problem]:
     """A recorded residual and its mass against what the level leaves."""
     if level.mass is not None and not level.mass.holds(mass):
-        yield Problem(f"{place}.residual_mass", f"is {mass:.6g}, but the nodes leave {level.mass}")
+        yield Problem(f"{where}.residual_mass", f"is {mass:.6g}, but the nodes leave {level.mass}")
     elif head is not None:
-        for told in level.leaves(head, mass):
-            yield Problem(f"{place}.residual", told)
+        for stated in level.leaves(head, mass):
+            yield Problem(f"{where}.residual", stated)
 
 
 def _given(scene: Scene) -> Iterator[Problem]:
     """Residual and mass are there where the rule subtracts something, and nowhere else."""
-    judged, rule, place = scene.round.judged, scene.rule, f"{scene.place}.judged"
+    judged, rule, where = scene.round.judged, scene.rule, f"{scene.place}.judged"
     mass = judged.residual_mass
     if mass is not None and not 0 <= mass <= 1 + SINGLE:
-        yield Problem(f"{place}.residual_mass", f"is {mass}, but must lie between 0 and 1")
+        yield Problem(f"{where}.residual_mass", f"is {mass}, but must lie between 0 and 1")
     if judged.residual is not None and mass is None:
-        yield Problem(f"{place}.residual_mass", "is missing, but a residual is given")
+        yield Problem(f"{where}.residual_mass", "is missing, but a residual is given")
     if rule is None:
         return
     due = judged.origin == "correction" and rule.subtracts
     if due and mass is None:
-        yield Problem(f"{place}.residual_mass", f"is missing, but '{judged.rule}' draws a correction from what is left")
+        yield Problem(f"{where}.residual_mass", f"is missing, but '{judged.rule}' draws a correction from what is left")
     if due and scene.keeps_heads and judged.residual is None:
-        yield Problem(f"{place}.residual", f"is missing, but '{judged.rule}' draws a correction from what is left")
+        yield Problem(f"{where}.residual", f"is missing, but '{judged.rule}' draws a correction from what is left")
     if not due and mass is not None:
-        yield Problem(f"{place}.residual_mass", f"is {mass}, but '{judged.rule}' subtracts nothing here")
+        yield Problem(f"{where}.residual_mass", f"is {mass}, but '{judged.rule}' subtracts nothing here")
 
 
 def rejected_below(scene: Scene, node: int) -> Sequence[Trial]:
@@ -173,36 +173,36 @@ def scaled_residuals(scene: Scene) -> Iterator[Problem]:
         return
     levels: dict[int, Level] = {}
     for index, trial in enumerate(judged.trials):
-        place = f"{scene.place}.judged.trials[{index}]"
+        where = f"{scene.place}.judged.trials[{index}]"
         node = nodes[trial.node]
         level = levels.setdefault(node.parent, Level(scene, nodes[node.parent]))
         if "parent_reach" not in trial.terms:
             continue
-        yield from _handed_down(place, trial.terms["parent_reach"], _reach(scene, levels, node.parent))
+        yield from _handed_down(where, trial.terms["parent_reach"], _reach(scene, levels, node.parent))
         level.reach = trial.terms["parent_reach"]
         if rule.numbers == "scaled":
-            yield from compare(place, trial, node, level)
-        yield from _left(place, trial, levels.get(trial.node))
+            yield from compare(where, trial, node, level)
+        yield from _left(where, trial, levels.get(trial.node))
         if not trial.accepted:
             level.reject(node)
     if judged.residual_mass is not None and (last := levels.get(judged.final_node)) is not None:
         yield from compare_residual(f"{scene.place}.judged", last, judged.residual, judged.residual_mass)
 
 
-def _left(place: str, trial: Trial, below: Level | None) -> Iterator[Problem]:
+def _left(where: str, trial: Trial, below: Level | None) -> Iterator[Problem]:
     """`left` of a trial is what the last rejected child left."""
     left = trial.terms.get("left")
     if left is None or below is None or below.mass is None:
         return
     if not below.mass.holds(left):
-        yield Problem(f"{place}.terms", f"have left {left:.6g}, but the nodes give {below.mass}")
+        yield Problem(f"{where}.terms", f"have left {left:.6g}, but the nodes give {below.mass}")
     if abs(below.reach - trial.terms.get("reach", first_reach(trial))) > SINGLE:
-        yield Problem(f"{place}.terms", "have another reach than the rejected children were told")
+        yield Problem(f"{where}.terms", "have another reach than the rejected children were told")
 
 
-def _handed_down(place: str, told: float, due: Range) -> Iterator[Problem]:
-    if not due.holds(told):
-        yield Problem(f"{place}.terms", f"have parent_reach {told:.6g}, but the nodes give {due}")
+def _handed_down(where: str, stated: float, due: Range) -> Iterator[Problem]:
+    if not due.holds(stated):
+        yield Problem(f"{where}.terms", f"have parent_reach {stated:.6g}, but the nodes give {due}")
 
 
 def _reach(scene: Scene, levels: dict[int, Level], node_id: int) -> Range:

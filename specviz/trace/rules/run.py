@@ -30,24 +30,24 @@ def chain(trace: Trace) -> Iterator[Problem]:
     """Base lengths, roots and cache rows continue from round to round; no draft reaches beyond the text's end."""
     text = list(trace.started.prompt_ids)
     for index, this in enumerate(trace.rounds):
-        place = f"rounds[{index}]"
+        where = f"rounds[{index}]"
         if this.base_length != len(text):
             yield Problem(
-                f"{place}.base_length", f"is {this.base_length}, but {len(text)} tokens were committed before it"
+                f"{where}.base_length", f"is {this.base_length}, but {len(text)} tokens were committed before it"
             )
         if this.nodes[0].token != text[-1]:
             yield Problem(
-                f"{place}.nodes[0].token", f"is {this.nodes[0].token}, but the last committed token is {text[-1]}"
+                f"{where}.nodes[0].token", f"is {this.nodes[0].token}, but the last committed token is {text[-1]}"
             )
-        yield from _depth(trace, place, this, len(text))
+        yield from _depth(trace, where, this, len(text))
         text += [token.token for token in this.committed.tokens]
         if this.committed.trimmed not in (None, "open") and index < len(trace.rounds) - 1:
-            yield Problem(f"{place}.committed.trimmed", "is set, but only the last round can be cut")
+            yield Problem(f"{where}.committed.trimmed", "is set, but only the last round can be cut")
         yield from _forced(trace, index, this)
     for index, (before, this) in enumerate(pairwise(trace.rounds)):
         if this.committed.cache_before != before.committed.cache_kept:
-            told = f"is {this.committed.cache_before}, but the round before kept {before.committed.cache_kept}"
-            yield Problem(f"rounds[{index + 1}].committed.cache_before", told)
+            stated = f"is {this.committed.cache_before}, but the round before kept {before.committed.cache_kept}"
+            yield Problem(f"rounds[{index + 1}].committed.cache_before", stated)
 
 
 def room(trace: Trace, length: int) -> int:
@@ -56,26 +56,26 @@ def room(trace: Trace, length: int) -> int:
     return min(len(started.prompt_ids) + started.max_new_tokens, started.target.context_length) - length
 
 
-def _depth(trace: Trace, place: str, this: Round, length: int) -> Iterator[Problem]:
+def _depth(trace: Trace, where: str, this: Round, length: int) -> Iterator[Problem]:
     """With the token that ends the round, no path is longer than what may still be committed."""
     deepest, left = max(node.depth for node in this.nodes), room(trace, length)
     if left < 1:
-        yield Problem(place, f"begins with {length} tokens, but the text had to end before it")
+        yield Problem(where, f"begins with {length} tokens, but the text had to end before it")
     elif deepest > left - 1 and producer_of(trace.started) == "engine":
-        yield Problem(f"{place}.nodes", f"reach depth {deepest}, but only {left} tokens may still be committed")
+        yield Problem(f"{where}.nodes", f"reach depth {deepest}, but only {left} tokens may still be committed")
 
 
 def _forced(trace: Trace, index: int, this: Round) -> Iterator[Problem]:
     branch = trace.started.branch
     if this.judged.origin != "forced":
         if index == 0 and branch is not None and branch.forced_token is not None:
-            told = f"is '{this.judged.origin}', but this branch begins with the forced token {branch.forced_token}"
-            yield Problem("rounds[0].judged.origin", told)
+            stated = f"is '{this.judged.origin}', but this branch begins with the forced token {branch.forced_token}"
+            yield Problem("rounds[0].judged.origin", stated)
         return
     if branch is None or branch.forced_token != this.judged.token or index > 0 or len(this.nodes) > 1:
-        place = f"rounds[{index}].judged.origin"
+        where = f"rounds[{index}].judged.origin"
         yield Problem(
-            place, "is 'forced', but only a branch's first round, with nothing drafted, commits its forced token"
+            where, "is 'forced', but only a branch's first round, with nothing drafted, commits its forced token"
         )
 
 
@@ -90,21 +90,21 @@ def summary(trace: Trace) -> Iterator[Problem]:
         )
     weighted = sum(length * count for length, count in enumerate(histogram))
     if weighted != stored.num_accepted_draft_tokens:
-        told = stored.num_accepted_draft_tokens
-        yield Problem("summary.acceptance_histogram", f"holds {weighted} accepted tokens, but {told} are reported")
+        stated = stored.num_accepted_draft_tokens
+        yield Problem("summary.acceptance_histogram", f"holds {weighted} accepted tokens, but {stated} are reported")
     if stored.num_accepted_draft_tokens > stored.num_draft_tokens:
         yield Problem("summary.num_accepted_draft_tokens", "is larger than the number of drafted tokens")
     computed = summarise(trace.started, trace.rounds, trace.finished)
     for field in fields(Summary):
-        told, true = getattr(stored, field.name), getattr(computed, field.name)
-        if not _equal(told, true):
-            yield Problem(f"summary.{field.name}", f"is {told}, but the rounds give {true}")
+        stated, true = getattr(stored, field.name), getattr(computed, field.name)
+        if not _equal(stated, true):
+            yield Problem(f"summary.{field.name}", f"is {stated}, but the rounds give {true}")
 
 
-def _equal(told: object, true: object) -> bool:
-    if isinstance(told, float) and isinstance(true, float):
-        return abs(told - true) <= EXACT * max(1.0, abs(true))
-    return told == true
+def _equal(stated: object, true: object) -> bool:
+    if isinstance(stated, float) and isinstance(true, float):
+        return abs(stated - true) <= EXACT * max(1.0, abs(true))
+    return stated == true
 
 
 def output(trace: Trace) -> Iterator[Problem]:
@@ -129,8 +129,8 @@ def _reason(trace: Trace) -> Iterator[Problem]:
     end, due = _first_end(trace)
     count = len(finished.output_ids)
     if end is not None and end < count - 1:
-        told = f"goes on after token {end}, which ended the text ('{due}')"
-        yield Problem("finished.output_ids", told)
+        stated = f"goes on after token {end}, which ended the text ('{due}')"
+        yield Problem("finished.output_ids", stated)
     elif due is not None and reason != due:
         yield Problem("finished.reason", f"is '{reason}', but the output ends with what makes it '{due}'")
     elif reason == "eos" and due != "eos":
@@ -186,8 +186,8 @@ def prompt(trace: Trace) -> Iterator[Problem]:
     if _bare(started.prompt_text) not in spelt and not unspelt:
         yield Problem("started.prompt_text", "is not what the bytes of the prompt ids decode to")
     if len(started.prompt_ids) > started.target.context_length:
-        told = f"is {started.target.context_length}, but the prompt has {len(started.prompt_ids)} tokens"
-        yield Problem("started.target.context_length", told)
+        stated = f"is {started.target.context_length}, but the prompt has {len(started.prompt_ids)} tokens"
+        yield Problem("started.target.context_length", stated)
 
 
 def _spelt(trace: Trace, ids: Sequence[int]) -> str:

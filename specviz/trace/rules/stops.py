@@ -104,9 +104,9 @@ def threshold(scene: Scene, policy: KnownStopPolicy) -> float | None:
     assert card is not None, "a run without a stop policy has no threshold."
     if policy.score == "target":
         return 0.5  # of what is 0 or 1
-    told = scene.round.drafted.note.get(policy.noted) if moves(scene, policy) else None
-    told = card.options.get(policy.threshold) if told is None else told
-    return float(told) if isinstance(told, (int, float)) else None
+    stated = scene.round.drafted.note.get(policy.noted) if moves(scene, policy) else None
+    stated = card.options.get(policy.threshold) if stated is None else stated
+    return float(stated) if isinstance(stated, (int, float)) else None
 
 
 def moves(scene: Scene, policy: KnownStopPolicy) -> bool:
@@ -166,8 +166,8 @@ def stopped(scene: Scene) -> Iterator[Problem]:
     for node in scene.round.nodes:
         below = [child for child in scene.children(node.id) if child.source != FROM_TARGET]
         if below and goes_on(scene, node.id) is False:
-            told = f"has {len(below)} children, but '{card.name}' with these options drafts nothing below it"
-            yield Problem(f"{scene.place}.nodes[{node.id}]", told)
+            stated = f"has {len(below)} children, but '{card.name}' with these options drafts nothing below it"
+            yield Problem(f"{scene.place}.nodes[{node.id}]", stated)
 
 
 def unsettled(rounds: Sequence[Scene]) -> Iterator[str]:
@@ -228,10 +228,10 @@ def _levels_learned(drafts: Sequence[Scene], policy: KnownStopPolicy) -> Iterato
     if not (isinstance(due, int) and isinstance(longer, int) and isinstance(shorter, int)):
         return
     for scene in drafts:
-        told = scene.round.drafted.note.get(policy.levels)
-        if told is not None and told != due:
+        stated = scene.round.drafted.note.get(policy.levels)
+        if stated is not None and stated != due:
             yield Problem(
-                f"{scene.place}.drafted.note", f"has {policy.levels} {told}, but the rounds before make it {due}"
+                f"{scene.place}.drafted.note", f"has {policy.levels} {stated}, but the rounds before make it {due}"
             )
             return
         last = _outcome(scene)
@@ -250,11 +250,11 @@ def _threshold_learned(drafts: Sequence[Scene], policy: KnownStopPolicy) -> Iter
         return
     states = [MovingThreshold(given[0], given[1], given[2], given[3], given[4])]
     for scene in drafts:
-        told = scene.round.drafted.note.get(policy.noted)
-        if isinstance(told, (int, float)):
-            states = [state for state in states if abs(state.value - told) <= EXACT]
+        stated = scene.round.drafted.note.get(policy.noted)
+        if isinstance(stated, (int, float)):
+            states = [state for state in states if abs(state.value - stated) <= EXACT]
             if not states:
-                said = f"has {policy.noted} {told:.9g}, which does not follow from the rounds before"
+                said = f"has {policy.noted} {stated:.9g}, which does not follow from the rounds before"
                 yield Problem(f"{scene.place}.drafted.note", said)
                 return
         last = _outcome(scene)

@@ -21,11 +21,11 @@ def verdicts(scene: Scene) -> Iterator[Problem]:
     judged = scene.round.judged
     tried: set[int] = set()
     for index, trial in enumerate(judged.trials):
-        place = f"{scene.place}.judged.trials[{index}]"
+        where = f"{scene.place}.judged.trials[{index}]"
         if trial.node in tried:
-            yield Problem(f"{place}.node", f"is {trial.node}, which was tried before")
+            yield Problem(f"{where}.node", f"is {trial.node}, which was tried before")
         tried.add(trial.node)
-        yield from _numbers(place, trial)
+        yield from _numbers(where, trial)
     yield from _ORDERS[judged.order](scene)
     for index, node in enumerate(judged.path):
         above = judged.path[index - 1] if index else 0
@@ -36,8 +36,8 @@ def verdicts(scene: Scene) -> Iterator[Problem]:
         yield Problem(f"{scene.place}.judged.final_node", f"is {judged.final_node}, but the path ends at {end}")
     yield from _fates(scene, tried)
     if scene.rule is not None and judged.trials and judged.order != scene.rule.order:
-        told = f"is '{judged.order}', but '{judged.rule}' goes '{scene.rule.order}'"
-        yield Problem(f"{scene.place}.judged.order", told)
+        stated = f"is '{judged.order}', but '{judged.rule}' goes '{scene.rule.order}'"
+        yield Problem(f"{scene.place}.judged.order", stated)
 
 
 def _fates(scene: Scene, tried: set[int]) -> Iterator[Problem]:
@@ -49,18 +49,18 @@ def _fates(scene: Scene, tried: set[int]) -> Iterator[Problem]:
             yield Problem(f"{scene.place}.nodes[{node.id}].fate", f"is '{node.fate}', but the trials say '{fate}'")
 
 
-def _numbers(place: str, trial: Trial) -> Iterator[Problem]:
+def _numbers(where: str, trial: Trial) -> Iterator[Problem]:
     for name in ("target_prob", "draft_prob", "threshold"):
         value = getattr(trial, name)
         if not 0 <= value <= 1 + SINGLE:
-            yield Problem(f"{place}.{name}", f"is {value}, but must lie between 0 and 1")
+            yield Problem(f"{where}.{name}", f"is {value}, but must lie between 0 and 1")
     if trial.u is not None:
         if not 0 <= trial.u < 1:
-            yield Problem(f"{place}.u", f"is {trial.u}, but a uniform draw lies in [0, 1)")
+            yield Problem(f"{where}.u", f"is {trial.u}, but a uniform draw lies in [0, 1)")
         if trial.accepted != (trial.u < trial.threshold):
             verdict = "accepted" if trial.accepted else "rejected"
             yield Problem(
-                place, f"is {verdict} with u {trial.u} and threshold {trial.threshold}; accepted means u < threshold"
+                where, f"is {verdict} with u {trial.u} and threshold {trial.threshold}; accepted means u < threshold"
             )
 
 
@@ -84,12 +84,12 @@ def _top_down(scene: Scene) -> Iterator[Problem]:
         drawn = [child.id for child in scene.offered(parent)]
         tried = [trial.node for trial in judged.trials if trial.node in drawn]
         if tried != drawn[: len(tried)]:
-            place = f"{scene.place}.judged.trials"
-            yield Problem(place, f"tries the children of node {parent} as {tried}, but they were drawn as {drawn}")
+            where = f"{scene.place}.judged.trials"
+            yield Problem(where, f"tries the children of node {parent} as {tried}, but they were drawn as {drawn}")
         elif scene.rule is not None and parent == end and len(tried) < len(drawn):
-            place = f"{scene.place}.judged.trials"
-            told = f"reject {tried} below node {parent}, but never try its other children {drawn[len(tried) :]}"
-            yield Problem(place, told)
+            where = f"{scene.place}.judged.trials"
+            stated = f"reject {tried} below node {parent}, but never try its other children {drawn[len(tried) :]}"
+            yield Problem(where, stated)
 
 
 def _bottom_up(scene: Scene) -> Iterator[Problem]:
@@ -155,8 +155,8 @@ def _of_the_longest(scene: Scene, ends: list[int]) -> Iterator[Problem]:
         worth = {end: prod(nodes[node].target_prob or 0.0 for node in scene.path_to(end) if node) for end in ends}
         best = {end for end in ends if worth[end] >= max(worth.values()) * (1 - SINGLE) - SINGLE}
     if judged.path[-1] not in best:
-        told = f"is {judged.path}, but of the longest paths '{judged.rule}' keeps that to node {min(best)}"
-        yield Problem(f"{scene.place}.judged.path", told)
+        stated = f"is {judged.path}, but of the longest paths '{judged.rule}' keeps that to node {min(best)}"
+        yield Problem(f"{scene.place}.judged.path", stated)
 
 
 _ORDERS: Mapping[Order, Callable[[Scene], Iterator[Problem]]] = {
@@ -172,18 +172,18 @@ def thresholds(scene: Scene) -> Iterator[Problem]:
     if rule is None:
         return
     for index, trial in enumerate(judged.trials):
-        place = f"{scene.place}.judged.trials[{index}]"
+        where = f"{scene.place}.judged.trials[{index}]"
         try:
             threshold = rule.threshold(trial, scene.started.verifier.options)
         except (KeyError, OverflowError) as error:
-            yield Problem(f"{place}.terms", f"give no threshold ({error}), which '{judged.rule}' needs")
+            yield Problem(f"{where}.terms", f"give no threshold ({error}), which '{judged.rule}' needs")
             continue
         if abs(trial.threshold - threshold) > EXACT:
-            yield Problem(f"{place}.threshold", f"is {trial.threshold}, but {rule.words} is {threshold}")
+            yield Problem(f"{where}.threshold", f"is {trial.threshold}, but {rule.words} is {threshold}")
         if not rule.compares and trial.accepted != _settled(scene, trial):
-            told = "accepted" if trial.accepted else "rejected"
-            yield Problem(f"{place}.accepted", f"says {told}, which is not what '{judged.rule}' makes of it")
-        yield from _TERMS.get(judged.rule, _no_terms)(scene, place, trial)
+            stated = "accepted" if trial.accepted else "rejected"
+            yield Problem(f"{where}.accepted", f"says {stated}, which is not what '{judged.rule}' makes of it")
+        yield from _TERMS.get(judged.rule, _no_terms)(scene, where, trial)
 
 
 def _settled(scene: Scene, trial: Trial) -> bool:
@@ -194,22 +194,22 @@ def _settled(scene: Scene, trial: Trial) -> bool:
     return trial.node in path
 
 
-def _no_terms(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
+def _no_terms(scene: Scene, where: str, trial: Trial) -> Iterator[Problem]:
     return iter(())
 
 
-def _given(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
+def _given(scene: Scene, where: str, trial: Trial) -> Iterator[Problem]:
     """What the target itself proposed is marked, and nothing else is."""
     source = scene.round.nodes[trial.node].source
     if bool(trial.terms.get("given")) != (source == "target"):
-        yield Problem(f"{place}.terms", f"do not fit a candidate of source '{source}': 'given' marks the target's own")
+        yield Problem(f"{where}.terms", f"do not fit a candidate of source '{source}': 'given' marks the target's own")
 
 
-def _share(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
+def _share(scene: Scene, where: str, trial: Trial) -> Iterator[Problem]:
     """At temperature 0: p / max p by the target's own softmax; above it there is no such term."""
     share = trial.terms.get("share")
     if (share is not None) != scene.greedy:
-        yield Problem(f"{place}.terms", "name a share only at temperature 0, and there always")
+        yield Problem(f"{where}.terms", "name a share only at temperature 0, and there always")
     if share is None:
         return
     node = scene.round.nodes[trial.node]
@@ -219,10 +219,10 @@ def _share(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
     own, best = Bounds.of_head(raw)[node.token], Bounds.of_head(raw)[raw.tokens[0]]
     derived = Range(own.low / best.high, min(1.0, own.high / best.low) if best.low > 0 else 1.0)
     if not derived.holds(share):
-        yield Problem(f"{place}.terms", f"have share {share:.6g}, but the target's own head gives {derived}")
+        yield Problem(f"{where}.terms", f"have share {share:.6g}, but the target's own head gives {derived}")
 
 
-def _entropy(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
+def _entropy(scene: Scene, where: str, trial: Trial) -> Iterator[Problem]:
     """H of the target's distribution at the parent, and the bar that follows from it."""
     entropy, bar = trial.terms["entropy"], trial.terms.get("bar")
     options = scene.started.verifier.options
@@ -230,12 +230,12 @@ def _entropy(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
     if isinstance(epsilon, (int, float)) and isinstance(delta, (int, float)):
         due = min(float(epsilon), float(delta) * exp(-entropy))
         if bar is None or abs(bar - due) > EXACT:
-            yield Problem(f"{place}.terms", f"have bar {bar}, but min(epsilon, delta exp(-H)) is {due}")
+            yield Problem(f"{where}.terms", f"have bar {bar}, but min(epsilon, delta exp(-H)) is {due}")
     parent = scene.round.nodes[scene.round.nodes[trial.node].parent]
     if parent.target.tokens:
         derived = _entropy_of(Bounds.of_head(parent.target), scene.started.target.vocab_size)
         if not Range(derived.low - 1e-4, derived.high + 1e-4).holds(entropy):
-            yield Problem(f"{place}.terms", f"have entropy {entropy:.6g}, but the target's head gives {derived}")
+            yield Problem(f"{where}.terms", f"have entropy {entropy:.6g}, but the target's head gives {derived}")
 
 
 def _entropy_of(p: Bounds, vocabulary: int) -> Range:
@@ -251,19 +251,19 @@ def _entropy_of(p: Bounds, vocabulary: int) -> Range:
     return Range(low, high)
 
 
-def _kseq(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
+def _kseq(scene: Scene, where: str, trial: Trial) -> Iterator[Problem]:
     """rho is that of K siblings: 1 - (1 - beta)^K = rho beta, with beta = sum min(p / rho, q)."""
     rho, beta = trial.terms.get("rho", 0.0), trial.terms.get("beta", -1.0)
     parent = scene.round.nodes[scene.round.nodes[trial.node].parent]
     siblings = len(scene.offered(parent.id))
     held = min(1.0, max(0.0, beta))
     if abs(1 - (1 - held) ** siblings - rho * beta) > SINGLE or not 1 <= rho <= siblings:
-        told = f"have rho {rho:.6g} and beta {beta:.6g}, which do not fit {siblings} siblings"
-        yield Problem(f"{place}.terms", told)
+        stated = f"have rho {rho:.6g} and beta {beta:.6g}, which do not fit {siblings} siblings"
+        yield Problem(f"{where}.terms", stated)
         return
     derived = passing(Level(scene, parent), rho)
     if not derived.holds(beta):
-        yield Problem(f"{place}.terms", f"have beta {beta:.6g}, but the heads give {derived}")
+        yield Problem(f"{where}.terms", f"have beta {beta:.6g}, but the heads give {derived}")
 
 
 def passing(level: Level, rho: float) -> Range:
@@ -281,7 +281,7 @@ def scaled(p: Bounds, factor: float) -> Bounds:
 
 def kseq_residual(scene: Scene) -> Iterator[Problem]:
     """K-SEQ leaves p − min(p / rho, q) (1 − (1 − beta)^K) / beta when all K siblings are rejected."""
-    judged, place = scene.round.judged, f"{scene.place}.judged"
+    judged, where = scene.round.judged, f"{scene.place}.judged"
     below = rejected_below(scene, judged.final_node)
     if judged.rule != "kseq" or judged.residual_mass is None or not below:
         return
@@ -290,13 +290,13 @@ def kseq_residual(scene: Scene) -> Iterator[Problem]:
         return
     passed = 1 - (1 - min(1.0, beta)) ** len(below)
     if abs(judged.residual_mass - (1 - passed)) > SINGLE:
-        told = f"is {judged.residual_mass:.6g}, but with beta {beta:.6g} {len(below)} siblings leave {1 - passed:.6g}"
-        yield Problem(f"{place}.residual_mass", told)
+        stated = f"is {judged.residual_mass:.6g}, but with beta {beta:.6g} {len(below)} siblings leave {1 - passed:.6g}"
+        yield Problem(f"{where}.residual_mass", stated)
     elif judged.residual is not None and judged.residual_mass > SINGLE:
         level = Level(scene, scene.round.nodes[judged.final_node])
         left = _kseq_left(level, rho, passed / beta, judged.residual_mass)
         for found in unlike(judged.residual, left):
-            yield Problem(f"{place}.residual", found)
+            yield Problem(f"{where}.residual", found)
 
 
 def _kseq_left(level: Level, rho: float, factor: float, mass: float) -> Bounds:
@@ -317,25 +317,25 @@ def reaches(scene: Scene) -> Iterator[Problem]:
     for index, trial in enumerate(judged.trials):
         if "parent_reach" not in trial.terms:
             continue
-        place = f"{scene.place}.judged.trials[{index}].terms"
+        where = f"{scene.place}.judged.trials[{index}].terms"
         parent = nodes[trial.node].parent
         handed = trial.terms["parent_reach"]
         if parent == 0 and abs(handed - 1) > EXACT:
-            yield Problem(place, f"have parent_reach {handed}, but the root's is 1")
+            yield Problem(where, f"have parent_reach {handed}, but the root's is 1")
         children = below.get(trial.node, [])
         if children and abs(children[0].terms["parent_reach"] - first_reach(trial)) > EXACT:
             yield Problem(
-                place, f"make the probability of the path {first_reach(trial)}, but its first child was told other"
+                where, f"make the probability of the path {first_reach(trial)}, but its first child was told other"
             )
         if children and abs(children[-1].terms["parent_reach"] - trial.terms.get("reach", -1.0)) > EXACT:
-            yield Problem(place, "have another reach than the last rejected child was told")
+            yield Problem(where, "have another reach than the last rejected child was told")
         if (judged.rule == "block" or children) and "reach" not in trial.terms:
-            yield Problem(place, f"lack 'reach', which '{judged.rule}' gives here")
+            yield Problem(where, f"lack 'reach', which '{judged.rule}' gives here")
         if bool(children) != ("left" in trial.terms):
-            yield Problem(place, "name what rejected children leave ('left') exactly where there are such")
+            yield Problem(where, "name what rejected children leave ('left') exactly where there are such")
         if judged.rule == "block" and abs(trial.terms.get("reach", -1.0) - first_reach(trial)) > EXACT:
             yield Problem(
-                place, f"have reach {trial.terms.get('reach')}, but the probability of the path is {first_reach(trial)}"
+                where, f"have reach {trial.terms.get('reach')}, but the probability of the path is {first_reach(trial)}"
             )
         below.setdefault(parent, []).append(trial)
 

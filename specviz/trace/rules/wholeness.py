@@ -73,15 +73,15 @@ def children_due(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget:
 
 def _due_by_paths(own: list[Node], planned: dict[Path, list[int]], stretched: bool) -> dict[int, int]:
     deepest = 1 + max(map(len, planned))
-    place: dict[int, Path] = {0: ()}
+    where: dict[int, Path] = {0: ()}
     below: dict[int, int] = {}
     for node in own:
-        above = place.get(node.parent, ())
+        above = where.get(node.parent, ())
         ranks = planned.get(above, [])
         taken = below.get(node.parent, 0)
         below[node.parent] = taken + 1
-        place[node.id] = (*above, ranks[taken] if taken < len(ranks) else -1)
-    return {node: len(planned.get(path, [])) if len(path) < deepest else int(stretched) for node, path in place.items()}
+        where[node.id] = (*above, ranks[taken] if taken < len(ranks) else -1)
+    return {node: len(planned.get(path, [])) if len(path) < deepest else int(stretched) for node, path in where.items()}
 
 
 def drafted_whole(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
@@ -128,8 +128,8 @@ def _filled(scene: Scene, due: dict[int, int] | None, deepest: int) -> Iterator[
             continue
         children = len(scene.children(node))
         if children < min(wanted, _support(scene, parent)):
-            told = f"has {children} children, but the options give {wanted} at its level"
-            yield Problem(f"{scene.place}.nodes[{node}]", told)
+            stated = f"has {children} children, but the options give {wanted} at its level"
+            yield Problem(f"{scene.place}.nodes[{node}]", stated)
 
 
 def _is_asked(scene: Scene, node: int) -> bool:
@@ -151,14 +151,14 @@ def _kept(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -
     scored, fan = scene.round.drafted.note.get("scored"), number(scene.started.tree_policy, policy.fan)
     passes = scene.round.drafted.passes
     if isinstance(scored, int) and len(own) != min(budget, scored):
-        told = f"hold {len(own)} candidates, but of {scored} scored ones {min(budget, scored)} are kept"
-        yield Problem(f"{scene.place}.nodes", told)
+        stated = f"hold {len(own)} candidates, but of {scored} scored ones {min(budget, scored)} are kept"
+        yield Problem(f"{scene.place}.nodes", stated)
     if not passes or any(pass_.depth is None for pass_ in passes) or stops.asks(scene):
         return
     asked = 1 + sum(pass_.rows for pass_ in passes[1:])
     if isinstance(scored, int) and fan <= scene.started.target.vocab_size and scored != fan * asked:
-        told = f"has scored {scored}, but {fan} below each of {asked} nodes make {fan * asked}"
-        yield Problem(f"{scene.place}.drafted.note", told)
+        stated = f"has scored {scored}, but {fan} below each of {asked} nodes make {fan * asked}"
+        yield Problem(f"{scene.place}.drafted.note", stated)
 
 
 def _beam(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int, deepest: int) -> Iterator[Problem]:
@@ -174,8 +174,8 @@ def _beam(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int, d
         count = sum(node.depth == level for node in own)
         above = [node for node in scene.round.nodes if node.depth == level - 1]
         if count < wanted and any(left(scene, node.id).low > NOTHING for node in above):
-            told = f"hold {count} candidates at depth {level}, but a beam of {width} has {wanted} there"
-            yield Problem(f"{scene.place}.nodes", told)
+            stated = f"hold {count} candidates at depth {level}, but a beam of {width} has {wanted} there"
+            yield Problem(f"{scene.place}.nodes", stated)
             return
         total += count
 
@@ -200,31 +200,31 @@ def _same_size(drafts: Sequence[Scene], planned: str, depth: str) -> Iterator[Pr
     most = max((len(scene.round.nodes) - 1 for scene in whole), default=0)
     for scene in whole:
         if len(scene.round.nodes) - 1 < most:
-            told = f"hold {len(scene.round.nodes) - 1} candidates, but other rounds have {most} by '{planned}'"
-            yield Problem(f"{scene.place}.nodes", told)
+            stated = f"hold {len(scene.round.nodes) - 1} candidates, but other rounds have {most} by '{planned}'"
+            yield Problem(f"{scene.place}.nodes", stated)
 
 
 def _same_shape(drafts: Sequence[Scene]) -> Iterator[Problem]:
     plan: dict[Path, int] = {}
     trees = [(scene, _ranks(scene)) for scene in drafts]
-    for scene, place in trees:
-        for node, path in place.items():
+    for scene, where in trees:
+        for node, path in where.items():
             plan[path] = max(plan.get(path, 0), len(scene.children(node)))
-    for scene, place in trees:
+    for scene, where in trees:
         deepest = stops.deepest(scene)
-        for node, path in place.items():
+        for node, path in where.items():
             parent, children = scene.round.nodes[node], len(scene.children(node))
             if parent.depth < deepest and children < min(plan[path], _support(scene, parent)):
-                told = f"has {children} children, but the same place of other rounds has {plan[path]}"
-                yield Problem(f"{scene.place}.nodes[{node}]", told)
+                stated = f"has {children} children, but the same place of other rounds has {plan[path]}"
+                yield Problem(f"{scene.place}.nodes[{node}]", stated)
 
 
 def _ranks(scene: Scene) -> dict[int, Path]:
-    place: dict[int, Path] = {0: ()}
+    where: dict[int, Path] = {0: ()}
     for node in scene.round.nodes:
         for rank, child in enumerate(scene.children(node.id)):
-            place[child.id] = (*place[node.id], rank)
-    return place
+            where[child.id] = (*where[node.id], rank)
+    return where
 
 
 NOTHING = 1e-5
@@ -265,11 +265,11 @@ def best_first(scene: Scene, policy: KnownTreePolicy, deepest: int) -> Iterator[
     spent = len(nodes) - 1 >= budget
     bar = min((one.high for one in taken.values()), default=1.0) if not least else float(least)
     if not spent and open_places[best].low > (bar if least else NOTHING) + _slack(bar):
-        told = f"has no further child, but {len(nodes) - 1} of {budget} candidates were drafted"
-        yield Problem(f"{scene.place}.nodes[{best}]", told)
+        stated = f"has no further child, but {len(nodes) - 1} of {budget} candidates were drafted"
+        yield Problem(f"{scene.place}.nodes[{best}]", stated)
     elif spent and not least and open_places[best].low > bar + _slack(bar):
-        told = f"has no further child, but that is worth {open_places[best]}, more than a candidate that was drafted"
-        yield Problem(f"{scene.place}.nodes[{best}]", told)
+        stated = f"has no further child, but that is worth {open_places[best]}, more than a candidate that was drafted"
+        yield Problem(f"{scene.place}.nodes[{best}]", stated)
     for node, one in taken.items():
         if least and one.high < float(least) - _slack(bar):
             yield Problem(f"{scene.place}.nodes[{node}]", f"is worth {one}, but only what is worth {least} is drafted")
