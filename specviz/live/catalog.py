@@ -102,7 +102,7 @@ def beside(catalog: Catalog, models: Sequence[ModelDescription]) -> Catalog:
 def own(catalog: Catalog) -> Catalog:
     """The catalog without plug-ins of other packages."""
     kept: dict[str, Any] = {
-        name: tuple(one for one in getattr(catalog, name) if one.package == OWN) for name in FOLDERS.values()
+        name: tuple(method for method in getattr(catalog, name) if method.package == OWN) for name in FOLDERS.values()
     }
     return replace(catalog, **kept)
 
@@ -166,11 +166,11 @@ def bundled_models() -> tuple[ModelDescription, ...]:
 
 def fetched_models() -> tuple[ModelDescription, ...]:
     """Real models that `specviz get` has brought to this machine."""
-    found = []
+    models = []
     for model in (model for model in REAL_MODELS.values() if model.folder.is_dir()):
         described = _describe_model(model.name, model.folder)
-        found.append(replace(described, summary=f"{model.title}, {model.licence}: {described.summary}"))
-    return tuple(found)
+        models.append(replace(described, summary=f"{model.title}, {model.licence}: {described.summary}"))
+    return tuple(models)
 
 
 def _describe_model(name: str, folder: Path | None) -> ModelDescription:
@@ -220,4 +220,4 @@ def prompt_families() -> tuple[FamilyCard, ...]:
 
 
 def _families(path: Path) -> tuple[FamilyCard, ...]:
-    return tuple(FamilyCard(**one) for one in json.loads(path.read_text(encoding="utf-8"))["families"])
+    return tuple(FamilyCard(**family) for family in json.loads(path.read_text(encoding="utf-8"))["families"])

@@ -266,11 +266,11 @@ def known(kind: type[KnownT], declared: Mapping[str, Any]) -> KnownT:
 
 
 def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:
-    found: Mapping[str, Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    declared: Mapping[str, Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     for kind in ("drafters", "tree_policies", "stop_policies"):
-        for one in found[kind].values():
-            one.keys()
-    return found
+        for method in declared[kind].values():
+            method.keys()
+    return declared
 
 
 _NOTHING: Mapping[str, Mapping[str, Any]] = {"drafters": {}, "tree_policies": {}, "stop_policies": {}}
@@ -286,9 +286,9 @@ STOP_POLICIES: Mapping[str, KnownStopPolicy] = {
 
 def known_drafter(card: MethodCard) -> KnownDrafter | None:
     """What is known of a header's drafter with its options; None of one that is not in the table."""
-    found = DRAFTERS.get(card.name)
-    if found is not None and found.hybrid and card.options.get("fallback") == FALLBACK:
-        return replace(found, sources=found.sources | {FALLBACK}, model=True, passes=True)
-    if found is not None and found.planned and card.options.get(found.planned):
-        return replace(found, draws=False, most=found.planned)
-    return found
+    drafter = DRAFTERS.get(card.name)
+    if drafter is not None and drafter.hybrid and card.options.get("fallback") == FALLBACK:
+        return replace(drafter, sources=drafter.sources | {FALLBACK}, model=True, passes=True)
+    if drafter is not None and drafter.planned and card.options.get(drafter.planned):
+        return replace(drafter, draws=False, most=drafter.planned)
+    return drafter

@@ -67,9 +67,9 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _bound(count: int, ceiling: int, place: str, what: str) -> None:
+def _bound(count: int, ceiling: int, where: str, what: str) -> None:
     if count > ceiling:
-        raise TraceError(f"{place} has {count:,} {what}, but at most {ceiling:,} are read.")
+        raise TraceError(f"{where} has {count:,} {what}, but at most {ceiling:,} are read.")
 
 
 class _Vocabulary:
@@ -80,16 +80,16 @@ class _Vocabulary:
         listed = {int(key) for key in trace.vocab if _is_id(key)}
         self.allowed = {token for token in listed if token < self.size}
 
-    def wrong(self, place: str, tokens: Sequence[int]) -> Iterator[Problem]:
+    def wrong(self, where: str, tokens: Sequence[int]) -> Iterator[Problem]:
         if not self.allowed.issuperset(tokens):
             index = next(i for i, token in enumerate(tokens) if token not in self.allowed)
-            yield from self.wrong_one(f"{place}[{index}]", tokens[index])
+            yield from self.wrong_one(f"{where}[{index}]", tokens[index])
 
-    def wrong_one(self, place: str, token: int) -> Iterator[Problem]:
+    def wrong_one(self, where: str, token: int) -> Iterator[Problem]:
         if not 0 <= token < self.size:
-            yield Problem(place, f"is token {token}, but the vocabulary has ids 0 to {self.size - 1}")
+            yield Problem(where, f"is token {token}, but the vocabulary has ids 0 to {self.size - 1}")
         elif token not in self.allowed:
-            yield Problem(place, f"is token {token}, but vocab has no entry for it")
+            yield Problem(where, f"is token {token}, but vocab has no entry for it")
 
 
 def _is_id(key: str) -> bool:
@@ -140,146 +140,146 @@ def _started(started: Started, vocabulary: _Vocabulary) -> Iterator[Problem]:
 
 
 def _vocab_entry(key: str, entry: VocabEntry) -> Iterator[Problem]:
-    place = f"vocab[{shown(key)}]"
+    where = f"vocab[{shown(key)}]"
     if not _is_id(key):
-        yield Problem(place, "is no token id; keys are ids in decimal, without sign or leading zeros")
+        yield Problem(where, "is no token id; keys are ids in decimal, without sign or leading zeros")
     try:
         base64.b64decode(entry.bytes, validate=True)
     except (binascii.Error, ValueError):
-        yield Problem(f"{place}.bytes", f"is {shown(entry.bytes)}, which is not base64")
+        yield Problem(f"{where}.bytes", f"is {shown(entry.bytes)}, which is not base64")
 
 
-def _round(place: str, index: int, this: Round, vocabulary: _Vocabulary) -> Iterator[Problem]:
+def _round(where: str, index: int, this: Round, vocabulary: _Vocabulary) -> Iterator[Problem]:
     if this.index != index:
-        yield Problem(f"{place}.index", f"is {this.index}, but this is round {index} of the list")
-    yield from _counts(place, this, ("base_length",))
-    yield from _times(place, this, ("start_s",))
+        yield Problem(f"{where}.index", f"is {this.index}, but this is round {index} of the list")
+    yield from _counts(where, this, ("base_length",))
+    yield from _times(where, this, ("start_s",))
     if not this.nodes:
-        yield Problem(f"{place}.nodes", "is empty, but node 0, the root, is always there")
+        yield Problem(f"{where}.nodes", "is empty, but node 0, the root, is always there")
     for id_, node in enumerate(this.nodes):
-        yield from _node(f"{place}.nodes[{id_}]", id_, node, this.nodes, vocabulary)
-    yield from _drafted(f"{place}.drafted", this, vocabulary)
-    yield from _counts(f"{place}.scored.target_pass", this.scored.target_pass, ("rows", "cached_rows"))
-    yield from _times(f"{place}.scored.target_pass", this.scored.target_pass, ("seconds",))
-    yield from _times(f"{place}.scored", this.scored, ("seconds",))
-    yield from _judged(f"{place}.judged", this.judged, len(this.nodes), vocabulary)
-    yield from _committed(f"{place}.committed", this.committed, len(this.nodes), vocabulary)
+        yield from _node(f"{where}.nodes[{id_}]", id_, node, this.nodes, vocabulary)
+    yield from _drafted(f"{where}.drafted", this, vocabulary)
+    yield from _counts(f"{where}.scored.target_pass", this.scored.target_pass, ("rows", "cached_rows"))
+    yield from _times(f"{where}.scored.target_pass", this.scored.target_pass, ("seconds",))
+    yield from _times(f"{where}.scored", this.scored, ("seconds",))
+    yield from _judged(f"{where}.judged", this.judged, len(this.nodes), vocabulary)
+    yield from _committed(f"{where}.committed", this.committed, len(this.nodes), vocabulary)
 
 
-def _node(place: str, id_: int, node: Node, nodes: list[Node], vocabulary: _Vocabulary) -> Iterator[Problem]:
+def _node(where: str, id_: int, node: Node, nodes: list[Node], vocabulary: _Vocabulary) -> Iterator[Problem]:
     if node.id != id_:
-        yield Problem(f"{place}.id", f"is {node.id}, but ids count up from 0 and this is node {id_}")
+        yield Problem(f"{where}.id", f"is {node.id}, but ids count up from 0 and this is node {id_}")
     if id_ == 0:
         if (node.parent, node.depth, node.kind, node.fate) != (-1, 0, "root", "root"):
-            yield Problem(place, "is node 0, but is not a root: parent -1, depth 0, kind and fate 'root'")
+            yield Problem(where, "is node 0, but is not a root: parent -1, depth 0, kind and fate 'root'")
     elif not 0 <= node.parent < id_:
-        yield Problem(f"{place}.parent", f"is {node.parent}, but only nodes 0 to {id_ - 1} come before it")
+        yield Problem(f"{where}.parent", f"is {node.parent}, but only nodes 0 to {id_ - 1} come before it")
     elif node.depth != nodes[node.parent].depth + 1:
-        yield Problem(f"{place}.depth", f"is {node.depth}, but its parent is at depth {nodes[node.parent].depth}")
+        yield Problem(f"{where}.depth", f"is {node.depth}, but its parent is at depth {nodes[node.parent].depth}")
     elif "root" in (node.kind, node.fate):
-        yield Problem(place, "calls itself a root, but only node 0 is one")
-    yield from vocabulary.wrong_one(f"{place}.token", node.token)
+        yield Problem(where, "calls itself a root, but only node 0 is one")
+    yield from vocabulary.wrong_one(f"{where}.token", node.token)
     for name in TOPS:
         top = getattr(node, name)
         if top is not None:
-            yield from _top(f"{place}.{name}", top, vocabulary)
+            yield from _top(f"{where}.{name}", top, vocabulary)
     for name, prob in (("draft_prob", node.draft_prob), ("target_prob", node.target_prob)):
         if prob is not None and not isfinite(prob):
-            yield Problem(f"{place}.{name}", f"is {prob}, which is no number")
+            yield Problem(f"{where}.{name}", f"is {prob}, which is no number")
     for name, compared in (("agreement", node.agreement), ("agreement_raw", node.agreement_raw)):
         if compared is not None and not all(isfinite(value or 0.0) for value in astuple(compared)):
-            yield Problem(f"{place}.{name}", "holds something that is no finite number")
+            yield Problem(f"{where}.{name}", "holds something that is no finite number")
     if not (isfinite(node.x) and isfinite(node.y)):
-        yield Problem(place, f"is laid out at ({node.x}, {node.y}), which is nowhere")
+        yield Problem(where, f"is laid out at ({node.x}, {node.y}), which is nowhere")
 
 
-def _top(place: str, top: TopK, vocabulary: _Vocabulary) -> Iterator[Problem]:
+def _top(where: str, top: TopK, vocabulary: _Vocabulary) -> Iterator[Problem]:
     if len(top.tokens) != len(top.probs):
-        yield Problem(place, f"has {len(top.tokens)} tokens and {len(top.probs)} probabilities; each token has one")
-    yield from vocabulary.wrong(f"{place}.tokens", top.tokens)
+        yield Problem(where, f"has {len(top.tokens)} tokens and {len(top.probs)} probabilities; each token has one")
+    yield from vocabulary.wrong(f"{where}.tokens", top.tokens)
     if not all(map(isfinite, (*top.probs, top.rest))):
-        yield Problem(place, "holds something that is no finite number")
+        yield Problem(where, "holds something that is no finite number")
 
 
-def _drafted(place: str, this: Round, vocabulary: _Vocabulary) -> Iterator[Problem]:
+def _drafted(where: str, this: Round, vocabulary: _Vocabulary) -> Iterator[Problem]:
     drafted = this.drafted
-    yield from _times(place, drafted, ("seconds",))
+    yield from _times(where, drafted, ("seconds",))
     for index, pass_ in enumerate(drafted.passes):
         counted = ("rows", "cached_rows") if pass_.read is None else ("rows", "cached_rows", "read")
-        yield from _counts(f"{place}.passes[{index}]", pass_, counted)
-        yield from _times(f"{place}.passes[{index}]", pass_, ("seconds",))
+        yield from _counts(f"{where}.passes[{index}]", pass_, counted)
+        yield from _times(f"{where}.passes[{index}]", pass_, ("seconds",))
     for index, span in enumerate(drafted.lanes):
-        yield from _counts(f"{place}.lanes[{index}]", span, ("tokens",))
-        yield from _times(f"{place}.lanes[{index}]", span, ("start_s", "end_s"))
+        yield from _counts(f"{where}.lanes[{index}]", span, ("tokens",))
+        yield from _times(f"{where}.lanes[{index}]", span, ("start_s", "end_s"))
     riding = set(drafted.riding)
     if len(riding) < len(drafted.riding) or not riding <= set(range(1, len(this.nodes))):
-        yield Problem(f"{place}.riding", f"is {drafted.riding}, but names each node once, the root not among them")
+        yield Problem(f"{where}.riding", f"is {drafted.riding}, but names each node once, the root not among them")
     elif any(node.parent in riding and node.id not in riding for node in this.nodes):
-        yield Problem(f"{place}.riding", "leaves out a node below one that rides along; a draft begins at the root")
+        yield Problem(f"{where}.riding", "leaves out a node below one that rides along; a draft begins at the root")
     for name in ("knew", "learned"):
         for index, exhibit in enumerate(getattr(drafted, name)):
             for number, row in enumerate(exhibit.rows):
-                yield from _exhibit_row(f"{place}.{name}[{index}].rows[{number}]", row, this, vocabulary)
+                yield from _exhibit_row(f"{where}.{name}[{index}].rows[{number}]", row, this, vocabulary)
 
 
-def _exhibit_row(place: str, row: ExhibitRow, this: Round, vocabulary: _Vocabulary) -> Iterator[Problem]:
-    yield from vocabulary.wrong(f"{place}.tokens", row.tokens)
+def _exhibit_row(where: str, row: ExhibitRow, this: Round, vocabulary: _Vocabulary) -> Iterator[Problem]:
+    yield from vocabulary.wrong(f"{where}.tokens", row.tokens)
     for index, mark in enumerate(row.marks):
         if not 0 <= mark < len(row.tokens):
-            yield Problem(f"{place}.marks[{index}]", f"is {mark}, but the row has {len(row.tokens)} tokens")
+            yield Problem(f"{where}.marks[{index}]", f"is {mark}, but the row has {len(row.tokens)} tokens")
     for index, node in enumerate(row.nodes):
         if not 0 <= node < len(this.nodes):
-            yield _no_such_node(f"{place}.nodes[{index}]", node, 0, len(this.nodes))
+            yield _no_such_node(f"{where}.nodes[{index}]", node, 0, len(this.nodes))
     if row.position is not None and not 0 <= row.position < this.base_length:
-        yield Problem(f"{place}.position", f"is {row.position}, but the text has {this.base_length} tokens so far")
+        yield Problem(f"{where}.position", f"is {row.position}, but the text has {this.base_length} tokens so far")
     if row.scores and len(row.scores) != len(row.tokens):
-        yield Problem(f"{place}.scores", f"has {len(row.scores)} numbers for {len(row.tokens)} tokens")
+        yield Problem(f"{where}.scores", f"has {len(row.scores)} numbers for {len(row.tokens)} tokens")
     if not all(map(isfinite, row.scores)):
-        yield Problem(f"{place}.scores", "holds something that is no finite number")
+        yield Problem(f"{where}.scores", "holds something that is no finite number")
 
 
-def _judged(place: str, judged: Judged, nodes: int, vocabulary: _Vocabulary) -> Iterator[Problem]:
+def _judged(where: str, judged: Judged, nodes: int, vocabulary: _Vocabulary) -> Iterator[Problem]:
     for index, trial in enumerate(judged.trials):
         if not 0 < trial.node < nodes:
-            yield _no_such_node(f"{place}.trials[{index}].node", trial.node, 1, nodes)
+            yield _no_such_node(f"{where}.trials[{index}].node", trial.node, 1, nodes)
         numbers = (trial.target_prob, trial.draft_prob, trial.threshold, trial.u or 0.0, *trial.terms.values())
         if not all(map(isfinite, numbers)):
-            yield Problem(f"{place}.trials[{index}]", "holds something that is no finite number")
+            yield Problem(f"{where}.trials[{index}]", "holds something that is no finite number")
     for index, node in enumerate(judged.path):
         if not 0 < node < nodes:
-            yield _no_such_node(f"{place}.path[{index}]", node, 1, nodes)
+            yield _no_such_node(f"{where}.path[{index}]", node, 1, nodes)
     if not 0 <= judged.final_node < nodes:
-        yield _no_such_node(f"{place}.final_node", judged.final_node, 0, nodes)
+        yield _no_such_node(f"{where}.final_node", judged.final_node, 0, nodes)
     if judged.residual is not None:
-        yield from _top(f"{place}.residual", judged.residual, vocabulary)
+        yield from _top(f"{where}.residual", judged.residual, vocabulary)
     if not all(map(isfinite, (judged.residual_mass or 0.0, judged.u or 0.0))):
-        yield Problem(place, "holds something that is no finite number")
-    yield from vocabulary.wrong_one(f"{place}.token", judged.token)
-    yield from _times(place, judged, ("seconds",))
+        yield Problem(where, "holds something that is no finite number")
+    yield from vocabulary.wrong_one(f"{where}.token", judged.token)
+    yield from _times(where, judged, ("seconds",))
 
 
-def _committed(place: str, committed: Committed, nodes: int, vocabulary: _Vocabulary) -> Iterator[Problem]:
-    yield from vocabulary.wrong(f"{place}.tokens", [token.token for token in committed.tokens])
+def _committed(where: str, committed: Committed, nodes: int, vocabulary: _Vocabulary) -> Iterator[Problem]:
+    yield from vocabulary.wrong(f"{where}.tokens", [token.token for token in committed.tokens])
     for index, token in enumerate(committed.tokens):
         if token.node is not None and not 0 < token.node < nodes:
-            yield _no_such_node(f"{place}.tokens[{index}].node", token.node, 1, nodes)
-    yield from _counts(place, committed, ("trimmed_tokens", "cache_before", "cache_kept", "cache_dropped"))
-    yield from _times(place, committed, ("seconds",))
+            yield _no_such_node(f"{where}.tokens[{index}].node", token.node, 1, nodes)
+    yield from _counts(where, committed, ("trimmed_tokens", "cache_before", "cache_kept", "cache_dropped"))
+    yield from _times(where, committed, ("seconds",))
 
 
-def _no_such_node(place: str, node: int, first: int, nodes: int) -> Problem:
+def _no_such_node(where: str, node: int, first: int, nodes: int) -> Problem:
     what = f"this round has nodes {first} to {nodes - 1}" if nodes > first else "this round has no such nodes"
-    return Problem(place, f"is {node}, but {what}")
+    return Problem(where, f"is {node}, but {what}")
 
 
-def _counts(place: str, record: object, names: tuple[str, ...]) -> Iterator[Problem]:
+def _counts(where: str, record: object, names: tuple[str, ...]) -> Iterator[Problem]:
     for name in names:
         if getattr(record, name) < 0:
-            yield Problem(f"{place}.{name}", f"is {getattr(record, name)}, but counts start at 0")
+            yield Problem(f"{where}.{name}", f"is {getattr(record, name)}, but counts start at 0")
 
 
-def _times(place: str, record: object, names: tuple[str, ...]) -> Iterator[Problem]:
+def _times(where: str, record: object, names: tuple[str, ...]) -> Iterator[Problem]:
     for name in names:
         value = getattr(record, name)
         if not (isfinite(value) and value >= 0):
-            yield Problem(f"{place}.{name}", f"is {value}, but a time is finite and not negative")
+            yield Problem(f"{where}.{name}", f"is {value}, but a time is finite and not negative")

@@ -68,13 +68,13 @@ def replay_rounds(
     over), keeps those that equal the text, and the target adds one token of its own (Leviathan et al. 2023, algorithm 1
     at temperature 0).
     """
-    place, rounds, drafted, accepted = start, 0, 0, 0
-    while place < text.shape[1]:
-        guess = greedy_text(drafter, text[:, :place], min(draft_length, text.shape[1] - place), end)[0, place:]
-        same = (guess == text[0, place : place + len(guess)]).long()
+    at, rounds, drafted, accepted = start, 0, 0, 0
+    while at < text.shape[1]:
+        guess = greedy_text(drafter, text[:, :at], min(draft_length, text.shape[1] - at), end)[0, at:]
+        same = (guess == text[0, at : at + len(guess)]).long()
         kept = int(same.cumprod(0).sum())
         rounds, drafted, accepted = rounds + 1, drafted + len(guess), accepted + kept
-        place += kept + 1
+        at += kept + 1
     return Acceptance(rounds, drafted, accepted)
 
 
@@ -140,7 +140,7 @@ def measured_pair(
     return {
         "cases": cases,
         "figures": figures,
-        "acceptance": {name: as_data(found) for name, found in accepted.items()},
+        "acceptance": {name: as_data(families) for name, families in accepted.items()},
         "examples": {name: examples(judged[TARGET], judged[name]) for name in drafters},
     }
 
@@ -178,12 +178,12 @@ def as_data(families: Mapping[str, Acceptance]) -> dict[str, Any]:
 
 def examples(target: Mapping[str, Figure], drafter: Mapping[str, Figure]) -> list[dict[str, str]]:
     """A few questions that the target answers right and the drafter wrong."""
-    found = []
+    differing = []
     for name in EXAMPLES_OF:
         pairs = zip(target[name].said, drafter[name].said, strict=True)
         wrong = [(prompt, right, other) for (prompt, right, a), (_, other, b) in pairs if a and not b]
-        found += [{"prompt": p, "target": right, "drafter": other} for p, right, other in wrong[:MOST_EXAMPLES]]
-    return found
+        differing += [{"prompt": p, "target": right, "drafter": other} for p, right, other in wrong[:MOST_EXAMPLES]]
+    return differing
 
 
 def held_out_texts(target: Path) -> dict[str, list[str]]:
@@ -244,9 +244,9 @@ def figures_table(figures: Mapping[str, Mapping[str, Any]]) -> str:
 
 def acceptance_table(acceptance: Mapping[str, Mapping[str, Any]]) -> str:
     """One row per prompt family: each drafter's acceptance rate and tokens per round."""
-    families = dict.fromkeys(name for found in acceptance.values() for name in found["families"])
-    rows = [[family, *(_rate(found["families"].get(family)) for found in acceptance.values())] for family in families]
-    means = [f"{found['mean_rate']:.2f}" for found in acceptance.values()]
+    families = dict.fromkeys(name for counts in acceptance.values() for name in counts["families"])
+    rows = [[family, *(_rate(counts["families"].get(family)) for counts in acceptance.values())] for family in families]
+    means = [f"{counts['mean_rate']:.2f}" for counts in acceptance.values()]
     return table(["family", *acceptance], [*rows, ["mean over families", *means]])
 
 
@@ -258,8 +258,8 @@ def _rate(row: Mapping[str, Any] | None) -> str:
 
 def history_table(history: Sequence[Mapping[str, Any]]) -> str:
     """One column per checkpoint that was measured."""
-    rows = [[words, *(cell(name, one.get(name)) for one in history)] for name, words, _ in (*ROWS, *BITS)]
-    return table(["figure", *(f"{one['tokens'] / 1e6:.2f} M tokens" for one in history)], rows)
+    rows = [[words, *(cell(name, checkpoint.get(name)) for checkpoint in history)] for name, words, _ in (*ROWS, *BITS)]
+    return table(["figure", *(f"{checkpoint['tokens'] / 1e6:.2f} M tokens" for checkpoint in history)], rows)
 
 
 def example_lines(examples: Sequence[Mapping[str, str]], drafter: str) -> str:

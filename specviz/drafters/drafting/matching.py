@@ -144,7 +144,7 @@ def best_first(start: Place, follow: Follow[Place], most: int, depth: int, floor
     A prefix is at least as frequent as what begins with it, so the best are closed under parents. `width` keeps that
     many children per node; 0: all.
     """
-    found: list[Found] = []
+    chosen: list[Found] = []
     heap: list[tuple[float, int, Found, Place]] = []
     pushed = count()
 
@@ -159,20 +159,20 @@ def best_first(start: Place, follow: Follow[Place], most: int, depth: int, floor
 
     if most > 0 and depth > 0:
         push(start, -1, 1.0, 1)
-    while heap and len(found) < most:
+    while heap and len(chosen) < most:
         _, _, best, place = heapq.heappop(heap)
-        found.append(best)
-        if best.depth < depth and len(found) < most:
-            push(place, len(found) - 1, best.share, best.depth + 1)
-    return found
+        chosen.append(best)
+        if best.depth < depth and len(chosen) < most:
+            push(place, len(chosen) - 1, best.share, best.depth + 1)
+    return chosen
 
 
-def plant(tree: DraftTree, found: Sequence[Found], source: str) -> dict[int, int]:
+def plant(tree: DraftTree, continuations: Sequence[Found], source: str) -> dict[int, int]:
     """Append what was found below the root as point masses; index into `found` → node."""
     nodes: dict[int, int] = {}
-    for index, one in enumerate(found):
-        parent = ROOT if one.parent < 0 else nodes[one.parent]
-        nodes[index] = tree.add(parent, one.token, "point_mass", None, source)
+    for index, continuation in enumerate(continuations):
+        parent = ROOT if continuation.parent < 0 else nodes[continuation.parent]
+        nodes[index] = tree.add(parent, continuation.token, "point_mass", None, source)
     return nodes
 
 
@@ -182,26 +182,28 @@ def matched_before(text: SuffixAutomaton, state: int, length: int, tokens: Seque
     return ExhibitRow("first seen here", list(tokens[len(tokens) - length :]), position=start)
 
 
-def rows(found: Sequence[Found], nodes: Mapping[int, int], label: Callable[[int], str]) -> list[ExhibitRow]:
+def rows(continuations: Sequence[Found], nodes: Mapping[int, int], label: Callable[[int], str]) -> list[ExhibitRow]:
     """One row per whole continuation, the most frequent first, with the share of each of its prefixes.
 
     `label` names the row that ends at an index of `found`; `nodes` may lack what was not drafted.
     """
-    inner = {one.parent for one in found}
-    ends = [index for index in range(len(found)) if index not in inner]
-    return [_row(found, nodes, end, label(end)) for end in sorted(ends, key=lambda end: -found[end].share)]
+    inner = {continuation.parent for continuation in continuations}
+    ends = [index for index in range(len(continuations)) if index not in inner]
+    return [
+        _row(continuations, nodes, end, label(end)) for end in sorted(ends, key=lambda end: -continuations[end].share)
+    ]
 
 
-def _row(found: Sequence[Found], nodes: Mapping[int, int], end: int, label: str) -> ExhibitRow:
+def _row(continuations: Sequence[Found], nodes: Mapping[int, int], end: int, label: str) -> ExhibitRow:
     path: list[int] = []
     while end >= 0:
         path.insert(0, end)
-        end = found[end].parent
+        end = continuations[end].parent
     return ExhibitRow(
         label,
-        [found[index].token for index in path],
+        [continuations[index].token for index in path],
         nodes=[nodes[index] for index in path if index in nodes],
-        scores=[round(found[index].share, 6) for index in path],
+        scores=[round(continuations[index].share, 6) for index in path],
     )
 
 

@@ -181,14 +181,14 @@ class CrossLayer(nn.Module):
 def as_they_run(layers: Sequence[CrossLayer], *beside: Projection) -> list[CrossLayer]:
     """The same layers, whose products take the routines that are the fastest here for few rows; they and those `beside`
     are timed together."""
-    found = [copy(layer) for layer in layers]
-    for layer in found:
+    fast = [copy(layer) for layer in layers]
+    for layer in fast:
         for name, product in layer.named_children():
             if isinstance(product, nn.Linear):
                 vars(layer)[name] = Projection(product.weight.detach())  # found before the module of that name
-    products = [one for layer in found for one in vars(layer).values() if isinstance(one, Projection)]
+    products = [one for layer in fast for one in vars(layer).values() if isinstance(one, Projection)]
     calibrate([[one] for one in (*products, *beside)])
-    return found
+    return fast
 
 
 def look(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None = None) -> Tensor:
@@ -199,13 +199,13 @@ def look(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None = No
     # heads that share keys become rows of one: [..., A, n, D] → [..., G, A / G · n, D]
     rows = queries.unflatten(-3, (groups, shared)).flatten(-3, -2)
     if seen is None:
-        found = functional.scaled_dot_product_attention(rows, keys, values)
+        attended = functional.scaled_dot_product_attention(rows, keys, values)
     else:
         some = seen.any(-1)  # [n]; a query that sees nothing sees all, against NaN, and is nulled behind
         mask = (seen | ~some[:, None]).repeat(shared, 1)  # [A / G · n, m]
-        found = functional.scaled_dot_product_attention(rows, keys, values, mask)
-        found = found * some.repeat(shared)[:, None]
-    apart: Tensor = found.unflatten(-2, (shared, n)).flatten(-4, -3)
+        attended = functional.scaled_dot_product_attention(rows, keys, values, mask)
+        attended = attended * some.repeat(shared)[:, None]
+    apart: Tensor = attended.unflatten(-2, (shared, n)).flatten(-4, -3)
     return apart
 
 
@@ -265,8 +265,8 @@ class CrossTrunk(DrafterModule[CrossKVShape]):
             return None
         most = max(0, self.target.context_length - length)
         anchors, offset = int(torch.randint(0, ANCHORS + 1, ())), int(torch.randint(0, most + 1, ()))
-        place = torch.arange(length)
-        return torch.where(place < anchors, place, place + offset)
+        index = torch.arange(length)
+        return torch.where(index < anchors, index, index + offset)
 
     @torch.no_grad()
     def begin(self, batch: FeatureBatch) -> None:

@@ -88,13 +88,13 @@ class Attention(nn.Module):
         first, later = memory.keys[0][:, :, :rows], memory.keys[1:]
         ahead = torch.ones(rows, rows, dtype=torch.bool, device=queries.device).triu(1)  # [T, T]
         scores = (queries @ first.mT).masked_fill(ahead, -torch.inf)  # [B, heads, T, T]: step 0 up to the own place
-        own = torch.stack([(queries * keys[:, :, :rows]).sum(-1) for keys in later], -1)  # [B, heads, T, steps - 1]
+        beside = torch.stack([(queries * keys[:, :, :rows]).sum(-1) for keys in later], -1)  # [B, heads, T, steps - 1]
         # [B, heads, T, T + steps - 1], by one softmax
-        weights = (torch.cat([scores, own], -1) * self.shape.head_size**-0.5).softmax(-1).to(queries.dtype)
-        found: Tensor = weights[..., :rows] @ memory.values[0][:, :, :rows]  # [B, heads, T, D]
+        weights = (torch.cat([scores, beside], -1) * self.shape.head_size**-0.5).softmax(-1).to(queries.dtype)
+        attended: Tensor = weights[..., :rows] @ memory.values[0][:, :, :rows]  # [B, heads, T, D]
         for number, values in enumerate(memory.values[1:]):
-            found = found + weights[..., rows + number, None] * values[:, :, :rows]
-        return found
+            attended = attended + weights[..., rows + number, None] * values[:, :, :rows]
+        return attended
 
     def _split(self, x: Tensor) -> Tensor:
         heads: Tensor = x.unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)  # [B, T, A · D] → [B, A, T, D]

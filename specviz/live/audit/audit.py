@@ -33,35 +33,35 @@ def header(trace: Trace, codec: TextCodec, target: Checkpoint, drafters: Sequenc
     tally.compare(HEADER, "started.eos_ids", sorted(started.eos_ids) == ends, started.eos_ids, ends)
     _sizes("started.target", target, tally)
     for index, checkpoint in enumerate(drafters):
-        place = "started.drafter.model" if index == 0 else f"started.drafter.further_models[{index - 1}]"
-        _sizes(place, checkpoint, tally, trimmed=started.drafter.name == TRIMS)
+        where = "started.drafter.model" if index == 0 else f"started.drafter.further_models[{index - 1}]"
+        _sizes(where, checkpoint, tally, trimmed=started.drafter.name == TRIMS)
     if started.scene is not None:
         ids = [token for token in range(codec.size) if codec.token_text(token).strip() in GROUNDED]
         tally.compare(HEADER, "started.scene.grounded", started.scene.grounded == ids, started.scene.grounded, ids)
     _named(trace, tally)
 
 
-def _sizes(place: str, checkpoint: Checkpoint, tally: Tally, trimmed: bool = False) -> None:
+def _sizes(where: str, checkpoint: Checkpoint, tally: Tally, trimmed: bool = False) -> None:
     counted = checkpoint.weights()
     if counted is None:
         tally.skip(f"how many weights {checkpoint.card.name} has: parts of it are no part of the plain model")
         return
     parameters, read = counted
     tally.compare(
-        HEADER, f"{place}.parameters", checkpoint.card.parameters == parameters, checkpoint.card.parameters, parameters
+        HEADER, f"{where}.parameters", checkpoint.card.parameters == parameters, checkpoint.card.parameters, parameters
     )
     if checkpoint.card.read_per_pass and not trimmed:
         same = checkpoint.card.read_per_pass == read
-        tally.compare(HEADER, f"{place}.read_per_pass", same, checkpoint.card.read_per_pass, read)
+        tally.compare(HEADER, f"{where}.read_per_pass", same, checkpoint.card.read_per_pass, read)
 
 
 def _named(trace: Trace, tally: Tally) -> None:
     drafted = [this.drafted for this in trace.rounds]
-    if any(one.lanes for one in drafted):
+    if any(draft.lanes for draft in drafted):
         tally.skip("when a drafter beside the target drafted: its lanes are held against the trace alone")
-    if any(one.knew or one.learned for one in drafted):
+    if any(draft.knew or draft.learned for draft in drafted):
         tally.skip("what a drafter shows of what it knew and learnt: exhibits are held against the trace alone")
-    if trace.started.drafter.model is None and any(one.passes for one in drafted):
+    if trace.started.drafter.model is None and any(draft.passes for draft in drafted):
         tally.skip(f"how many weights '{trace.started.drafter.name}' has of its own, and what its options make of them")
 
 
@@ -97,15 +97,15 @@ def audit(
     lane = lane if lane is not None else nullcontext()
     with lane:
         target = _checkpoint(trace.started.target, places or {})
-        own = _own(trace.started, places or {})
+        drafting = _own(trace.started, places or {})
         if trace.started.scene is not None:
-            for one in (target, *own):
-                one.see(trace.started.scene)
-        drafters = _drafters(trace.started, target, own)
+            for checkpoint in (target, *drafting):
+                checkpoint.see(trace.started.scene)
+        drafters = _drafters(trace.started, target, drafting)
         codec = tokenizer_of(target, trace.started.tokenizer)
     tally = Tally(len(trace.rounds), how(trace.started))
     text(trace, codec, tally)
-    header(trace, codec, target, own, tally)
+    header(trace, codec, target, drafting, tally)
     yield tally.so_far(0)
     context = tuple(trace.started.prompt_ids)
     for index, this in enumerate(trace.rounds):
@@ -146,18 +146,18 @@ def _own(started: Started, places: Mapping[str, str]) -> list[Checkpoint]:
     ]
 
 
-def _drafters(started: Started, target: Checkpoint, own: Sequence[Checkpoint]) -> dict[str, Says]:
+def _drafters(started: Started, target: Checkpoint, drafting: Sequence[Checkpoint]) -> dict[str, Says]:
     """What candidates are marked with → what they were drawn from."""
-    as_they_are: dict[str, Says] = dict(zip(DRAWS_AS_THEY_ARE.get(started.drafter.name, ()), own, strict=False))
-    return as_they_are or drafts_through(started, target, own)
+    as_they_are: dict[str, Says] = dict(zip(DRAWS_AS_THEY_ARE.get(started.drafter.name, ()), drafting, strict=False))
+    return as_they_are or drafts_through(started, target, drafting)
 
 
 def _checkpoint(card: ModelCard, places: Mapping[str, str]) -> Checkpoint:
-    place = places.get(card.name, card.name)
+    folder = places.get(card.name, card.name)
     try:
-        return Checkpoint(card, place)
+        return Checkpoint(card, folder)
     except ModelError as error:
-        if place == card.name and str(error).startswith("there is no model"):
+        if folder == card.name and str(error).startswith("there is no model"):
             raise ModelError(f"{error} Say where it lies with `specviz audit --model {card.name}=FOLDER`.") from error
         raise
 

@@ -217,13 +217,13 @@ def _rest(raw: TopK, power: float, size: int) -> Range:
 
 def _shares(weights: Sequence[Range], rest: Range) -> list[Range]:
     """Each weight divided by the sum of all."""
-    low, high = sum(one.low for one in weights), sum(one.high for one in weights)
+    low, high = sum(weight.low for weight in weights), sum(weight.high for weight in weights)
     return [
         Range(
-            one.low / (one.low + high - one.high + rest.high) if one.low > 0 else 0.0,
-            one.high / (one.high + low - one.low + rest.low) if one.high > 0 else 0.0,
+            weight.low / (weight.low + high - weight.high + rest.high) if weight.low > 0 else 0.0,
+            weight.high / (weight.high + low - weight.low + rest.low) if weight.high > 0 else 0.0,
         )
-        for one in weights
+        for weight in weights
     ]
 
 

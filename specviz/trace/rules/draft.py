@@ -55,12 +55,12 @@ def candidates(scene: Scene) -> Iterator[Problem]:
     if drafter.reaches or drafter.leaves:
         yield from _paths(scene, started.drafter, drafter)
     yield from _riding(scene, drafter)
-    own = [node for node in nodes[1:] if node.source not in drafter.found]
+    drafted = [node for node in nodes[1:] if node.source not in drafter.found]
     if drafter.draws and drafter.merged:
-        for source in sorted({node.source for node in own}):
-            yield from shape(scene, [node for node in own if node.source == source], whole=False)
+        for source in sorted({node.source for node in drafted}):
+            yield from shape(scene, [node for node in drafted if node.source == source], whole=False)
     elif drafter.draws:
-        yield from shape(scene, own, whole=not drafter.found)
+        yield from shape(scene, drafted, whole=not drafter.found)
 
 
 def _evenly(scene: Scene, where: str, node: Node) -> Iterator[Problem]:
@@ -148,28 +148,28 @@ def _riding(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
         yield Problem(f"{scene.place}.drafted.riding", stated)
 
 
-def shape(scene: Scene, own: list[Node], whole: bool) -> Iterator[Problem]:
+def shape(scene: Scene, drafted: list[Node], whole: bool) -> Iterator[Problem]:
     """The candidates of one model against the options of the tree policy; `whole`: nothing else is in the tree."""
     card = scene.started.tree_policy
     policy = WITHOUT if card is None else TREE_POLICIES[card.name]
     budget = number(card, "budget")
-    if 0 < budget < len(own):
-        yield Problem(f"{scene.place}.nodes", f"hold {len(own)} candidates, but the budget is {budget}")
+    if 0 < budget < len(drafted):
+        yield Problem(f"{scene.place}.nodes", f"hold {len(drafted)} candidates, but the budget is {budget}")
         return
-    upper = next(_too_much(scene, own, policy, budget), None)
+    upper = next(_too_much(scene, drafted, policy, budget), None)
     if upper is not None:
         yield upper
     elif whole and scene.round.judged.origin != "forced":
         yield from stops.stopped(scene)
         yield from _noted(scene, policy, budget)
-        yield from drafted_whole(scene, own, policy, budget)
+        yield from drafted_whole(scene, drafted, policy, budget)
 
 
-def _too_much(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
+def _too_much(scene: Scene, drafted: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
     """More levels, candidates or children than the options allow."""
     card, where = scene.started.tree_policy, f"{scene.place}.nodes"
     name = card.name if card is not None else scene.started.drafter.name
-    deepest = max((node.depth for node in own), default=0)
+    deepest = max((node.depth for node in drafted), default=0)
     most = number(card, policy.deepest)
     if most and deepest > most and not (policy.stretches and budget) and stops.levels(scene) is None:
         yield Problem(where, f"reach depth {deepest}, but '{name}' ran with depth {most}")
@@ -177,24 +177,24 @@ def _too_much(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: in
         yield Problem(where, f"reach depth {deepest}, but the stop policy allowed {levels} levels")
     width = number(card, policy.widest)
     for level in range(1, deepest + 1):
-        count = sum(node.depth == level for node in own)
+        count = sum(node.depth == level for node in drafted)
         if width and count > width:
             yield Problem(where, f"hold {count} candidates at depth {level}, but '{name}' ran with width {width}")
-    due = children_due(scene, own, policy, budget)
+    due = children_due(scene, drafted, policy, budget)
     if due is None and (fan := number(card, policy.fan)):
         due = dict.fromkeys(range(len(scene.round.nodes)), fan)
-        yield from _expanded(scene, own, name, fan)
-    sources = {node.source for node in own}
+        yield from _expanded(scene, drafted, name, fan)
+    sources = {node.source for node in drafted}
     for node, allowed in (due or {}).items():
         children = sum(child.source in sources for child in scene.children(node))
         if children > allowed:
             yield Problem(f"{where}[{node}]", f"has {children} children, but the options give {allowed} at its level")
 
 
-def _expanded(scene: Scene, own: list[Node], name: str, width: int) -> Iterator[Problem]:
+def _expanded(scene: Scene, drafted: list[Node], name: str, width: int) -> Iterator[Problem]:
     """No more nodes of a level have children than the model was asked about."""
     for level in range(max(node.depth for node in scene.round.nodes)):
-        count = len({node.parent for node in own if node.depth == level + 1})
+        count = len({node.parent for node in drafted if node.depth == level + 1})
         if count > width:
             stated = f"have children below {count} nodes of depth {level}, but '{name}' ran with width {width}"
             yield Problem(f"{scene.place}.nodes", stated)

@@ -38,8 +38,8 @@ def _there(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
     if made and drafter.beside:
         stated = f"are {len(made)}, but '{name}' makes its passes beside the target's, on its lane"
         yield Problem(where, stated)
-    own = drafter.sources - drafter.found if drafter.draws else frozenset[str]()
-    if not made and any(node.source in own for node in scene.round.nodes):
+    drawn_sources = drafter.sources - drafter.found if drafter.draws else frozenset[str]()
+    if not made and any(node.source in drawn_sources for node in scene.round.nodes):
         yield Problem(where, "are missing, but the candidates come from a model")
 
 
@@ -47,26 +47,26 @@ def _in_cache(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
     this, made = scene.round, scene.round.drafted.passes
     unpaired = drafter is not None and drafter.pairs
     own_tokens = drafter is not None and drafter.own_tokens
-    for index, one in enumerate(made):
+    for index, pass_ in enumerate(made):
         at = f"{scene.place}.drafted.passes[{index}]"
-        first = _is_first(drafter, index, one)
+        first = _is_first(drafter, index, pass_)
         before = None if first else made[index - 1].cached_rows + made[index - 1].rows
         if drafter is not None and drafter.from_states:
-            if one.cached_rows:
-                stated = f"is {one.cached_rows}, but '{scene.started.drafter.name}' keeps none"
+            if pass_.cached_rows:
+                stated = f"is {pass_.cached_rows}, but '{scene.started.drafter.name}' keeps none"
                 yield Problem(f"{at}.cached_rows", stated)
-        elif before is None and not own_tokens and one.cached_rows + one.rows != this.base_length - unpaired:
-            stated = f"make {one.cached_rows + one.rows} cached rows, but the text has {this.base_length} tokens"
+        elif before is None and not own_tokens and pass_.cached_rows + pass_.rows != this.base_length - unpaired:
+            stated = f"make {pass_.cached_rows + pass_.rows} cached rows, but the text has {this.base_length} tokens"
             yield Problem(at, stated)
-        elif before is not None and one.cached_rows != before:
-            yield Problem(f"{at}.cached_rows", f"is {one.cached_rows}, but the pass before left {before}")
-        if first and one.depth not in (1, None):
-            yield Problem(f"{at}.depth", f"is {one.depth}, but the round's first pass makes depth 1 possible")
+        elif before is not None and pass_.cached_rows != before:
+            yield Problem(f"{at}.cached_rows", f"is {pass_.cached_rows}, but the pass before left {before}")
+        if first and pass_.depth not in (1, None):
+            yield Problem(f"{at}.depth", f"is {pass_.depth}, but the round's first pass makes depth 1 possible")
 
 
-def _is_first(drafter: KnownDrafter | None, index: int, one: Pass) -> bool:
+def _is_first(drafter: KnownDrafter | None, index: int, pass_: Pass) -> bool:
     """Of several models each has a first one."""
-    return index == 0 or (drafter is not None and drafter.merged and one.depth == 1)
+    return index == 0 or (drafter is not None and drafter.merged and pass_.depth == 1)
 
 
 def _handed_over(scene: Scene) -> Iterator[Problem]:
@@ -87,14 +87,14 @@ def _levels(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
     share one. Where candidates are dropped again, or several models draft, there may be more rows than such nodes."""
     made, nodes = scene.round.drafted.passes, scene.round.nodes
     dropping, deepest = _drops(scene), max(node.depth for node in nodes)
-    if not made or all(one.depth is None for one in made):
+    if not made or all(pass_.depth is None for pass_ in made):
         return
-    for index, one in enumerate(made):
-        if one.depth is not None and one.depth > deepest + 1 and not dropping:
-            stated = f"is {one.depth}, but the tree reaches depth {deepest}"
+    for index, pass_ in enumerate(made):
+        if pass_.depth is not None and pass_.depth > deepest + 1 and not dropping:
+            stated = f"is {pass_.depth}, but the tree reaches depth {deepest}"
             yield Problem(f"{scene.place}.drafted.passes[{index}].depth", stated)
     for depth in range(2, deepest + 2):
-        rows = sum(one.rows for one in made if one.depth == depth)
+        rows = sum(pass_.rows for pass_ in made if pass_.depth == depth)
         level = [node for node in nodes if node.depth == depth - 1]
         asked = len({scene.rows[node.id] for node in level if _asked(scene, drafter, node.id)})
         where = f"{scene.place}.drafted.passes"
@@ -106,8 +106,8 @@ def _levels(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
 
 def _asked(scene: Scene, drafter: KnownDrafter, node: int) -> bool:
     """Whether a model of the drafter's said what follows a node: it is recorded, or drafted from."""
-    own = drafter.sources - drafter.found
-    drawn = any(child.source in own for child in scene.children(node))
+    drawn_sources = drafter.sources - drafter.found
+    drawn = any(child.source in drawn_sources for child in scene.children(node))
     return drawn or scene.round.nodes[node].draft_raw is not None
 
 
@@ -163,9 +163,9 @@ def _amounts(trace: Trace, drafter: KnownDrafter) -> Iterator[Problem]:
                 return
 
 
-def _kind(index: int, one: Pass) -> tuple[bool, int | None]:
+def _kind(index: int, pass_: Pass) -> tuple[bool, int | None]:
     """The round's first pass may read more than those behind it, one for another depth another head."""
-    return (index == 0, one.depth)
+    return (index == 0, pass_.depth)
 
 
 def times(trace: Trace) -> Iterator[Problem]:

@@ -57,11 +57,11 @@ def planned_paths(scene: Scene) -> dict[Path, list[int]] | None:
         return None
 
 
-def children_due(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -> dict[int, int] | None:
+def children_due(scene: Scene, drafted: list[Node], policy: KnownTreePolicy, budget: int) -> dict[int, int] | None:
     """Node → how many children the options give it, as deep as a draft may be; None where they do not settle that."""
     nodes = scene.round.nodes
     if planned := planned_paths(scene):
-        return _due_by_paths(own, planned, bool(budget))
+        return _due_by_paths(drafted, planned, bool(budget))
     wide = widths(scene)
     if wide is None or not (policy.even or policy.forks):
         return None
@@ -71,11 +71,11 @@ def children_due(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget:
     return {node.id: wide[min(node.depth, len(wide) - 1)] if budget or node.depth < len(wide) else 0 for node in nodes}
 
 
-def _due_by_paths(own: list[Node], planned: dict[Path, list[int]], stretched: bool) -> dict[int, int]:
+def _due_by_paths(drafted: list[Node], planned: dict[Path, list[int]], stretched: bool) -> dict[int, int]:
     deepest = 1 + max(map(len, planned))
     where: dict[int, Path] = {0: ()}
     below: dict[int, int] = {}
-    for node in own:
+    for node in drafted:
         above = where.get(node.parent, ())
         ranks = planned.get(above, [])
         taken = below.get(node.parent, 0)
@@ -84,7 +84,7 @@ def _due_by_paths(own: list[Node], planned: dict[Path, list[int]], stretched: bo
     return {node: len(planned.get(path, [])) if len(path) < deepest else int(stretched) for node, path in where.items()}
 
 
-def drafted_whole(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
+def drafted_whole(scene: Scene, drafted: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
     """What could be drafted was drafted and submitted, or the text is biased, and the options are others."""
     deepest = stops.deepest(scene)
     if policy.depth_first:
@@ -92,11 +92,11 @@ def drafted_whole(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget
     if policy.best_first:
         yield from best_first(scene, policy, deepest)
     elif policy.fan:
-        yield from _kept(scene, own, policy, budget)
+        yield from _kept(scene, drafted, policy, budget)
     elif policy.beam:
-        yield from _beam(scene, own, policy, budget, deepest)
+        yield from _beam(scene, drafted, policy, budget, deepest)
     else:
-        due = children_due(scene, own, policy, budget)
+        due = children_due(scene, drafted, policy, budget)
         if due is not None and budget:
             due = _allotted(scene, due, deepest, budget, by_node=not (policy.even or policy.forks))
         yield from _filled(scene, due, deepest)
@@ -105,15 +105,15 @@ def drafted_whole(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget
 def _allotted(scene: Scene, due: dict[int, int], deepest: int, budget: int, by_node: bool) -> dict[int, int]:
     """What a budget leaves of the children that nodes are to have. Of a level it is settled before anything is drawn
     there; `by_node`: before each node's are."""
-    found, level = dict.fromkeys(due, 0), [0]
+    allotted, level = dict.fromkeys(due, 0), [0]
     while level and (drafted := len(_down_to(scene, level)) - 1) < budget:
         asked = [node for node in level if scene.round.nodes[node].depth < deepest and _is_asked(scene, node)]
         left = budget - drafted
         for node in asked:
-            found[node] = min(due[node], left)
-            left -= len(scene.children(node)) if by_node else found[node]
+            allotted[node] = min(due[node], left)
+            left -= len(scene.children(node)) if by_node else allotted[node]
         level = [child.id for node in level for child in scene.children(node)]
-    return found
+    return allotted
 
 
 def _down_to(scene: Scene, level: list[int]) -> list[Node]:
@@ -146,12 +146,12 @@ def _support(scene: Scene, parent: Node) -> int:
     return scene.started.target.vocab_size
 
 
-def _kept(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
+def _kept(scene: Scene, drafted: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
     """So many of those scored are kept as the budget says, and `fan` were scored below every node asked about."""
     scored, fan = scene.round.drafted.note.get("scored"), number(scene.started.tree_policy, policy.fan)
     passes = scene.round.drafted.passes
-    if isinstance(scored, int) and len(own) != min(budget, scored):
-        stated = f"hold {len(own)} candidates, but of {scored} scored ones {min(budget, scored)} are kept"
+    if isinstance(scored, int) and len(drafted) != min(budget, scored):
+        stated = f"hold {len(drafted)} candidates, but of {scored} scored ones {min(budget, scored)} are kept"
         yield Problem(f"{scene.place}.nodes", stated)
     if not passes or any(pass_.depth is None for pass_ in passes) or stops.asks(scene):
         return
@@ -161,7 +161,7 @@ def _kept(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -
         yield Problem(f"{scene.place}.drafted.note", stated)
 
 
-def _beam(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int, deepest: int) -> Iterator[Problem]:
+def _beam(scene: Scene, drafted: list[Node], policy: KnownTreePolicy, budget: int, deepest: int) -> Iterator[Problem]:
     """Every level is as wide as the beam, while the level above has anything left to draw."""
     if stops.asks(scene):
         return
@@ -171,7 +171,7 @@ def _beam(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int, d
         wanted = min(width, budget - total) if budget else width
         if wanted <= 0 or (level > depth and not budget):
             return
-        count = sum(node.depth == level for node in own)
+        count = sum(node.depth == level for node in drafted)
         above = [node for node in scene.round.nodes if node.depth == level - 1]
         if count < wanted and any(left(scene, node.id).low > NOTHING for node in above):
             stated = f"hold {count} candidates at depth {level}, but a beam of {width} has {wanted} there"
@@ -245,7 +245,7 @@ def numbered(scene: Scene) -> Iterator[Problem]:
 def left(scene: Scene, node: int, siblings: int | None = None) -> Range:
     """What a node's first children (None: all) have left of the drafter's distribution there."""
     taken = [stops.prob(scene, child) for child in scene.children(node)[:siblings]]
-    return Range(1 - sum(one.high for one in taken) - SINGLE, 1 - sum(one.low for one in taken) + SINGLE).capped()
+    return Range(1 - sum(part.high for part in taken) - SINGLE, 1 - sum(part.low for part in taken) + SINGLE).capped()
 
 
 def best_first(scene: Scene, policy: KnownTreePolicy, deepest: int) -> Iterator[Problem]:
@@ -293,5 +293,5 @@ def _taken(scene: Scene, worth: dict[int, Range], node: Node) -> Range:
     return _times(worth[node.parent], left(scene, node.parent, before))
 
 
-def _times(one: Range, other: Range) -> Range:
-    return Range(one.low * other.low, one.high * other.high)
+def _times(left: Range, right: Range) -> Range:
+    return Range(left.low * right.low, left.high * right.high)

@@ -164,14 +164,14 @@ def learn(traces: Sequence[Trace], policy: str, model_of: ModelOf) -> Learned:
 
 
 def _training_set(read: Sequence[tuple[Trace, list[LoggedRound]]], recipe: Recipe, model_of: ModelOf) -> TrainingSet:
-    rounds = [one for _, found in read for one in found]
+    rounds = [logged for _, logged_of_trace in read for logged in logged_of_trace]
     if recipe.from_hidden:
-        drafted = [trace for trace, found in read if found]
+        drafted = [trace for trace, logged_of_trace in read if logged_of_trace]
         return TrainingSet(rounds, [states for trace in drafted for states in hidden_states(trace, model_of(trace))])
     chosen = range(FEATURES) if recipe.features is None else recipe.features
     return TrainingSet(
         rounds,
-        [{node: torch.tensor([known[i] for i in chosen]) for node, known in one.known.items()} for one in rounds],
+        [{node: torch.tensor([known[i] for i in chosen]) for node, known in logged.known.items()} for logged in rounds],
     )
 
 
@@ -208,7 +208,7 @@ def _account(
     """Choose the threshold on the training rounds, and tell how all this does on the others."""
     train, held_out = ([training_set.rounds[i] for i in part] for part in parts)
     scores = {
-        id(one): _scores(found, fitted) for one, found in zip(training_set.rounds, training_set.inputs, strict=True)
+        id(one): _scores(inputs, fitted) for one, inputs in zip(training_set.rounds, training_set.inputs, strict=True)
     }
     costs = costs_of(traces)
 
@@ -255,11 +255,11 @@ def _scores(inputs: Mapping[int, Tensor], fitted: Fitted) -> dict[int, float]:
 def _rule(recipe: Recipe, threshold: float, scores: Mapping[int, Mapping[int, float]]) -> GoesOn:
     """What the policy would decide at a node; it goes on where a trace does not say what it would have seen."""
     if recipe.whole_level:
-        return lambda one, node: any(
-            scores[id(one)].get(other, 1.0) >= threshold for other in _level(one, one.depths[node])
+        return lambda logged, node: any(
+            scores[id(logged)].get(other, 1.0) >= threshold for other in _level(logged, logged.depths[node])
         )
     if not recipe.whole_path:
-        return lambda one, node: scores[id(one)].get(node, 1.0) >= threshold
+        return lambda logged, node: scores[id(logged)].get(node, 1.0) >= threshold
 
     def goes_on(logged_round: LoggedRound, node: int) -> bool:
         deep, survives = logged_round.depths[node] >= recipe.least, 1.0
@@ -333,19 +333,20 @@ def hidden_states(trace: Trace, model: LanguageModel) -> list[dict[int, Tensor]]
     text = list(trace.started.prompt_ids)
     model.forward(text, cache, last_only=True)
     cache.keep(range(len(text)))
-    found = []
+    states_below = []
     for this in trace.rounds:
         if len(this.nodes) > 1:
             parents = [cache.length - 1 + node.parent for node in this.nodes[1:]]
             _, states = model.forward_hidden([node.token for node in this.nodes[1:]], cache, parents)
-            found.append({node.id: state for node, state in zip(this.nodes[1:], states.float().cpu(), strict=True)})
+            after = zip(this.nodes[1:], states.float().cpu(), strict=True)
+            states_below.append({node.id: state for node, state in after})
             cache.keep([])
         committed = [token.token for token in this.committed.tokens]
         before = cache.length
         if before + len(committed) < model.info.context_length:
             model.forward(committed, cache, last_only=True)
             cache.keep(range(before, cache.length))
-    return found
+    return states_below
 
 
 def _check_model(trace: Trace, model: LanguageModel) -> None:

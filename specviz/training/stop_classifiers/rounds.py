@@ -49,28 +49,28 @@ def logged_rounds(trace: Trace) -> list[LoggedRound]:
     Raises TrainingError where the trace keeps too little of the drafter's distributions.
     """
     greedy = trace.started.sampling.temperature == 0
-    rounds = [one for one in trace.rounds if len(one.nodes) > 1]
+    rounds = [this for this in trace.rounds if len(this.nodes) > 1]
     if trace.started.drafter.model is None or not rounds:
         return []
     _check_heads(trace, greedy)
     prompt = hashlib.sha256(json.dumps(trace.started.prompt_ids).encode()).hexdigest()
-    return [_logged(one, prompt, greedy) for one in rounds]
+    return [_logged(this, prompt, greedy) for this in rounds]
 
 
-def _logged(one: Round, prompt: str, greedy: bool) -> LoggedRound:
-    candidates = one.nodes[1:]
+def _logged(this: Round, prompt: str, greedy: bool) -> LoggedRound:
+    candidates = this.nodes[1:]
     known = {}
     for node in candidates:
-        found = _features(node, one.nodes[node.parent], greedy)
-        if found is not None:
-            known[node.id] = found
+        seen = _features(node, this.nodes[node.parent], greedy)
+        if seen is not None:
+            known[node.id] = seen
     return LoggedRound(
         prompt,
-        [node.parent for node in one.nodes],
-        [node.depth for node in one.nodes],
-        one.judged.path,
+        [node.parent for node in this.nodes],
+        [node.depth for node in this.nodes],
+        this.judged.path,
         known,
-        _labels(candidates, {0, *one.judged.path}),
+        _labels(candidates, {0, *this.judged.path}),
     )
 
 
@@ -103,7 +103,7 @@ def drafter_head(parent: Node, greedy: bool) -> TopK | None:
 
 
 def _check_heads(trace: Trace, greedy: bool) -> None:
-    heads = [head for one in trace.rounds for node in one.nodes if (head := drafter_head(node, greedy)) is not None]
+    heads = [head for this in trace.rounds for node in this.nodes if (head := drafter_head(node, greedy)) is not None]
     if not heads:
         raise TrainingError(
             f"the trace {trace.started.run_id} keeps no distributions of its drafter, so there is nothing to learn "
