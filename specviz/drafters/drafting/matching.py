@@ -168,7 +168,7 @@ def best_first(start: Place, follow: Follow[Place], most: int, depth: int, floor
 
 
 def plant(tree: DraftTree, continuations: Sequence[Found], source: str) -> dict[int, int]:
-    """Append what was found below the root as point masses; index into `found` → node."""
+    """Append what was found below the root as point masses; index into `continuations` → node."""
     nodes: dict[int, int] = {}
     for index, continuation in enumerate(continuations):
         parent = ROOT if continuation.parent < 0 else nodes[continuation.parent]
@@ -185,7 +185,7 @@ def matched_before(text: SuffixAutomaton, state: int, length: int, tokens: Seque
 def rows(continuations: Sequence[Found], nodes: Mapping[int, int], label: Callable[[int], str]) -> list[ExhibitRow]:
     """One row per whole continuation, the most frequent first, with the share of each of its prefixes.
 
-    `label` names the row that ends at an index of `found`; `nodes` may lack what was not drafted.
+    `label` names the row that ends at an index of `continuations`; `nodes` may lack what was not drafted.
     """
     inner = {continuation.parent for continuation in continuations}
     ends = [index for index in range(len(continuations)) if index not in inner]
