@@ -29,7 +29,7 @@ from specviz.protocol.sweeps.store import cell
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.exports.tables import COLUMNS, lines
-from specviz.trace.files import SUFFIXES
+from specviz.trace.files import SUFFIXES, UPLOAD
 from specviz.trace.guard import text_of
 
 MOST_TRACES = 300

@@ -35,6 +35,7 @@ from specviz.trace.cautions import full_contexts
 from specviz.trace.check import read_checked
 from specviz.trace.codec import assemble, dumps, step_data
 from specviz.trace.events import FORMAT, VERSION, Finished, PlainDecoding, Round, Step, Trace
+from specviz.trace.files import UPLOAD
 from specviz.trace.header import Started
 
 FRAME_S = 0.05
