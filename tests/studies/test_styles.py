@@ -81,7 +81,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     ("changed", "said"),
     [
         (replace(sample(), clock="sun"), "its clock is neither of the two"),
-        (replace(sample(), runs=tuple(one for one in sample().runs if one.drafter == PLAIN)), "nothing was measured"),
+        (replace(sample(), runs=tuple(one for one in sample().runs if one.drafter == PLAIN)), "nothing but plain"),
         (replace(sample(), runs=(*sample().runs, sample().runs[0])), "is there twice"),
         (replace(sample(), runs=sample().runs[1:]), "has no plain decoding to compare with"),
         (replace(sample(), answers=sample().answers[1:]), "has no answer of plain decoding"),

@@ -118,17 +118,17 @@ def _chart(size: int, source: str, covered: float, alpha: Mapping[float, Curve])
     """Coverage by all three texts, the chosen one strong; α of the chosen one; the chosen size upright."""
     lines = [
         Series(
-            f"covered by {TITLES[name]}, counted", *zip(*curve, strict=True), index=index, mode="lines",
-            hover=f"{TITLES[name]}, %{{x}} tokens: %{{y:.1%}} covered", hover_alone=True, dash=DASHES[index],
+            f"covered by {TITLES[name]}, counted", [size for size, _ in curve], [share for _, share in curve], index,
+            "lines", hover=f"{TITLES[name]}, %{{x}} tokens: %{{y:.1%}} covered", hover_alone=True, dash=DASHES[index],
             width=3 if name == source else 1.2,
         )
         for index, (name, curve) in enumerate(_coverage().items())
     ]  # fmt: skip
     marks = [
         Series(
-            f"α at temperature {temperature:g}, measured", *zip(*curve, strict=True), index=len(lines) + index,
-            mode="markers", hover=f"%{{x}} tokens: α = %{{y:.3f}} at temperature {temperature:g}", hover_alone=True,
-            mark=index,
+            f"α at temperature {temperature:g}, measured", [size for size, _ in curve], [value for _, value in curve],
+            len(lines) + index, "markers", hover=f"%{{x}} tokens: α = %{{y:.3f}} at temperature {temperature:g}",
+            hover_alone=True, mark=index,
         )
         for index, (temperature, curve) in enumerate(alpha.items())
     ]  # fmt: skip

@@ -34,6 +34,12 @@ MEASURED = HeadsStudy(
 )  # fmt: skip
 
 
+def shipped() -> HeadsStudy:
+    study = STUDY.shipped()
+    assert isinstance(study, HeadsStudy)
+    return study
+
+
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frequencies, "read", lambda path: TABLE)
@@ -91,7 +97,7 @@ def test_a_result_that_lacks_a_number_is_refused(damage: dict[str, Any], problem
 
 
 def test_the_chart_has_three_counted_lines_measured_marks_and_the_choice() -> None:
-    shown = view(STUDY.shipped(), 1024, "raw").chart.panels[0].series
+    shown = view(shipped(), 1024, "raw").chart.panels[0].series
     assert [line.name for line in shown] == [
         "covered by target's text, counted",
         "covered by drafter's text, counted",
@@ -109,13 +115,13 @@ def test_the_chart_has_three_counted_lines_measured_marks_and_the_choice() -> No
 
 
 def test_the_slider_draws_the_shipped_table_anew() -> None:
-    message, figure, *_ = show(STUDY, STUDY.shipped(), 2048.0, "target")
+    message, figure, *_ = show(STUDY, shipped(), 2048.0, "target")
     assert "2048 of 4096 tokens, the most frequent of target" in str(message)
     assert figure.data[-1].name == "chosen: 2048 tokens"
 
 
 def test_a_pattern_that_stands_alone_has_no_name_and_no_markup() -> None:
-    shown = view(STUDY.shipped(), 1024, "raw").chart
+    shown = view(shipped(), 1024, "raw").chart
     lines = [replace(line, hover="<b>%{x}") for line in shown.panels[0].series]
     figure = draw(replace(shown, panels=(replace(shown.panels[0], series=lines),)))
     assert {line.hovertemplate for line in figure.data} == {"&lt;b&gt;%{x}<extra></extra>"}
