@@ -31,19 +31,16 @@ def run(prompt: str, **settings: Any) -> Trace:
     Models stay loaded for later runs. Raises OptionError, PairingError, PromptError or ModelError with one sentence
     where the run cannot be made. Needs the extra `engine`.
     """
-    from dataclasses import fields
-
     from specviz.errors import OptionError
-    from specviz.protocol.choice import renamed
-    from specviz.protocol.runs import RunRequest
+    from specviz.protocol.choice import renamed, with_choices
+    from specviz.protocol.runs import RunRequest, setting_names
     from specviz.trace.codec import assemble
 
-    settings = renamed(settings)
-    known = [field.name for field in fields(RunRequest)]
-    for name in settings:
+    known = setting_names()
+    for name in renamed(settings):
         if name not in known:
             raise OptionError(f"a run has no setting '{name}'; it has {', '.join(known)}.")
-    return _shown(assemble(_engine().run(RunRequest(prompt, **settings))))
+    return _shown(assemble(_engine().run(RunRequest(prompt, **with_choices(settings)))))
 
 
 def read(path: str | Path) -> Trace:

@@ -65,7 +65,7 @@ class FakeSource:
     ) -> Iterator[Step]:
         self.requests.append(request)
         yield Step(self._started(request), {})
-        gamma = request.drafter_options.get("gamma", 0)
+        gamma = request.drafter.options.get("gamma", 0)
         assert isinstance(gamma, int)
         accepted = min(gamma, self.accepted)
         rounds = 8 // (accepted + 1)
@@ -84,7 +84,7 @@ class FakeSource:
             producer="test",
             source="live",
             target=MODEL,
-            drafter=header.MethodCard(request.drafter, dict(request.drafter_options), True),
+            drafter=header.MethodCard(request.drafter.name, dict(request.drafter.options), True),
             verifier=header.MethodCard("greedy", {}, True),
             sampling=header.SamplingCard(request.temperature, 0, 1.0),
             tokenizer=header.TokenizerCard("t", 8, "00", []),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -23,8 +23,9 @@ from specviz.app.runs.gallery import recorded_names
 from specviz.app.step.filling import AUTO_VERIFIERS
 from specviz.app.tab import Page, Tab, nothing
 from specviz.errors import OptionError
-from specviz.protocol.links import pack
-from specviz.protocol.runs import RunRequest
+from specviz.protocol.choice import with_choices
+from specviz.protocol.links import as_data, pack
+from specviz.protocol.runs import RunRequest, setting_names
 from specviz.resources import INSTALLED, ROOT, without
 
 FACETS = {"drafts": "what drafts", "shape": "what shape", "verifies": "what verifies", "needs": "what it needs"}
@@ -116,17 +117,19 @@ def methods_of(preset: Preset) -> dict[str, Any]:
         raise OptionError(f"the map's preset '{preset.label}' names the recording '{preset.recording}', which is not "
                           "in assets/traces/recordings.toml.")  # fmt: skip
     standard = RunRequest(prompt="")
-    chosen = {role: getattr(standard, role) for role in ("tree_policy", "stop_policy", "verifier", "temperature")}
-    known = {field.name for field in fields(RunRequest)}
+    chosen = {role: getattr(standard, role).name for role in ("tree_policy", "stop_policy", "verifier")}
+    chosen["temperature"] = standard.temperature
+    known = set(setting_names())
     chosen |= {name: value for name, value in entry.items() if name in known - LEFT_OUT}
-    if chosen["verifier"] == standard.verifier:
+    if chosen["verifier"] == standard.verifier.name:
         chosen["verifier"] = AUTO_VERIFIERS[chosen["temperature"] == 0]
     return {**chosen, "drafter_options": dict(entry.get("options", {}))}
 
 
 def preset_link(preset: Preset) -> str:
     """The address that opens Step with the preset's methods chosen, and runs nothing."""
-    return f"#tab=watch&choose={pack({'prompt': '', **methods_of(preset)})}"
+    chosen = {name: as_data(value) for name, value in with_choices(methods_of(preset)).items()}
+    return f"#tab=watch&choose={pack({'prompt': '', **chosen})}"
 
 
 def recording_link(preset: Preset) -> str:

@@ -24,6 +24,7 @@ from specviz.app.step.tab import StepParts
 from specviz.app.studies.tab import build
 from specviz.app.tab import WATCH, Page, Tab
 from specviz.errors import PromptError, SpecVizError, shown
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.scenes.scene import APART, COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE, PlacedShape, Scene, are_clear
 from specviz.studies.captions.result import DRAFTERS, STUDY
@@ -88,7 +89,7 @@ def request_for(scene: Scene, drafter: str, temperature: float) -> RunRequest:
         "",
         target="captioner",
         drafter_model=drafter,
-        drafter_options={"gamma": 4},
+        drafter=Choice("model", {"gamma": 4}),
         scene=str(scene),
         temperature=temperature,
         max_new_tokens=MOST_TOKENS,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from specviz.cli.method_flags import check_shape, read_flags
 from specviz.cli.terminal import err
 from specviz.errors import OptionError, PromptError
 from specviz.options import idle_among
+from specviz.protocol.choice import STANDARD, Choice
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest, request_of
 
@@ -32,6 +32,7 @@ FIELDS = {"--tree-policy": "tree_policy", "--stop-policy": "stop_policy"}
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The flags of `RunRequest`; those not given stay None, so that a resumed trace's settings can show through."""
     default = {field.name: field.default for field in fields(RunRequest)}
+    default |= {role: choice.name for role, choice in STANDARD.items()}
     add_prompt_flags(parser)
 
     def add(flag: str, kind: type, metavar: str, text: str) -> None:
@@ -113,17 +114,18 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
 def build_request(args: argparse.Namespace, catalog: Catalog, resume: Resume | None) -> RunRequest:
     """Raises PromptError where there is no prompt or two, OptionError for flags that do not belong together."""
     base = _base(args, catalog, resume)
-    given: dict[str, Any] = {name: getattr(args, name) for name in PLAIN if getattr(args, name) is not None}
+    named = {name: getattr(args, name) for name in PLAIN if getattr(args, name) is not None}
+    given: dict[str, Any] = {name: value for name, value in named.items() if name not in STANDARD}
     if args.stop is not None:
         given["stop"] = tuple(args.stop)
     if args.stop_policy_weights is not None:
         given["stop_policy_weights"] = read_weights(args.stop_policy_weights)
-    request = replace(base, **given)
     for role, methods in _roles(catalog):
-        name = getattr(request, role)
-        kept = getattr(base, f"{role}_options") if name == getattr(base, role) else {}
-        options: dict[str, Any] = {f"{role}_options": {**kept, **read_flags(args, role, name, methods)}}
-        request = replace(request, **options)
+        before: Choice = getattr(base, role)
+        name = named.get(role, before.name)
+        kept = before.options if name == before.name else {}
+        given[role] = Choice(name, {**kept, **read_flags(args, role, name, methods)})
+    request = replace(base, **given)
     return _without_shape(args, request, catalog)
 
 
@@ -136,17 +138,17 @@ def _without_shape(args: argparse.Namespace, request: RunRequest, catalog: Catal
         (
             method_description
             for method_description in catalog.tree_policies
-            if method_description.name == request.tree_policy
+            if method_description.name == request.tree_policy.name
         ),
         None,
     )
-    drafter = next((one for one in catalog.drafters if one.name == request.drafter), None)
+    drafter = next((one for one in catalog.drafters if one.name == request.drafter.name), None)
     if tree_policy is None or drafter is None:
         return request
     check_shape(args, drafter, tree_policy)
     shape = {option.name for option in drafter.options if option.shape}
-    kept = {name: value for name, value in request.drafter_options.items() if name not in shape}
-    return replace(request, drafter_options=kept)
+    kept = {name: value for name, value in request.drafter.options.items() if name not in shape}
+    return replace(request, drafter=replace(request.drafter, options=kept))
 
 
 def _roles(catalog: Catalog) -> list[tuple[str, tuple[MethodDescription, ...]]]:
@@ -173,17 +175,18 @@ def _without_idle(request: RunRequest, catalog: Catalog) -> RunRequest:
     """A trace's request without the options that the others make useless, each of them said. Flags that are given
     are not touched: they are refused where they do nothing."""
     for role, methods in _roles(catalog):
-        method = next((one for one in methods if one.name == getattr(request, role)), None)
-        given: Mapping[str, Any] = getattr(request, f"{role}_options")
+        choice: Choice = getattr(request, role)
+        method = next((one for one in methods if one.name == choice.name), None)
+        given = choice.options
         has_policy = role == "drafter" and any(
-            method_description.name == request.tree_policy for method_description in catalog.tree_policies
+            method_description.name == request.tree_policy.name for method_description in catalog.tree_policies
         )
         idle = idle_among(method.options, given, has_policy) if method is not None else {}
         default = {option.name: option.default for option in method.options} if method is not None else {}
         for name, why in idle.items():
             if given[name] != default[name]:
-                err().line(f"The trace's option {name} of '{getattr(request, role)}' is left out: {why}.")
-        kept: dict[str, Any] = {f"{role}_options": {one: given[one] for one in given if one not in idle}}
+                err().line(f"The trace's option {name} of '{choice.name}' is left out: {why}.")
+        kept: dict[str, Any] = {role: replace(choice, options={one: given[one] for one in given if one not in idle})}
         request = replace(request, **kept)
     return replace(request, recorded=False)
 

@@ -5,7 +5,6 @@ Nothing is loaded for it, so everything that can be refused is refused at once. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,11 +15,11 @@ from specviz.engine.pairing import check_pairing, follow
 from specviz.engine.termination import Limits
 from specviz.errors import OptionError
 from specviz.options import Options, describe, idle_among, to_mapping
+from specviz.protocol.choice import Choice
 from specviz.protocol.request_types import check_types
 from specviz.protocol.runs import MEMORY_WAYS, RunRequest
 from specviz.registry import PlugIn
 from specviz.stop_policies.base import STOP_POLICIES
-from specviz.trace.events import Option
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS, Verifier
 
@@ -47,19 +46,21 @@ def make_plan(request: RunRequest) -> Plan:
     sampling = Sampling(request.temperature, request.top_k, request.top_p)
     if request.recorded:
         request = without_idle(request)
-    kind = DRAFTERS.get(request.drafter)
-    drafter = kind.of(request.drafter_options)
-    name = AUTO_VERIFIER[sampling.greedy] if request.verifier == "auto" else request.verifier
+    kind = DRAFTERS.get(request.drafter.name)
+    drafter = kind.of(request.drafter.options)
+    name = AUTO_VERIFIER[sampling.greedy] if request.verifier.name == "auto" else request.verifier.name
     verifier = VERIFIERS.get(name)
     follow(drafter, make_policies(request))
     _check_shape(drafter)
     check_pairing(drafter, verifier, sampling)
     _check_memory(request, drafter)
     if request.datastore and not retrieves(drafter):
-        raise OptionError(f"the drafter '{request.drafter}' retrieves nothing with these options; leave out datastore.")
+        raise OptionError(
+            f"the drafter '{request.drafter.name}' retrieves nothing with these options; leave out datastore."
+        )
     if not 1 <= request.top <= MOST_TOP:
         raise OptionError(f"top is {request.top}, but must lie between 1 and {MOST_TOP}.")
-    judge = verifier.of(request.verifier_options)
+    judge = verifier.of(request.verifier.options)
     limits = Limits(request.max_new_tokens, frozenset(), request.stop)
     return Plan(drafter, judge, sampling, limits)
 
@@ -67,19 +68,19 @@ def make_plan(request: RunRequest) -> Plan:
 def without_idle(request: RunRequest) -> RunRequest:
     """The request without options that do nothing beside the others. Raises OptionError for a method there is not."""
 
-    def kept(kind: type[PlugIn[Options]], given: Mapping[str, Option], has_policy: bool = False) -> dict[str, Option]:
-        idle = idle_among(describe(kind.options_type), given, has_policy)
-        return {name: value for name, value in given.items() if name not in idle}
+    def kept(kind: type[PlugIn[Options]], given: Choice, has_policy: bool = False) -> Choice:
+        idle = idle_among(describe(kind.options_type), given.options, has_policy)
+        return replace(given, options={name: value for name, value in given.options.items() if name not in idle})
 
-    has_policy = request.tree_policy != OWN_TREES
+    has_policy = request.tree_policy.name != OWN_TREES
     changed: dict[str, Any] = {
-        "drafter_options": kept(DRAFTERS.get(request.drafter), request.drafter_options, has_policy),
-        "stop_policy_options": kept(STOP_POLICIES.get(request.stop_policy), request.stop_policy_options),
+        "drafter": kept(DRAFTERS.get(request.drafter.name), request.drafter, has_policy),
+        "stop_policy": kept(STOP_POLICIES.get(request.stop_policy.name), request.stop_policy),
     }
     if has_policy:
-        changed["tree_policy_options"] = kept(TREE_POLICIES.get(request.tree_policy), request.tree_policy_options)
-    if request.verifier != "auto":
-        changed["verifier_options"] = kept(VERIFIERS.get(request.verifier), request.verifier_options)
+        changed["tree_policy"] = kept(TREE_POLICIES.get(request.tree_policy.name), request.tree_policy)
+    if request.verifier.name != "auto":
+        changed["verifier"] = kept(VERIFIERS.get(request.verifier.name), request.verifier)
     return replace(request, **changed)
 
 
@@ -106,7 +107,7 @@ def _check_memory(request: RunRequest, drafter: Drafter[Options]) -> None:
         raise OptionError(f"memory is {request.memory!r}, but must be one of {', '.join(MEMORY_WAYS)}.")
     if not isinstance(drafter, Remembers) and (request.memory != "cold" or request.memory_file):
         raise OptionError(
-            f"the drafter '{request.drafter}' learns nothing that would outlast a run; leave memory at 'cold' and "
+            f"the drafter '{request.drafter.name}' learns nothing that would outlast a run; leave memory at 'cold' and "
             "memory_file empty."
         )
     if request.memory_file and request.memory == "cold":
@@ -115,17 +116,17 @@ def _check_memory(request: RunRequest, drafter: Drafter[Options]) -> None:
 
 def make_policies(request: RunRequest) -> DraftPolicies:
     """The tree and stop policy that a request names. Raises OptionError where there is none, or for bad options."""
-    stop = STOP_POLICIES.get(request.stop_policy)
-    stop_policy = stop.of(request.stop_policy_options)
+    stop = STOP_POLICIES.get(request.stop_policy.name)
+    stop_policy = stop.of(request.stop_policy.options)
     if request.stop_policy_weights is not None:
         stop_policy.use(request.stop_policy_weights)
-    if request.tree_policy == OWN_TREES:
-        if request.tree_policy_options:
+    if request.tree_policy.name == OWN_TREES:
+        if request.tree_policy.options:
             raise OptionError(
                 f"the tree policy is '{OWN_TREES}', which has no options, but "
-                f"{', '.join(request.tree_policy_options)} was given; choose a tree policy or use the drafter's own "
+                f"{', '.join(request.tree_policy.options)} was given; choose a tree policy or use the drafter's own "
                 "options."
             )
         return DraftPolicies(stop_policy=stop_policy)
-    tree_policy = TREE_POLICIES.get(request.tree_policy)
-    return DraftPolicies(tree_policy.of(request.tree_policy_options), stop_policy)
+    tree_policy = TREE_POLICIES.get(request.tree_policy.name)
+    return DraftPolicies(tree_policy.of(request.tree_policy.options), stop_policy)

@@ -24,6 +24,7 @@ from specviz.errors import ModelError, SpecVizError
 from specviz.live.models import Models
 from specviz.lm.base import LanguageModel
 from specviz.lm.step_time import machine
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.protocol.trainings import SHIPPED, TRAINED, WEIGHTS, HeldOut, LossMark, Stage, Training, TrainingQuestion
 from specviz.resources import ROOT
@@ -148,7 +149,7 @@ class Trainer:
         question = self._question
         return self._run(
             RunRequest(
-                question.prompt, drafter=question.module, drafter_options={WEIGHTS: weights},
+                question.prompt, drafter=Choice(question.module, {WEIGHTS: weights}),
                 temperature=question.temperature, seed=question.seed, max_new_tokens=question.max_new_tokens,
             )
         )  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from specviz.errors import OptionError, SpecVizError, shown
+from specviz.protocol.choice import STANDARD
 from specviz.protocol.runs import Catalog, MethodDescription, Resume, RunRequest, TraceSource, request_of
 from specviz.trace.events import Node, Round, Trace, VocabEntry
 from specviz.trace.header import Started
@@ -113,7 +114,7 @@ def request_for(trace: Trace, index: int, method: MethodDescription) -> RunReque
 def _one(source: TraceSource, trace: Trace, index: int, method: MethodDescription) -> Other:
     request = request_for(trace, index, method)
     if source.explain(request) is not None:  # the run's verifier may not judge this drafter's candidates
-        request = replace(request, verifier="auto", verifier_options={})
+        request = replace(request, verifier=STANDARD["verifier"])
     reason = source.explain(request)
     if reason is not None:
         return Other(method.name, None, {}, reason)

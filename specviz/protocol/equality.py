@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from specviz.errors import OptionError
+from specviz.protocol.choice import STANDARD
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace.events import Finished, Round
 
@@ -60,8 +61,7 @@ def compare(
         top_k=0,
         top_p=1.0,
         dtype="float32",
-        verifier="auto",
-        verifier_options={},
+        verifier=STANDARD["verifier"],
         record=False,
     )
     plain = cold.with_drafter(PLAIN)

@@ -16,7 +16,7 @@ from dataclasses import fields
 from typing import Any
 
 from specviz.errors import OptionError
-from specviz.protocol.choice import renamed
+from specviz.protocol.choice import STANDARD, Choice, renamed
 from specviz.protocol.runs import RunRequest
 
 MOST_CHARACTERS = 16_000
@@ -24,12 +24,11 @@ MOST_BYTES = 200_000
 """of the JSON text in a link; a few characters of deflate could hold far more"""
 DTYPES = ("auto", "float64", "float32", "bfloat16", "float16")
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "prompt": str, "target": str, "drafter": str, "drafter_model": str, "drafter_options": dict, "tree_policy": str,
-    "tree_policy_options": dict, "stop_policy": str, "stop_policy_options": dict, "verifier": str,
-    "verifier_options": dict, "temperature": (int, float), "top_k": int, "top_p": (int, float), "seed": int,
-    "max_new_tokens": int, "stop": list, "scene": str, "dtype": str, "chat": bool,
+    "prompt": str, "target": str, "drafter_model": str, "temperature": (int, float), "top_k": int,
+    "top_p": (int, float), "seed": int, "max_new_tokens": int, "stop": list, "scene": str, "dtype": str, "chat": bool,
 }  # fmt: skip
-"""what a link may hold, by the names of `RunRequest`; files and memories of one machine are no part of it"""
+"""what a link may hold beside the four choices, by the names of `RunRequest`; files and memories of one machine are
+no part of it"""
 
 
 def pack(data: object) -> str:
@@ -57,8 +56,13 @@ def unpack(text: str) -> Any:
 
 def pack_request(request: RunRequest) -> str:
     """The request as a text for an address; what belongs to one machine alone is left out."""
-    kept = {field.name: getattr(request, field.name) for field in fields(request) if field.name in _TYPES}
-    return pack({name: dict(value) if isinstance(value, Mapping) else value for name, value in kept.items()})
+    names = [field.name for field in fields(request) if field.name in {**STANDARD, **_TYPES}]
+    return pack({name: as_data(getattr(request, name)) for name in names})
+
+
+def as_data(value: object) -> object:
+    """A field of a request as plain data: a choice as `{"name": …, "options": {…}}`."""
+    return {"name": value.name, "options": dict(value.options)} if isinstance(value, Choice) else value
 
 
 def read_request(text: str) -> RunRequest:
@@ -66,19 +70,37 @@ def read_request(text: str) -> RunRequest:
     data = unpack(text)
     if not isinstance(data, dict) or "prompt" not in data:
         raise OptionError("this link carries no run; ask for it again.")
-    return RunRequest(**{name: _value(name, value) for name, value in renamed(data).items() if name in _TYPES})
+    given = renamed(data)
+    read = {name: _value(name, value) for name, value in given.items() if name in _TYPES}
+    read |= {role: _choice(role, given) for role in STANDARD if role in given or f"{role}_options" in given}
+    return RunRequest(**read)
+
+
+def _choice(role: str, given: Mapping[str, Any]) -> Choice:
+    """One of a link's choices; earlier releases gave its name and its options apart."""
+    value = given.get(role, STANDARD[role].name)
+    name, options = (value.get("name"), value.get("options")) if isinstance(value, dict) else (value, None)
+    if options is None:
+        options = given.get(f"{role}_options", {})
+    if not isinstance(name, str):
+        raise _refused(role, value)
+    if not isinstance(options, dict) or not all(map(_is_option, options.values())):
+        raise _refused(f"{role}_options", options)
+    return Choice(name, options)
+
+
+def _refused(name: str, value: object) -> OptionError:
+    return OptionError(f"this link names {name} as {str(value)[:40]!r}, which it cannot be; ask for it again.")
 
 
 def _value(name: str, value: object) -> Any:
     right = isinstance(value, _TYPES[name]) and isinstance(value, bool) == (_TYPES[name] is bool)
-    if isinstance(value, dict):
-        right = all(_is_option(one) for one in value.values())
     if isinstance(value, list):
         right = all(isinstance(one, str) for one in value)
     if name == "dtype" and value not in DTYPES:
         right = False
     if not right:
-        raise OptionError(f"this link names {name} as {str(value)[:40]!r}, which it cannot be; ask for it again.")
+        raise _refused(name, value)
     return tuple(value) if isinstance(value, list) else value
 
 

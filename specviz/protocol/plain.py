@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from specviz.protocol.choice import STANDARD
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace.codec import assemble
 from specviz.trace.events import Finished, PlainDecoding, Trace
@@ -26,7 +27,7 @@ WHOLE = ("eos", "stop", "length")
 
 def has_plain(request: RunRequest, finished: Finished) -> bool:
     """Whether there is something to time beside a run: it drafted, and came to its end."""
-    return request.drafter != PLAIN and finished.reason in WHOLE
+    return request.drafter.name != PLAIN and finished.reason in WHOLE
 
 
 def plain_beside(
@@ -36,7 +37,7 @@ def plain_beside(
     was stopped."""
     if not has_plain(request, finished):
         return None
-    plain = replace(request.with_drafter(PLAIN), verifier="auto", verifier_options={}, record=False)
+    plain = replace(request.with_drafter(PLAIN), verifier=STANDARD["verifier"], record=False)
     if source.explain(plain) is not None:
         return None
     ended = next((one.event for one in source.run(plain, cancelled) if isinstance(one.event, Finished)), None)

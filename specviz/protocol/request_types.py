@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from specviz.errors import OptionError
+from specviz.protocol.choice import STANDARD, Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.files import MAX_INTEGER
 
@@ -16,9 +17,17 @@ def check_types(request: RunRequest) -> None:
     """Raises OptionError with the setting, its value and what it must be."""
     for names, right, expected in _KINDS:
         for name in names:
-            value = getattr(request, name)
-            if not right(value):
-                raise OptionError(f"{name} is {_shown(value)}, but must be {expected}.")
+            _check(name, getattr(request, name), right, expected)
+    for role in STANDARD:
+        choice = getattr(request, role)
+        _check(role, choice, lambda value: isinstance(value, Choice), "a Choice of a name and options")
+        _check(role, choice.name, _text, "text")
+        _check(f"{role}_options", choice.options, _options, _OPTIONS)
+
+
+def _check(name: str, value: object, right: Callable[[object], bool], expected: str) -> None:
+    if not right(value):
+        raise OptionError(f"{name} is {_shown(value)}, but must be {expected}.")
 
 
 def _shown(value: object) -> str:
@@ -59,23 +68,19 @@ def _texts(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str) and all(map(_text, value))
 
 
+_OPTIONS = "a mapping of option names to numbers, text or lists of whole numbers"
 _Kind = tuple[tuple[str, ...], Callable[[object], bool], str]
 _KINDS: tuple[_Kind, ...] = (
     (
-        ("prompt", "target", "drafter", "drafter_model", "tree_policy", "stop_policy", "memory", "memory_file",
-         "datastore", "verifier", "scene", "dtype", "device"),
+        ("prompt", "target", "drafter_model", "memory", "memory_file", "datastore", "scene", "dtype", "device"),
         _text, "text",
     ),
     (("temperature", "top_p"), _number, "a number"),
     (("top_k", "max_new_tokens", "top"), _whole, "a whole number"),
     (("seed",), _seed, "a whole number within ±(2^53 - 1)"),
-    (
-        ("drafter_options", "tree_policy_options", "stop_policy_options", "verifier_options"),
-        _options, "a mapping of option names to numbers, text or lists of whole numbers",
-    ),
     (("stop",), _texts, "a list of texts"),
     (("prompt_name",), lambda value: value is None or _text(value), "text or None"),
     (("stop_policy_weights",), lambda value: value is None or isinstance(value, Mapping), "a mapping or None"),
     (("record", "recorded", "chat"), lambda value: isinstance(value, bool), "True or False"),
 )  # fmt: skip
-"""by kind: the fields of `RunRequest`, whether a value is right, and what it must be"""
+"""by kind: the fields of `RunRequest` but its choices, whether a value is right, and what it must be"""

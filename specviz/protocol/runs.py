@@ -6,9 +6,10 @@ Plain data and one protocol.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, runtime_checkable
 
+from specviz.protocol.choice import STANDARD, Choice
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.trainings import WEIGHTS
@@ -26,16 +27,13 @@ class RunRequest:
     prompt: str
     target: str = "target"
     """bundled name, local folder or hub id"""
-    drafter: str = "model"
+    drafter: Choice = STANDARD["drafter"]
     drafter_model: str = "drafter"
     """weights of a drafter that needs a model; ignored by the others"""
-    drafter_options: Mapping[str, Option] = field(default_factory=dict)
-    tree_policy: str = "auto"
+    tree_policy: Choice = STANDARD["tree_policy"]
     """tree policy of a drafter that grows trees; `auto`: as the drafter's own options say"""
-    tree_policy_options: Mapping[str, Option] = field(default_factory=dict)
-    stop_policy: str = "fixed"
+    stop_policy: Choice = STANDARD["stop_policy"]
     """stop policy of such a drafter: when a draft ends"""
-    stop_policy_options: Mapping[str, Option] = field(default_factory=dict)
     memory: str = "cold"
     """for drafters that remember; `cold`: begin with nothing and keep nothing; `warm`: begin with what earlier runs
     left, and leave what is learnt to the next; `reset`: begin with nothing, and leave what is learnt"""
@@ -45,9 +43,8 @@ class RunRequest:
     """weights of a stop policy that learns, as `TraceSource.learn` gave them; None: the shipped ones"""
     datastore: str = ""
     """file that a drafter retrieves from; empty: that of the target's tokenizer in the user's cache"""
-    verifier: str = "auto"
+    verifier: Choice = STANDARD["verifier"]
     """`auto`: greedy at temperature 0, sequential above"""
-    verifier_options: Mapping[str, Option] = field(default_factory=dict)
     temperature: float = 0.0
     top_k: int = 0
     top_p: float = 1.0
@@ -76,10 +73,16 @@ class RunRequest:
         """The same request with another drafter, with nothing left that belonged to the one before: its options, tree
         policy, stop policy and weights, and memory. `keeps_policies`: the new one grows its drafts by the same."""
         standard = RunRequest(prompt="")
-        policies = ["tree_policy", "tree_policy_options", "stop_policy", "stop_policy_options", "stop_policy_weights"]
+        policies = ["tree_policy", "stop_policy", "stop_policy_weights"]
         cleared = ["memory", "memory_file", *([] if keeps_policies else policies)]
         values: dict[str, Any] = {name: getattr(standard, name) for name in cleared}
-        return replace(self, drafter=drafter, drafter_options=dict(options or {}), **values)
+        return replace(self, drafter=Choice(drafter, dict(options or {})), **values)
+
+
+def setting_names() -> list[str]:
+    """What a run's settings may be called: the fields of a request, with the options of a choice apart or in it."""
+    names = [field.name for field in fields(RunRequest)]
+    return [part for name in names for part in ((name, f"{name}_options") if name in STANDARD else (name,))]
 
 
 def request_of(started: Started) -> RunRequest:
@@ -89,10 +92,8 @@ def request_of(started: Started) -> RunRequest:
         chat=started.chat_message is not None,
         prompt_name=started.prompt_name,
         target=started.target.name,
-        drafter=started.drafter.name,
-        drafter_options=dict(started.drafter.options),
-        verifier=started.verifier.name,
-        verifier_options=dict(started.verifier.options),
+        drafter=Choice(started.drafter.name, dict(started.drafter.options)),
+        verifier=Choice(started.verifier.name, dict(started.verifier.options)),
         temperature=started.sampling.temperature,
         top_k=started.sampling.top_k,
         top_p=started.sampling.top_p,
@@ -105,7 +106,7 @@ def request_of(started: Started) -> RunRequest:
     )
     for role, card in (("tree_policy", started.tree_policy), ("stop_policy", started.stop_policy)):
         if card is not None:
-            choice: dict[str, Any] = {role: card.name, f"{role}_options": dict(card.options)}
+            choice: dict[str, Any] = {role: Choice(card.name, dict(card.options))}
             request = replace(request, **choice)
     model = started.drafter.model
     return request if model is None else replace(request, drafter_model=model.name)

@@ -94,7 +94,7 @@ class ReplaySource:
         pass
 
     def explain(self, request: RunRequest) -> str | None:
-        if request.verifier == "greedy" and request.temperature > 0:
+        if request.verifier.name == "greedy" and request.temperature > 0:
             return f"greedy judges at temperature 0 only, but the temperature is {request.temperature:g}; set it to 0."
         return None
 
@@ -104,7 +104,7 @@ class ReplaySource:
         self.requests.append((request, resume))
         if "fail" in request.prompt:
             raise PairingError("this prompt fails on purpose; choose another.")
-        drafts = request.drafter != "none"
+        drafts = request.drafter.name != "none"
         started = replace(
             self.trace.started,
             source="live",

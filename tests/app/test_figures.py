@@ -9,6 +9,7 @@ from specviz.app.look.notices import badges
 from specviz.app.runs.panels import acceptance_by_depth, accepted_lengths, bar_panels
 from specviz.app.speedup.figure import speedup_figure, sweep_table
 from specviz.app.speedup.view import speedup_view
+from specviz.protocol.choice import Choice
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
 from specviz.protocol.sweeps.store import sweep_csv
 from specviz.trace.exhibits import MemoryCard
@@ -101,8 +102,8 @@ def test_a_tree_stands_in_a_column_beside_the_lengths_and_the_break_even_line_is
 
 
 def test_chart_and_table_name_the_policies_and_theory_keeps_out_of_early_ends() -> None:
-    grown = replace(point(1.3, None), policies=Policies("dyspec", {"budget": 8}))
-    view = speedup_view([point(1.2), replace(point(1.1), policies=Policies(stop_policy="hasty")), grown])
+    grown = replace(point(1.3, None), policies=Policies(Choice("dyspec", {"budget": 8})))
+    view = speedup_view([point(1.2), replace(point(1.1), policies=Policies(stop_policy=Choice("hasty"))), grown])
     assert [(series.label, series.theory is None) for series in view.series] == [
         ("model", False),
         ("model · hasty", True),

@@ -9,6 +9,7 @@ import pytest
 from specviz.app.components.framed import MethodOptions, held, read_held
 from specviz.app.step.filling import asked_values, by_control
 from specviz.errors import OptionError
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import MethodDescription, OptionCard, RunRequest
 
 GAMMA = OptionCard("gamma", "int", 4, "how many", minimum=1, maximum=64)
@@ -41,7 +42,7 @@ def test_a_damaged_value_is_one_sentence(value):
 
 
 def test_a_request_fills_one_form_per_kind_of_method_and_the_bars_gamma():
-    asked = RunRequest("one", drafter="model", drafter_options={"gamma": 7, "branching": [2, 1]}, verifier="block")
+    asked = RunRequest("one", drafter=Choice("model", {"gamma": 7, "branching": [2, 1]}), verifier=Choice("block"))
     filled = by_control(asked_values(asked))
     assert (filled["drafter"], filled["gamma"], filled["verifier"]) == ("model", 7, "block")
     assert json.loads(filled["drafter.options"]) == {

@@ -85,7 +85,7 @@ def test_the_recording_fills_the_bar_and_run_runs_what_is_in_it(page: Page, addr
     expect(page.locator(".sv-gained .sv-origin")).to_have_text("live")
     runs = [request for request, _ in source.requests if request.record]
     asked = runs[-1]
-    assert (asked.drafter, asked.drafter_options["gamma"], asked.seed) == ("model", 5, 11)
+    assert (asked.drafter.name, asked.drafter.options["gamma"], asked.seed) == ("model", 5, 11)
     assert (asked.prompt, asked.temperature) == ("def add(a, b):\n", 1.0)
 
 

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 from specviz.app.machine.view import setting_label
 from specviz.app.map import choices as map_choices
 from specviz.app.map import matching
+from specviz.protocol.choice import Choice
 from specviz.protocol.links import pack, pack_request, read_request, text_hash, unpack
 from specviz.protocol.runs import RunRequest, request_of
 from specviz.theory import roofline
@@ -165,7 +166,9 @@ def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, source: Rep
 
 
 def test_a_machine_that_writes_another_text_says_so(page: Page, watch: str) -> None:
-    request = pack_request(replace(request_of(sample().started), drafter="model", verifier="auto", target="target"))
+    request = pack_request(
+        replace(request_of(sample().started), drafter=Choice("model"), verifier=Choice("auto"), target="target")
+    )
     opened(page, f"{watch}#ask={request}&text={text_hash('another text')}&round=2")
     expect(page.locator("#sv-message")).to_contain_text("The link was made from another text")
     expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
@@ -176,7 +179,7 @@ def test_a_machine_that_writes_another_text_says_so(page: Page, watch: str) -> N
     [
         ("run=nothing", "there is no recorded run 'nothing"),
         ("ask=%25%25", "this link is cut or changed"),
-        (f"ask={pack_request(RunRequest('x', drafter='unknown'))}", "there is no drafter 'unknown'"),
+        (f"ask={pack_request(RunRequest('x', drafter=Choice('unknown')))}", "there is no drafter 'unknown'"),
         (f"ask={pack_request(RunRequest('x' * 3000))}", "shorten it"),
         ("run=<img src=x onerror=alert(1)>", "there is no recorded run '<img"),
     ],

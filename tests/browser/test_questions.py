@@ -30,7 +30,7 @@ class SurprisedSource(ReplaySource):
         for step in super().run(request, *others):
             event = step.event
             if isinstance(event, Started):
-                event = replace(event, drafter=replace(event.drafter, options=dict(request.drafter_options)))
+                event = replace(event, drafter=replace(event.drafter, options=dict(request.drafter.options)))
             yield replace(step, event=event)
 
     def catalog(self) -> Catalog:
@@ -66,9 +66,9 @@ def test_chain_against_tree_runs_both_and_shows_them_side_by_side(home: Page, so
     expect(home.locator("#sv-run")).to_be_enabled()
     drafted = [request for request, _ in source.requests if request.record]  # others are made for their times alone
     chain, tree = drafted[-2:]
-    assert (chain.prompt, chain.drafter_options["gamma"]) == (tree.prompt, 3)
-    assert not chain.drafter_options.get("branching")
-    assert list(tree.drafter_options["branching"]) == [3, 2, 1]  # type: ignore[arg-type]
+    assert (chain.prompt, chain.drafter.options["gamma"]) == (tree.prompt, 3)
+    assert not chain.drafter.options.get("branching")
+    assert list(tree.drafter.options["branching"]) == [3, 2, 1]  # type: ignore[arg-type]
     expect(home.locator("#sv-drafter input")).to_have_value("model")
 
 

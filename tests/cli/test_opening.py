@@ -42,7 +42,7 @@ class Storyteller(ReplaySource):
         self.requests.append((request, None))
         length = self._lengths.get((request.prompt, request.temperature), 0)
         told = story(output_ids=list(range(length)), reason="eos" if length else "length")
-        slow = request.drafter == "none" and self._faster
+        slow = request.drafter.name == "none" and self._faster
         yield Step(replace(told.finished, decode_s=told.finished.decode_s * (2 if slow else 1)), {})
 
 

@@ -29,7 +29,7 @@ def test_the_table_the_timeline_and_the_equality_are_printed(specviz: Call, race
     assert "model γ 6" in shown.out
     assert "⚑" in shown.out
     assert "All 3 outputs are the same, token for token: 20 tokens." in shown.out
-    asked = [(one.drafter, one.drafter_options, one.dtype, one.record) for one in raced.requests[1::2]]
+    asked = [(one.drafter.name, one.drafter.options, one.dtype, one.record) for one in raced.requests[1::2]]
     assert asked == [
         ("none", {}, "float32", False), ("ngram", {}, "float32", False), ("model", {"gamma": 6}, "float32", False),
     ]  # fmt: skip

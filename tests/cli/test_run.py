@@ -91,19 +91,29 @@ def test_every_flag_reaches_the_request(specviz: Call, played: Any) -> None:
         "--stop-policy-threshold", "0.2",
     )  # fmt: skip
     request = played.requests[0]
-    assert (request.prompt, request.target, request.drafter, request.drafter_model) == ("x", "big", "ngram", "small")
-    assert (request.verifier, request.temperature, request.top_k, request.top_p) == ("sequential", 0.5, 3, 0.9)
+    assert (request.prompt, request.target, request.drafter.name, request.drafter_model) == (
+        "x",
+        "big",
+        "ngram",
+        "small",
+    )
+    assert (request.verifier.name, request.temperature, request.top_k, request.top_p) == ("sequential", 0.5, 3, 0.9)
     assert (request.seed, request.max_new_tokens, request.stop) == (1, 9, ("a", "b"))
     assert (request.dtype, request.device) == ("float32", "cpu")
-    assert request.drafter_options == {"gamma": "2"}
-    assert request.verifier_options == {"top_k": "5"}, "an option of any method but a drafter carries its kind"
-    assert (request.tree_policy_options, request.stop_policy_options) == ({"branching": "3"}, {"threshold": "0.2"})
+    assert request.drafter.options == {"gamma": "2"}
+    assert request.verifier.options == {"top_k": "5"}, "an option of any method but a drafter carries its kind"
+    assert (request.tree_policy.options, request.stop_policy.options) == ({"branching": "3"}, {"threshold": "0.2"})
 
 
 def test_without_flags_the_request_is_the_documented_default(specviz: Call, played: Any) -> None:
     specviz("run", "--prompt", "x")
     request = played.requests[0]
-    assert (request.drafter, request.verifier, request.temperature, request.drafter_options) == ("model", "auto", 0, {})
+    assert (request.drafter.name, request.verifier.name, request.temperature, request.drafter.options) == (
+        "model",
+        "auto",
+        0,
+        {},
+    )
 
 
 def test_a_flag_of_another_drafter_is_refused_with_its_owner(specviz: Call, played: Any) -> None:
@@ -170,7 +180,7 @@ def test_a_resumed_runs_own_shape_gives_way_to_a_policy(
     codec.write(replace(trace, started=replace(trace.started, drafter=drafter)), tmp_path / "t.json")
     specviz("run", "--resume", tmp_path / "t.json")
     specviz("run", "--resume", tmp_path / "t.json", "--tree-policy", "bush")
-    assert [one.drafter_options for one in played.requests] == [{"branching": [3, 2, 1]}, {}]
+    assert [one.drafter.options for one in played.requests] == [{"branching": [3, 2, 1]}, {}]
 
 
 def test_prompt_from_standard_input(specviz: Call, played: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +264,7 @@ def test_resume_takes_prompt_and_settings_from_the_trace_and_flags_over_them(
     assert result.code == 0
     request, resume = played.requests[0], played.resumes[0]
     assert (request.prompt, request.temperature, request.seed) == ("def add(a, b):\n", 1.0, 9)
-    assert (request.drafter, request.drafter_options) == ("none", {}), "another drafter does not inherit options"
+    assert (request.drafter.name, request.drafter.options) == ("none", {}), "another drafter does not inherit options"
     assert (resume.round, resume.forced_token, resume.trace.started.run_id) == (2, 5, "sample")
 
 
@@ -271,17 +281,17 @@ def test_tree_and_stop_policy_are_choices_with_options_of_their_own(specviz: Cal
     )
     assert specviz("run", "--prompt", "x", *chosen).code == 0
     request = played.requests[0]
-    assert (request.tree_policy, request.tree_policy_options) == ("bush", {"branching": "3,1"})
-    assert (request.stop_policy, request.stop_policy_options) == ("doubt", {"threshold": "0.2"})
+    assert (request.tree_policy.name, request.tree_policy.options) == ("bush", {"branching": "3,1"})
+    assert (request.stop_policy.name, request.stop_policy.options) == ("doubt", {"threshold": "0.2"})
 
 
 def test_a_resumed_run_keeps_its_tree_and_stop_policy(golden: Path) -> None:
     started = codec.read(golden).started
     card = replace(started.verifier, name="bush", options={"branching": [3, 1]})
     request = request_of(replace(started, tree_policy=card, stop_policy=replace(card, name="doubt", options={})))
-    assert (request.tree_policy, request.tree_policy_options) == ("bush", {"branching": [3, 1]})
-    assert (request.stop_policy, request.stop_policy_options) == ("doubt", {})
-    assert request_of(started).tree_policy == "auto"
+    assert (request.tree_policy.name, request.tree_policy.options) == ("bush", {"branching": [3, 1]})
+    assert (request.stop_policy.name, request.stop_policy.options) == ("doubt", {})
+    assert request_of(started).tree_policy.name == "auto"
 
 
 def test_resume_refuses_a_prompt_and_a_round_that_is_not_there(specviz: Call, played: Any, golden: Path) -> None:
@@ -301,7 +311,7 @@ def test_a_resumed_trace_that_names_an_option_without_effect_goes_on_without_it_
     card = replace(trace.started.drafter, name="model", options={"gamma": 9, "branching": [2, 1]})
     codec.write(replace(trace, started=replace(trace.started, drafter=card)), tmp_path / "old.json")
     done = specviz("run", "--resume", tmp_path / "old.json")
-    assert played.requests[-1].drafter_options == {"branching": [2, 1]}
+    assert played.requests[-1].drafter.options == {"branching": [2, 1]}
     assert "The trace's option gamma of 'model' is left out: branching replaces it." in done.err
 
 

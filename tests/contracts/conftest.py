@@ -20,6 +20,7 @@ from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.live.plan import make_policies
 from specviz.lm.load import LoadedModel, load
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.verifiers.base import VERIFIERS
 from tests.lm.tiny_models import VOCABULARY, random_model, random_tokens, write_tokenizer
@@ -54,8 +55,8 @@ class Pair:
 
     def session(self, request: RunRequest, prompt_ids: Sequence[int], eos: Sequence[int] = ()) -> Session:
         """The session that a request asks for; prompts are ids here, and nothing but `eos` ends a text early."""
-        drafter, verifier = DRAFTERS.get(request.drafter), VERIFIERS.get(request.verifier)
-        made = drafter.of(request.drafter_options)
+        drafter, verifier = DRAFTERS.get(request.drafter.name), VERIFIERS.get(request.verifier.name)
+        made = drafter.of(request.drafter.options)
         method = Method(
             with_model(
                 made,
@@ -63,7 +64,7 @@ class Pair:
                 [self.drafter.model for _ in further_models(made)],
                 (self.target.tokenizer, self.drafter.tokenizer, self.target.info.vocab_size),
             ),
-            verifier.of(request.verifier_options),
+            verifier.of(request.verifier.options),
             Sampling(request.temperature, request.top_k, request.top_p),
             SeededRandom(request.seed),
         )
@@ -75,7 +76,7 @@ class Pair:
 
     def plain_output(self, request: RunRequest, prompt_ids: Sequence[int]) -> list[int]:
         """The output ids of the same request without drafting; each is computed once."""
-        request = replace(request, drafter="none", drafter_options={})
+        request = replace(request, drafter=Choice("none", {}))
         key = (tuple(prompt_ids), repr(request))
         if key not in self.known:
             self.known[key] = self.output(request, prompt_ids)

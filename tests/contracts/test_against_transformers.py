@@ -7,10 +7,11 @@ import torch
 
 from specviz.core.tree import DraftTree
 from specviz.engine.scoring import score
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from tests.lm.tiny_models import plain, random_tokens
 
-PLAIN = RunRequest("", drafter="none", verifier="greedy", max_new_tokens=64)
+PLAIN = RunRequest("", drafter=Choice("none"), verifier=Choice("greedy"), max_new_tokens=64)
 
 
 def generated(model, prompt: list[int], n: int) -> list[int]:
@@ -58,7 +59,9 @@ def test_the_bundled_pair_decodes_as_transformers_does():
     source = LiveSource(measure=False)
     for card in bundled_prompts()[:20:2]:
         runs = [
-            collect(source, RunRequest(card.text, drafter=name, max_new_tokens=32, dtype="float32", record=False))
+            collect(
+                source, RunRequest(card.text, drafter=Choice(name), max_new_tokens=32, dtype="float32", record=False)
+            )
             for name in ("none", "model")
         ]
         prompt, text = runs[0].started.prompt_ids, runs[0].finished.output_ids

@@ -18,6 +18,7 @@ from specviz.errors import MemoryFileError, PairingError, PromptError
 from specviz.live.plan import make_plan
 from specviz.live.source import collect
 from specviz.proof.method_options import option_sets
+from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.verifiers.base import VERIFIERS
@@ -40,8 +41,8 @@ every_method = pytest.mark.parametrize(
 
 
 def request_for(drafter, options, **changes) -> RunRequest:
-    request = RunRequest("w1 w2 w3 w1 w2", drafter=drafter, drafter_options=options, max_new_tokens=24)
-    return replace(request, **changes)
+    request = RunRequest("w1 w2 w3 w1 w2", drafter=Choice(drafter, options), max_new_tokens=24)
+    return replace(request, **with_choices(changes))
 
 
 def is_legal(drafter, options, verifier, temperature) -> bool:
@@ -123,8 +124,7 @@ def test_an_empty_prompt_begins_at_the_end_of_text_token(source, drafter, option
     trace = collect(source, request)
     assert (check(trace), trace.started.prompt_ids) == ([], [0])
     assert (
-        trace.finished.output_ids
-        == collect(source, replace(request, drafter="none", drafter_options={})).finished.output_ids
+        trace.finished.output_ids == collect(source, replace(request, drafter=Choice("none", {}))).finished.output_ids
     )
 
 

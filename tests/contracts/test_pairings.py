@@ -16,6 +16,7 @@ from specviz.errors import OptionError, PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.options import OptionDescription, Options, describe, from_mapping, to_mapping
 from specviz.proof.method_options import option_sets, stop_policy_sets, tree_policy_sets
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import STOP_POLICIES
 from specviz.tree_policies.base import TREE_POLICIES
@@ -131,10 +132,10 @@ def test_each_stop_policy_stops_these_drafters_and_no_others(stop):
 @pytest.mark.parametrize("verifier", JUDGES)
 def test_what_is_allowed_runs_to_its_end_and_what_is_refused_says_beforehand_why(verifier):
     source = LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts())
-    request = RunRequest("abcab", verifier=verifier, max_new_tokens=4)
+    request = RunRequest("abcab", verifier=Choice(verifier), max_new_tokens=4)
     for temperature, judged in zip(WARMTH, JUDGES[verifier], strict=True):
         for name in sorted(EVERY):
-            asked = replace(request, drafter=name, drafter_options=option_sets(name)[0], temperature=temperature)
+            asked = replace(request, drafter=Choice(name, option_sets(name)[0]), temperature=temperature)
             reason = source.explain(asked)
             assert (reason is None) == (name in judged)
             if reason is None:

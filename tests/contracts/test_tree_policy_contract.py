@@ -9,6 +9,7 @@ import torch
 
 from specviz.live.source import collect
 from specviz.proof.method_options import stop_policy_sets, temperature, toy_weights, tree_policy_sets
+from specviz.protocol.choice import with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import STOP_POLICIES
 from specviz.trace.check import check
@@ -48,11 +49,11 @@ every_policy = pytest.mark.parametrize(
 
 def request_for(pair, draft_policies, **changes) -> RunRequest:
     """Weights of the pair's own for a policy that learns; temperature 0 for one that works there alone."""
-    request = replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24), **draft_policies, **changes)
+    request = replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24), **with_choices({**draft_policies, **changes}))
     drafter = pair.drafter.info
-    weights = toy_weights(STOP_POLICIES.get(request.stop_policy), drafter.hidden_size, drafter.weights_sha256)
+    weights = toy_weights(STOP_POLICIES.get(request.stop_policy.name), drafter.hidden_size, drafter.weights_sha256)
     return replace(
-        request, temperature=temperature(request.stop_policy, request.temperature), stop_policy_weights=weights
+        request, temperature=temperature(request.stop_policy.name, request.temperature), stop_policy_weights=weights
     )
 
 
@@ -78,7 +79,7 @@ def plain_output(pair, request, prompt):
         "stop_policy_options": {},
         "stop_policy_weights": None,
     }
-    return pair.plain_output(replace(request, **plain), prompt)
+    return pair.plain_output(replace(request, **with_choices(plain)), prompt)
 
 
 @every_policy
@@ -88,7 +89,7 @@ def test_the_same_seed_gives_the_same_valid_trace(source, pair, draft_policies, 
     first, second = collect(source, request), collect(source, request)
     assert check(first) == []
     assert difference(first, second) is None
-    assert (first.started.tree_policy.name if first.started.tree_policy else "auto") == request.tree_policy
+    assert (first.started.tree_policy.name if first.started.tree_policy else "auto") == request.tree_policy.name
 
 
 @every_policy

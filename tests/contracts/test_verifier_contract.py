@@ -17,6 +17,7 @@ from specviz.drafters.base import DRAFTERS
 from specviz.engine.pairing import check_pairing
 from specviz.errors import PairingError
 from specviz.live.source import collect
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check, errors
 from specviz.trace.codec import dumps, loads
@@ -35,8 +36,8 @@ PROMPT = "w1 w2 w3 w1 w2"
 def request_for(verifier: str, options: dict[str, object], temperature: float) -> RunRequest:
     return RunRequest(
         PROMPT,
-        drafter_options=options,
-        verifier=verifier,
+        drafter=Choice("model", options),
+        verifier=Choice(verifier),
         temperature=temperature,
         max_new_tokens=20,
     )
@@ -70,7 +71,7 @@ def test_every_verifier_has_a_draft_it_judges():
 
 
 def test_lossless_rules_write_the_greedy_text_at_temperature_zero(source):
-    plain = collect(source, RunRequest(PROMPT, drafter="none", verifier="greedy", max_new_tokens=20))
+    plain = collect(source, RunRequest(PROMPT, drafter=Choice("none"), verifier=Choice("greedy"), max_new_tokens=20))
     for verifier, options, temperature in legal():
         if temperature == 0.0 and VERIFIERS.get(verifier).lossless:
             trace = collect(source, request_for(verifier, options, temperature))

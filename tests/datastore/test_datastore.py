@@ -16,6 +16,7 @@ from specviz.datastore.retrieval import Datastores, folder_texts, library, place
 from specviz.datastore.store import built, order, read, write
 from specviz.errors import DatastoreError
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.resources import asset_path
 from specviz.trace.check import check
@@ -211,7 +212,7 @@ def test_a_datastore_of_another_tokenizer_is_refused(tmp_path):
 
 def test_the_header_of_a_run_names_what_it_retrieved_from(tmp_path):
     write(from_ids("toy", [("one", [1, 2, 3, 1, 2, 4])], Letters.sha256, 6), tmp_path / "toy.datastore")
-    request = RunRequest("ab", drafter="rest", max_new_tokens=8, datastore=str(tmp_path / "toy.datastore"))
+    request = RunRequest("ab", drafter=Choice("rest"), max_new_tokens=8, datastore=str(tmp_path / "toy.datastore"))
     trace = collect(LiveSource(load=toy_loader(), measure=False), request)
     assert check(trace) == []
     assert trace.started.datastore is not None

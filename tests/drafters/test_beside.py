@@ -21,6 +21,7 @@ from specviz.live.source import LiveSource, collect
 from specviz.lm.load import load
 from specviz.lm.place import Origin, origin_of
 from specviz.proof.small_models import small_pair
+from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.codec import assemble
@@ -56,7 +57,7 @@ def request_of(models):
 
     def make(method: str, **changes) -> RunRequest:
         chosen = {"target": target, "drafter_model": drafter, "drafter": method, "device": "cpu", "dtype": "float32"}
-        return replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24, **chosen), **changes)
+        return replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24), **with_choices({**chosen, **changes}))
 
     return make
 
@@ -167,7 +168,7 @@ def test_a_run_that_nobody_goes_on_with_leaves_its_process_to_the_next(source, r
         assert len(children()) == len(before) + 1
     assert (
         collect(source, request).finished.output_ids
-        == collect(source, replace(request, drafter="none")).finished.output_ids
+        == collect(source, replace(request, drafter=Choice("none"))).finished.output_ids
     )
     assert left_over(before) == []
 
@@ -195,7 +196,7 @@ def test_a_script_needs_no_beginning_of_its_own(tmp_path, models):
 def test_a_text_longer_than_the_drafter_reads_goes_on_plainly(source, request_of, checkpoint):
     short = str(checkpoint("llama", num_hidden_layers=1, max_position_embeddings=12))
     request = request_of("pearl", drafter_model=short, verifier="greedy", temperature=0.0)
-    trace, plain = collect(source, request), collect(source, replace(request, drafter="none"))
+    trace, plain = collect(source, request), collect(source, replace(request, drafter=Choice("none")))
     assert trace.finished.output_ids == plain.finished.output_ids
     assert check(trace) == []
     assert trace.rounds[-1].drafted.note == {"drafter_context_full": True}

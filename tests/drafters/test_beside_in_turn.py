@@ -8,6 +8,7 @@ import pytest
 
 from specviz.asynchronous.shared_board import EngineClock
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.events import IN_TURN, Trace
@@ -24,7 +25,7 @@ def run(checkpoint):
 
     def decode(drafter: str, right: bool = True, **options: object) -> Trace:
         request = RunRequest("w1 w2 w3", target=target, drafter_model=target if right else wrong, temperature=0.0)
-        return collect(source, replace(request, drafter=drafter, drafter_options=options, max_new_tokens=13))
+        return collect(source, replace(request, drafter=Choice(drafter, options), max_new_tokens=13))
 
     return decode
 

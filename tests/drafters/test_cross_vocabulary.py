@@ -15,6 +15,7 @@ from specviz.lm.text import TextCodec
 from specviz.lm.vocabulary import Reencoder, TranslatedModel, token_pairs
 from specviz.proof.exhaustive import ProofCase, error
 from specviz.proof.small_models import toy_texts
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from tests.lm.test_text import byte_level, sentencepiece_like
@@ -125,7 +126,7 @@ def source(own: TextCodec) -> LiveSource:
 def test_a_run_is_sound_and_drafts_shared_tokens_alone(options, temperature):
     own = codec("ab", "he", name="drafter")
     request = RunRequest(
-        "abthe é", drafter="cross_vocabulary", drafter_options=options, temperature=temperature, max_new_tokens=12
+        "abthe é", drafter=Choice("cross_vocabulary", options), temperature=temperature, max_new_tokens=12
     )
     trace = collect(source(own), request)
     drafted = {node.token for this in trace.rounds for node in this.nodes[1:]}
@@ -137,8 +138,8 @@ def test_a_run_is_sound_and_drafts_shared_tokens_alone(options, temperature):
 
 def test_greedy_text_is_plain_decodings():
     made = source(codec("ab", name="drafter"))
-    plain = collect(made, RunRequest("abthe", drafter="none", max_new_tokens=12))
-    found = collect(made, RunRequest("abthe", drafter="cross_vocabulary", max_new_tokens=12))
+    plain = collect(made, RunRequest("abthe", drafter=Choice("none"), max_new_tokens=12))
+    found = collect(made, RunRequest("abthe", drafter=Choice("cross_vocabulary"), max_new_tokens=12))
     assert found.finished.output_ids == plain.finished.output_ids
 
 

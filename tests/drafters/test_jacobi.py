@@ -15,13 +15,14 @@ from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import ProofCase, error
+from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.verifiers.sequential import SequentialVerifier
 from tests.proof.letters import Letters, toy_loader
 
 GREEDY = Sampling(0.0)
-REQUEST = RunRequest("abc", drafter="jacobi", max_new_tokens=24)
+REQUEST = RunRequest("abc", drafter=Choice("jacobi"), max_new_tokens=24)
 
 
 def drafter_of(**options):
@@ -46,7 +47,7 @@ def lines(exhibits):
 
 def run(**changes):
     source = LiveSource(load=toy_loader(), measure=False)
-    trace = collect(source, replace(REQUEST, **changes))
+    trace = collect(source, replace(REQUEST, **with_choices(changes)))
     assert check(trace) == []
     return trace
 
@@ -109,7 +110,10 @@ def test_random_first_guesses_come_from_the_random_source():
 @pytest.mark.parametrize("verifier", ["greedy", "naive"])
 def test_a_block_of_b_tokens_takes_at_most_b_iterations(verifier):
     trace = run(
-        drafter_options={"block": 6, "mode": "gauss_seidel"}, verifier=verifier, temperature=0.9 * (verifier == "naive")
+        drafter="jacobi",
+        drafter_options={"block": 6, "mode": "gauss_seidel"},
+        verifier=verifier,
+        temperature=0.9 * (verifier == "naive"),
     )
     assert max(one.drafted.note["iteration"] for one in trace.rounds) <= 6
     assert len(trace.rounds) < 24
@@ -120,7 +124,7 @@ def iterations(verifier, seed):
     model = TableModel(6, 1, order=0)
     source = LiveSource(load=lambda name, device, dtype: LoadedModel(model, Letters(6), model.info), measure=False)
     options = {"block": 6, "mode": "gauss_seidel"}
-    request = replace(REQUEST, drafter_options=options, verifier=verifier, temperature=1.0, seed=seed)
+    request = replace(REQUEST, drafter=Choice("jacobi", options), verifier=Choice(verifier), temperature=1.0, seed=seed)
     return max(one.drafted.note["iteration"] for one in collect(source, request).rounds)
 
 

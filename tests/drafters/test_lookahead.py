@@ -13,13 +13,14 @@ from specviz.drafters.base import DraftContext, RoundOutcome
 from specviz.drafters.lookahead import LookaheadDrafter, LookaheadOptions, NgramPool, Window, columns_that_fit
 from specviz.errors import MemoryFileError
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.structure import structure
 from specviz.trace.summary import summary
 from tests.proof.letters import toy_loader
 
-REQUEST = RunRequest("abcabc", drafter="lookahead", max_new_tokens=24)
+REQUEST = RunRequest("abcabc", drafter=Choice("lookahead"), max_new_tokens=24)
 
 
 def propose(drafter, tokens, max_depth=99):
@@ -151,7 +152,8 @@ def test_a_memory_of_something_else_is_refused(data):
 @pytest.mark.parametrize(("verifier", "temperature"), [("greedy", 0.0), ("sequential", 0.9)])
 def test_its_trace_is_sound_and_shows_window_and_pool(verifier, temperature):
     trace = collect(
-        LiveSource(load=toy_loader(), measure=False), replace(REQUEST, verifier=verifier, temperature=temperature)
+        LiveSource(load=toy_loader(), measure=False),
+        replace(REQUEST, verifier=Choice(verifier), temperature=temperature),
     )
     assert check(trace) == []
     assert any(one.drafted.knew[0].title == "n-grams from the pool" for one in trace.rounds)

@@ -18,6 +18,7 @@ from specviz.errors import ModelError, OptionError, PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import WARM, ProofCase, branches, error
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStopPolicy
 from specviz.trace.check import check
@@ -120,7 +121,7 @@ def test_a_wrong_number_of_models_is_refused(others: str) -> None:
 
 
 def test_a_model_that_is_not_there_is_named_with_the_cure_before_anything_is_loaded() -> None:
-    request = RunRequest("abc", drafter="merged", drafter_options={"others": "no-such-model"})
+    request = RunRequest("abc", drafter=Choice("merged", {"others": "no-such-model"}))
     reason = LiveSource().explain(request)
     assert reason is not None
     assert "there is no model 'no-such-model'" in reason
@@ -171,12 +172,14 @@ def test_what_hangs_below_a_candidate_may_depend_on_a_later_sibling(verifier: st
 @pytest.mark.parametrize("tree_policy", ["auto", "levels", "dyspec", "rsd_s"])
 def test_runs_give_sound_traces_that_name_every_model(temperature: float, tree_policy: str) -> None:
     source = LiveSource(load=toy_loader(), measure=False)
-    request = RunRequest("abcab", drafter="merged", tree_policy=tree_policy, temperature=temperature, max_new_tokens=24)
+    request = RunRequest(
+        "abcab", drafter=Choice("merged"), tree_policy=Choice(tree_policy), temperature=temperature, max_new_tokens=24
+    )
     trace = collect(source, request)
     assert check(trace) == []
     assert [one.name for one in trace.started.drafter.further_models] == ["table-6-3"]
     assert trace.started.drafter.options["others"] == "table-6-3"
     assert {node.source for one in trace.rounds for node in one.nodes[1:]} >= {"model", "model_2"}
     if temperature == 0.0:
-        plain = collect(source, RunRequest("abcab", drafter="none", max_new_tokens=24))
+        plain = collect(source, RunRequest("abcab", drafter=Choice("none"), max_new_tokens=24))
         assert trace.finished.output_ids == plain.finished.output_ids

@@ -14,6 +14,7 @@ from specviz.drafters.model import ModelDrafter
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.tree_policies.drawing import choose_draw
 from tests.proof.letters import toy_loader
@@ -116,7 +117,9 @@ def test_the_draft_ends_where_the_drafters_own_context_ends():
 
 
 def test_a_twin_of_the_target_is_always_accepted():
-    request = RunRequest("ab", drafter_model="twin", drafter_options={"gamma": 3}, temperature=1.0, max_new_tokens=20)
+    request = RunRequest(
+        "ab", drafter_model="twin", drafter=Choice("model", {"gamma": 3}), temperature=1.0, max_new_tokens=20
+    )
     trace = collect(LiveSource(load=toy_loader(), measure=False), request)
     assert trace.summary.draft_acceptance_rate == 1.0
     assert [len(one.committed.tokens) for one in trace.rounds] == [4, 4, 4, 4, 4]

@@ -15,6 +15,7 @@ from specviz.drafters.random import RandomDrafter, RandomOptions
 from specviz.engine.scoring import ScoredTree
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.uniform_draws import uniform
@@ -80,7 +81,7 @@ def test_a_draw_is_accepted_with_the_sum_of_the_lesser_of_p_and_one_over_v(targe
 @pytest.fixture(scope="module")
 def trace():
     request = RunRequest(
-        "abcab", drafter="random", drafter_options={"gamma": 3}, verifier="sequential", temperature=0.8,
+        "abcab", drafter=Choice("random", {"gamma": 3}), verifier=Choice("sequential"), temperature=0.8,
         max_new_tokens=12,
     )  # fmt: skip
     made = collect(LiveSource(load=toy_loader(), measure=False), request)

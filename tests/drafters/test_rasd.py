@@ -17,6 +17,7 @@ from specviz.engine.pairing import check_pairing
 from specviz.errors import DatastoreError, PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.tree_policies.chain import ChainOptions, ChainTreePolicy
@@ -140,7 +141,9 @@ def test_only_rules_that_judge_drawn_and_retrieved_candidates_side_by_side_are_a
 
 @pytest.mark.parametrize("verifier", ["naive", "sequential", "traversal"])
 def test_a_trace_of_mixed_trees_is_sound(verifier):
-    request = RunRequest("abcabdab", drafter="rasd", verifier=verifier, temperature=0.9, max_new_tokens=30)
+    request = RunRequest(
+        "abcabdab", drafter=Choice("rasd"), verifier=Choice(verifier), temperature=0.9, max_new_tokens=30
+    )
     trace = collect(LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts()), request)
     assert check(trace) == []
     drafted = {node.source for this in trace.rounds for node in this.nodes[1:]}

@@ -14,6 +14,7 @@ from specviz.drafters.drafting.matching import Cursor, SuffixAutomaton, best_fir
 from specviz.drafters.suffix import SuffixDrafter, SuffixOptions
 from specviz.errors import MemoryFileError, OptionError
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from tests.proof.letters import toy_loader
@@ -156,7 +157,7 @@ def test_of_equal_matches_the_texts_own_wins():
 
 
 def test_a_later_run_drafts_what_an_earlier_one_wrote():
-    request = RunRequest("abc", drafter="suffix", max_new_tokens=16, memory="warm")
+    request = RunRequest("abc", drafter=Choice("suffix"), max_new_tokens=16, memory="warm")
     source = LiveSource(load=toy_loader(), measure=False)
     cold, warm = collect(source, request), collect(source, request)
     assert check(warm) == []
@@ -187,8 +188,7 @@ def hybrid_trace(temperature: float, **options: object):
     source = LiveSource(load=toy_loader(), measure=False)
     request = RunRequest(
         "abcabcabd",
-        drafter="suffix",
-        drafter_options={**HYBRID, **options},
+        drafter=Choice("suffix", {**HYBRID, **options}),
         temperature=temperature,
         max_new_tokens=24,
     )

@@ -25,6 +25,7 @@ from specviz.drafters.token_recycling import (
 from specviz.errors import MemoryFileError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.tree_policies.base import StepCosts
@@ -219,9 +220,9 @@ def test_a_memory_of_another_matrix_is_refused(data):
 
 def test_memory_is_shared_between_tree_sizes_but_not_between_widths():
     here = LiveSource(load=toy_loader(), measure=False)
-    request = {"prompt": "abc", "drafter": "token_recycling", "max_new_tokens": 4, "memory": "warm"}
+    request = {"prompt": "abc", "max_new_tokens": 4, "memory": "warm"}
     cold, warm, narrow = (
-        collect(here, RunRequest(**request, drafter_options=options))
+        collect(here, RunRequest(**request, drafter=Choice("token_recycling", options)))
         for options in ({}, {"nodes": 3}, {"followers": 2})
     )
     assert [trace.started.memory is None for trace in (cold, warm, narrow)] == [True, False, True]

@@ -17,6 +17,7 @@ from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import ProofCase, error
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.theory import token_frequencies as frequencies
 from specviz.theory.token_frequencies import FrequencyTable, TokenCounts
@@ -97,7 +98,7 @@ def test_a_run_is_sound_and_its_header_times_the_smaller_head(monkeypatch):
     )
     source = LiveSource(load=toy_loader())
     options = {"head_size": 3, **BY_ID}
-    request = RunRequest("abc", drafter="vocabtrim", drafter_options=options, temperature=0.9, max_new_tokens=9)
+    request = RunRequest("abc", drafter=Choice("vocabtrim", options), temperature=0.9, max_new_tokens=9)
     trace = collect(source, request)
     assert check(trace) == []
     assert timed == ["table, 3 head rows"]

@@ -10,13 +10,14 @@ from specviz.drafters.model import ModelDrafter
 from specviz.engine.session import Session
 from specviz.errors import DraftError, OptionError, PromptError
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.trace.check import check
 from specviz.trace.events import Finished, Round
 from specviz.trace.header import Started
 from tests.proof.letters import toy_loader
 
-REQUEST = RunRequest("abc", drafter_options={"gamma": 3}, temperature=0.9, max_new_tokens=20)
+REQUEST = RunRequest("abc", drafter=Choice("model", {"gamma": 3}), temperature=0.9, max_new_tokens=20)
 
 
 def toy_source(**toy):
@@ -133,7 +134,7 @@ def test_a_drafter_that_drafts_deeper_than_asked_is_named(source, monkeypatch):
 @pytest.mark.parametrize("drafter", ["model", "ngram", "none"])
 @pytest.mark.parametrize("verifier", ["sequential", "naive"])
 def test_a_branch_without_a_change_goes_on_as_the_run_did(source, drafter, verifier):
-    request = replace(REQUEST, drafter=drafter, drafter_options={}, verifier=verifier)
+    request = replace(REQUEST, drafter=Choice(drafter, {}), verifier=Choice(verifier))
     trace = collect(source, request)
     at = len(trace.rounds) // 2
     done = sum(len(one.committed.tokens) for one in trace.rounds[:at])
@@ -161,7 +162,7 @@ def test_a_forced_token_is_a_round_of_its_own_with_nothing_drafted(source):
 
 def test_a_branch_may_change_drafter_and_setting(source):
     trace = collect(source, REQUEST)
-    branch = collect(source, RunRequest("", drafter="ngram", temperature=0.0), resume=Resume(trace, 2))
+    branch = collect(source, RunRequest("", drafter=Choice("ngram"), temperature=0.0), resume=Resume(trace, 2))
     assert (branch.started.drafter.name, branch.started.verifier.name) == ("ngram", "greedy")
     assert check(branch) == []
 
@@ -236,7 +237,7 @@ def test_rows_are_computed_once_whatever_the_length_of_the_text(source):
 
 def test_runs_take_turns_and_do_not_disturb_each_other(source):
     alone = collect(source, REQUEST)
-    first, second = source.run(REQUEST), source.run(replace(REQUEST, drafter="ngram", drafter_options={}))
+    first, second = source.run(REQUEST), source.run(replace(REQUEST, drafter=Choice("ngram", {})))
     events = []
     for one, _ in zip(first, second, strict=False):
         events.append(one.event)

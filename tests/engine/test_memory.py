@@ -13,12 +13,13 @@ from specviz.drafters.capabilities import Observes, ReadsPrompt, Remembers
 from specviz.errors import MemoryFileError, OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.options import Options, option, to_mapping
+from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 from tests.proof.letters import toy_loader
 
-REQUEST = RunRequest("abc", drafter="pupil", max_new_tokens=4, memory="warm")
+REQUEST = RunRequest("abc", drafter=Choice("pupil"), max_new_tokens=4, memory="warm")
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def test_a_reset_run_begins_with_nothing_and_starts_the_count_anew():
 def test_other_options_have_a_memory_of_their_own():
     here = source()
     collect(here, REQUEST)
-    assert collect(here, replace(REQUEST, drafter_options={"gamma": 2})).started.memory is None
+    assert collect(here, replace(REQUEST, drafter=Choice("pupil", {"gamma": 2}))).started.memory is None
 
 
 def test_a_file_carries_the_memory_from_one_process_to_the_next(tmp_path):
@@ -141,7 +142,7 @@ def test_a_damaged_file_and_one_of_other_options_are_refused(tmp_path):
     request = replace(REQUEST, memory_file=str(file))
     collect(source(), request)
     with pytest.raises(MemoryFileError, match=r"memory of the drafter 'pupil' with the options .*give it a file of"):
-        collect(source(), replace(request, drafter_options={"gamma": 2}))
+        collect(source(), replace(request, drafter=Choice("pupil", {"gamma": 2})))
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(MemoryFileError, match="is damaged or was written by another release"):
         collect(source(), request)
@@ -157,4 +158,4 @@ def test_a_damaged_file_and_one_of_other_options_are_refused(tmp_path):
 )
 def test_a_memory_that_cannot_be_is_refused_before_anything_is_loaded(changes, message):
     with pytest.raises(OptionError, match=message):
-        collect(source(), replace(REQUEST, **changes))
+        collect(source(), replace(REQUEST, **with_choices(changes)))

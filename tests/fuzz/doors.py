@@ -14,7 +14,7 @@ import os
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -36,8 +36,9 @@ from specviz.errors import SpecVizError
 from specviz.live.source import LiveSource
 from specviz.lm.load import LoadedModel, load
 from specviz.protocol import profiles, races, trainings
+from specviz.protocol.choice import with_choices
 from specviz.protocol.links import pack, read_request
-from specviz.protocol.runs import RunRequest
+from specviz.protocol.runs import RunRequest, setting_names
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.definition import expand
 from specviz.protocol.sweeps.toml_file import read_definition
@@ -243,8 +244,10 @@ def open_link(world: World, file: Path) -> str:
 def notebook(world: World, file: Path) -> str:
     """`specviz.run(**settings)`, on the toy; the settings as JSON."""
     settings = json.loads(file.read_text(encoding="utf-8"))
-    known = {one.name for one in fields(RunRequest)}
-    return _explained(world, RunRequest(**{name: value for name, value in settings.items() if name in known}))
+    known = set(setting_names())
+    return _explained(
+        world, RunRequest(**with_choices({name: value for name, value in settings.items() if name in known}))
+    )
 
 
 def command_of_run(world: World, file: Path) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import tomli_w
 
+from specviz.protocol.choice import Choice
 from specviz.protocol.links import pack_request
 from specviz.protocol.runs import Catalog, OptionCard, RunRequest
 from tests.trace.test_fuzz import ODD_VALUES, damage_bytes, damage_data
@@ -87,7 +88,7 @@ def _damage_setting(rng: random.Random, data: dict[str, Any]) -> None:
 
 def damaged_link(rng: random.Random) -> bytes:
     """A packed request, or text that is none."""
-    request = RunRequest("def f():", drafter="model", drafter_options={"gamma": 3}, temperature=0.5)
+    request = RunRequest("def f():", drafter=Choice("model", {"gamma": 3}), temperature=0.5)
     packed = pack_request(request).encode()
     return damage_bytes(rng, packed) if rng.random() < 0.8 else json.dumps(rng.choice(PLAUSIBLE)).encode()
 

@@ -14,6 +14,7 @@ from specviz.errors import ModelError, TraceError
 from specviz.live.audit.audit import audit
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.audits import DRAFT_HEADS, KINDS, LAST_TOKENS, RESIDUALS, TARGET_HEADS, TRIALS, VERDICTS, Audit
+from specviz.protocol.choice import with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check, errors
 from specviz.trace.codec import read
@@ -47,7 +48,7 @@ def run(folders: dict[str, str]) -> Run:
         request = RunRequest(PROMPT, target=target, drafter_model=drafter, max_new_tokens=12, temperature=1.0, seed=3)
         if how.get("drafter") == "merged":
             how["drafter_options"] = {"others": folders["tiny-second"], **how.get("drafter_options", {})}
-        trace = collect(source, replace(request, **how))
+        trace = collect(source, replace(request, **with_choices(how)))
         assert errors(check(trace)) == []
         return trace
 

@@ -15,6 +15,7 @@ from specviz.errors import ModelError, OptionError, PairingError
 from specviz.live.plan import make_plan
 from specviz.live.run import _tune
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest, request_of
 from specviz.trace.header import StepTime
 from specviz.tree_policies.base import TREE_POLICIES
@@ -57,7 +58,7 @@ def test_auto_judges_greedily_at_temperature_zero_and_sequentially_above():
     ],
 )
 def test_what_cannot_run_is_refused_by_one_sentence_and_explained_by_the_same(changes, error, message):
-    request = replace(REQUEST, **changes)
+    request = replace(REQUEST, **with_choices(changes))
     with pytest.raises(error, match=message) as caught:
         collect(toy_source(), request)
     assert toy_source().explain(request) == str(caught.value)
@@ -80,7 +81,7 @@ def test_models_are_loaded_once_per_name_device_and_dtype():
     collect(source, REQUEST)
     collect(source, REQUEST)
     assert load.loaded == [("target", "auto", "auto"), ("drafter", "auto", "auto")]
-    collect(source, replace(REQUEST, dtype="float32", drafter="ngram"))
+    collect(source, replace(REQUEST, dtype="float32", drafter=Choice("ngram")))
     assert load.loaded[2:] == [("target", "auto", "float32")]
 
 
@@ -112,7 +113,9 @@ def test_a_model_that_does_not_load_is_reported_in_the_status():
 
 
 def test_the_header_holds_what_it_takes_to_run_again():
-    started = collect(toy_source(), replace(REQUEST, temperature=0.5, drafter_options={"branching": "2,1"})).started
+    started = collect(
+        toy_source(), replace(REQUEST, temperature=0.5, drafter=Choice("model", {"branching": "2,1"}))
+    ).started
     assert (started.source, started.seed, started.max_new_tokens) == ("live", 7, 8)
     assert started.drafter.options == {"branching": [2, 1], "draw": "auto"}
     assert (started.target.adapter, started.drafter.model.name) == ("table", "table-6-2")
@@ -143,7 +146,7 @@ def only_two_rows_are_cheap(monkeypatch):
 def test_a_drafter_is_sized_by_the_measured_step_times_on_request_and_the_header_says_how(
     only_two_rows_are_cheap, options, nodes
 ):
-    request = RunRequest("abc", drafter="token_recycling", drafter_options=options)
+    request = RunRequest("abc", drafter=Choice("token_recycling", options))
     started = collect(LiveSource(load=toy_loader()), request).started
     assert (started.drafter.options["nodes"], started.drafter.options["fit"]) == (nodes, False)
 
@@ -172,12 +175,12 @@ def test_trees_are_not_sized_for_a_drafter_whose_passes_were_not_measured(only_t
 )
 def test_a_shape_that_would_be_ignored_is_refused_with_what_decides_instead(options, tree_policy, sentence):
     """`--tree-policy chain --gamma 9` once drafted 4 and reported 9."""
-    request = replace(REQUEST, drafter_options=options, tree_policy=tree_policy)
+    request = replace(REQUEST, drafter=Choice("model", options), tree_policy=Choice(tree_policy))
     assert re.search(sentence, toy_source().explain(request))
 
 
 def test_the_header_reports_no_shape_that_was_not_drafted():
-    request = replace(REQUEST, tree_policy="chain", tree_policy_options={"length": 2})
+    request = replace(REQUEST, tree_policy=Choice("chain", {"length": 2}))
     started = collect(toy_source(), request).started
     assert (started.drafter.options, started.tree_policy.options["length"]) == ({}, 2)
     again = replace(request_of(started), target=REQUEST.target, drafter_model=REQUEST.drafter_model)
@@ -187,10 +190,8 @@ def test_the_header_reports_no_shape_that_was_not_drafted():
 def test_a_request_names_tree_and_stop_policy_and_the_header_says_what_they_were():
     request = RunRequest(
         "ab",
-        tree_policy="sequoia",
-        tree_policy_options={"budget": 3},
-        stop_policy="confidence",
-        stop_policy_options={"threshold": 0.1},
+        tree_policy=Choice("sequoia", {"budget": 3}),
+        stop_policy=Choice("confidence", {"threshold": 0.1}),
         temperature=1.0,
         max_new_tokens=8,
     )
@@ -221,7 +222,7 @@ def test_a_request_names_tree_and_stop_policy_and_the_header_says_what_they_were
     ],
 )
 def test_policies_that_cannot_be_are_explained(changes, reason):
-    assert reason in LiveSource(load=toy_loader(), measure=False).explain(RunRequest("ab", **changes))
+    assert reason in LiveSource(load=toy_loader(), measure=False).explain(RunRequest("ab", **with_choices(changes)))
 
 
 def test_a_command_s_threads_are_those_of_the_process() -> None:

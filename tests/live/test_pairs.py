@@ -10,6 +10,7 @@ import pytest
 from specviz.errors import ModelError, PromptError
 from specviz.live import pairs
 from specviz.live.source import LiveSource
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from tests.lm.test_text import byte_level
 
@@ -31,7 +32,7 @@ def folder(tmp_path):
 
 
 def reason(target: str, drafter: str, method: str = "model") -> str | None:
-    request = RunRequest("a", target=target, drafter=method, drafter_model=drafter, device="cpu")
+    request = RunRequest("a", target=target, drafter=Choice(method), drafter_model=drafter, device="cpu")
     return LiveSource(measure=False).explain(request)
 
 

@@ -12,6 +12,7 @@ import pytest
 from specviz.errors import ModelError, PromptError
 from specviz.live.audit.audit import audit
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import Resume, RunRequest, request_of
 from specviz.scenes.captions import GROUNDED
 from specviz.trace import codec
@@ -40,7 +41,7 @@ def source() -> LiveSource:
 
 @pytest.fixture
 def request_(models) -> RunRequest:
-    return RunRequest("", target=models["target"], drafter="none", scene=SCENE, max_new_tokens=24)
+    return RunRequest("", target=models["target"], drafter=Choice("none"), scene=SCENE, max_new_tokens=24)
 
 
 DRAFTERS = [
@@ -58,14 +59,14 @@ DRAFTERS = [
 def test_every_drafter_gives_plain_decodings_caption(source, models, request_, changes):
     if "drafter_model" in changes:
         changes = {**changes, "drafter_model": models[changes["drafter_model"]]}
-    plain, drafted = collect(source, request_), collect(source, replace(request_, **changes))
+    plain, drafted = collect(source, request_), collect(source, replace(request_, **with_choices(changes)))
     assert drafted.finished.output_ids == plain.finished.output_ids
     assert check(drafted) == []
 
 
 def test_a_drafter_with_the_targets_weights_sees_the_same_picture(source, models, request_):
     """Were it shown none, or another one, something would be rejected."""
-    same = replace(request_, drafter="model", drafter_model=models["target"], drafter_options={"gamma": 4})
+    same = replace(request_, drafter=Choice("model", {"gamma": 4}), drafter_model=models["target"])
     assert collect(source, same).summary.draft_acceptance_rate == 1.0
 
 
@@ -109,7 +110,7 @@ def test_a_run_on_a_picture_goes_on_from_one_of_its_rounds(source, request_):
 )
 def test_what_cannot_be_captioned_is_refused(source, request_, changes, message):
     with pytest.raises(PromptError, match=message):
-        collect(source, replace(request_, **changes))
+        collect(source, replace(request_, **with_choices(changes)))
 
 
 def test_a_scene_for_a_target_that_sees_nothing_is_refused_before_anything_is_loaded(source, models, request_):
@@ -121,7 +122,7 @@ def test_a_scene_for_a_target_that_sees_nothing_is_refused_before_anything_is_lo
 
 
 def test_an_audit_recomputes_what_the_captioner_saw(source, models, request_):
-    trace = collect(source, replace(request_, drafter="model", drafter_model=models["seeing"]))
+    trace = collect(source, replace(request_, drafter=Choice("model"), drafter_model=models["seeing"]))
     places = {"captioner": models["target"], "seeing": models["seeing"]}
     last = list(audit(trace, places=places))[-1]
     assert last.wrong == 0

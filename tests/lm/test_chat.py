@@ -14,6 +14,7 @@ from specviz.lm.chat import ChatTemplate
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.lm.text import TextCodec
+from specviz.protocol.choice import Choice
 from specviz.protocol.links import pack_request, read_request
 from specviz.protocol.runs import RunRequest, request_of
 from specviz.trace.check import check
@@ -43,7 +44,9 @@ def source(made: TextCodec) -> LiveSource:
 
 def chat(message: str = "ab <b>?", made: TextCodec | None = None):
     made = made or codec()
-    return collect(source(made), RunRequest(message, chat=True, max_new_tokens=4, drafter_options={"gamma": 1}))
+    return collect(
+        source(made), RunRequest(message, chat=True, max_new_tokens=4, drafter=Choice("model", {"gamma": 1}))
+    )
 
 
 def test_the_prompt_is_the_template_around_the_message_and_the_trace_says_both():
@@ -73,7 +76,7 @@ def test_the_trace_asks_for_the_same_run_again():
 
 
 def test_without_chat_the_prompt_is_read_as_it_stands():
-    trace = collect(source(codec()), RunRequest("ab", max_new_tokens=2, drafter_options={"gamma": 1}))
+    trace = collect(source(codec()), RunRequest("ab", max_new_tokens=2, drafter=Choice("model", {"gamma": 1})))
     assert (trace.started.prompt_text, trace.started.chat_message) == ("ab", None)
 
 

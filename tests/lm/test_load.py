@@ -246,8 +246,8 @@ def test_a_run_on_the_lean_path_never_imports_transformers(checkpoint):
     """It takes longer to import than such a run takes; training, which needs it, is behind the same source."""
     code = (
         "import sys; from specviz.live.source import LiveSource, collect; "
-        "from specviz.protocol.runs import RunRequest; "
-        "collect(LiveSource(), RunRequest('w1 w2 w1', target=sys.argv[1], drafter='ngram', max_new_tokens=2)); "
+        "from specviz.protocol.choice import Choice; from specviz.protocol.runs import RunRequest; "
+        "collect(LiveSource(), RunRequest('w1 w2 w1', target=sys.argv[1], drafter=Choice('ngram'), max_new_tokens=2)); "
         "sys.exit('transformers' in sys.modules or 'gradio' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(checkpoint("llama"))], check=False).returncode == 0

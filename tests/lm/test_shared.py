@@ -17,6 +17,7 @@ from specviz.lm.table import TableModel
 from specviz.lm.text import TextCodec, shared_ids
 from specviz.lm.vocabulary import TranslatedModel
 from specviz.proof.exhaustive import ProofCase, error, toy
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from tests.lm.test_text import byte_level
@@ -123,7 +124,9 @@ def test_a_run_with_extra_special_tokens_on_either_side_is_sound(chat_is):
     def load(name: str, **_: str) -> LoadedModel:
         return loaded(codecs[name], 1)
 
-    request = RunRequest("ab<user>c", drafter_options={"branching": (2, 1)}, temperature=0.9, max_new_tokens=12)
+    request = RunRequest(
+        "ab<user>c", drafter=Choice("model", {"branching": (2, 1)}), temperature=0.9, max_new_tokens=12
+    )
     trace = collect(LiveSource(load=load, measure=False), request)
     assert check(trace) == []
     drafted = {node.token for this in trace.rounds for node in this.nodes[1:]}

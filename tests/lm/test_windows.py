@@ -11,6 +11,7 @@ from specviz.errors import ModelError, PromptError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.hub.refusals import window_of
 from specviz.lm.load import load
+from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.cautions import full_contexts
 from tests.lm.tiny_models import config_of, error, plain, random_parents, random_tokens, text_of
@@ -58,7 +59,9 @@ def test_a_tree_over_a_full_window_gets_the_logits_of_each_text_on_its_own(folde
 def request_on(folder, length: int, **changes) -> RunRequest:
     words = " ".join(f"w{token}" for token in random_tokens(5, 8) if token)
     shape = {"drafter_options": {"branching": (2, 2)}, "dtype": "float32", "device": "cpu"}
-    return RunRequest(words, str(folder), drafter_model=str(folder), max_new_tokens=length, **{**shape, **changes})
+    return RunRequest(
+        words, str(folder), drafter_model=str(folder), max_new_tokens=length, **with_choices({**shape, **changes})
+    )
 
 
 def test_greedy_text_is_that_of_generate_up_to_the_last_token_of_the_window(folder):
@@ -81,7 +84,7 @@ def test_a_prompt_that_does_not_fit_is_refused_with_the_window(folder):
     words = " ".join(["w1"] * 30)
     source = LiveSource(measure=False)
     with pytest.raises(PromptError, match=r"30 tokens, but the sliding attention window.* of \S+ holds 24"):
-        collect(source, RunRequest(words, str(folder), drafter="none", dtype="float32"))
+        collect(source, RunRequest(words, str(folder), drafter=Choice("none"), dtype="float32"))
 
 
 def test_a_pass_beyond_the_window_is_refused(folder):

@@ -8,12 +8,13 @@ import pytest
 
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice
 from specviz.protocol.counterfactual import candidates, depth_first, others, request_for, riding_along
 from specviz.protocol.runs import RunRequest
 from tests.app.doubles import ReplaySource, sample
 from tests.proof.letters import LetterTexts, toy_loader
 
-REQUEST = RunRequest("abcabc", drafter_options={"gamma": 3}, max_new_tokens=12)
+REQUEST = RunRequest("abcabc", drafter=Choice("model", {"gamma": 3}), max_new_tokens=12)
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_at_temperature_zero_every_answer_is_the_beginning_of_the_same_text(sour
 
 
 def test_the_same_drafter_with_the_same_options_drafts_the_same_again(source):
-    trace = collect(source, replace(REQUEST, temperature=0.9, drafter_options={"gamma": 4}))
+    trace = collect(source, replace(REQUEST, temperature=0.9, drafter=Choice("model", {"gamma": 4})))
     again = next(one for one in others(source, trace, 1, ["model"]) if not one.recorded)
     assert again.round is not None
     assert [node.token for node in again.round.nodes] == [node.token for node in trace.rounds[1].nodes]
@@ -56,7 +57,7 @@ def test_the_same_drafter_with_the_same_options_drafts_the_same_again(source):
 
 
 def test_a_verifier_that_cannot_judge_the_other_gives_way_to_the_default(source):
-    trace = collect(source, replace(REQUEST, temperature=0.9, verifier="block"))
+    trace = collect(source, replace(REQUEST, temperature=0.9, verifier=Choice("block")))
     ngram = next(one for one in others(source, trace, 0, ["ngram"]) if not one.recorded)
     assert ngram.round is not None
     assert ngram.round.judged.rule in ("block", "sequential")
@@ -67,7 +68,7 @@ def test_no_more_is_asked_for_than_the_run_had_left(source):
     done = sum(len(one.committed.tokens) for one in trace.rounds[:2])
     method = next(one for one in source.catalog().drafters if one.name == "ngram")
     request = request_for(trace, 2, method)
-    assert (request.max_new_tokens, request.drafter, request.tree_policy) == (12 - done, "ngram", "auto")
+    assert (request.max_new_tokens, request.drafter.name, request.tree_policy.name) == (12 - done, "ngram", "auto")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_a_run_of_other_weights_is_no_basis_and_says_so(source):
 
 
 def test_a_tree_is_listed_with_everything_below_a_node_right_after_it(source):
-    trace = collect(source, replace(REQUEST, temperature=0.9, drafter_options={"branching": [2, 1]}))
+    trace = collect(source, replace(REQUEST, temperature=0.9, drafter=Choice("model", {"branching": [2, 1]})))
     nodes = trace.rounds[0].nodes
     assert [node.parent for node in nodes] == [-1, 0, 0, 1, 2]
     assert [node.id for node in depth_first(nodes)] == [0, 1, 3, 2, 4]

@@ -8,6 +8,7 @@ import pytest
 
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource
+from specviz.protocol.choice import Choice
 from specviz.protocol.equality import compare
 from specviz.protocol.runs import RunRequest
 from specviz.trace.events import Finished, Step
@@ -26,11 +27,11 @@ def test_the_pair_writes_the_text_of_plain_decoding_in_fewer_passes():
 
 def test_both_runs_are_greedy_in_float32_and_the_baseline_drafts_nothing():
     source = ReplaySource(sample())
-    list(compare(source, RunRequest("x", temperature=1.0, tree_policy="levels", tree_policy_options={"budget": 3})))
+    list(compare(source, RunRequest("x", temperature=1.0, tree_policy=Choice("levels", {"budget": 3}))))
     (plain, _), (drafted, _) = source.requests
-    assert (plain.drafter, plain.tree_policy, plain.tree_policy_options) == ("none", "auto", {})
-    assert (drafted.drafter, drafted.tree_policy) == ("model", "levels")
-    assert {(one.temperature, one.dtype, one.verifier) for one in (plain, drafted)} == {(0.0, "float32", "auto")}
+    assert (plain.drafter.name, plain.tree_policy.name, plain.tree_policy.options) == ("none", "auto", {})
+    assert (drafted.drafter.name, drafted.tree_policy.name) == ("model", "levels")
+    assert {(one.temperature, one.dtype, one.verifier.name) for one in (plain, drafted)} == {(0.0, "float32", "auto")}
 
 
 class Slipping(ReplaySource):
@@ -39,7 +40,7 @@ class Slipping(ReplaySource):
     def run(self, request, cancelled=lambda: False, resume=None):
         for step in super().run(request, cancelled, resume):
             event = step.event
-            if isinstance(event, Finished) and request.drafter != "none":
+            if isinstance(event, Finished) and request.drafter.name != "none":
                 event = replace(event, output_ids=[*event.output_ids[:-1], event.output_ids[-1] + 1])
             yield Step(event, step.vocab)
 
@@ -59,4 +60,4 @@ def test_a_stopped_comparison_claims_nothing():
 def test_what_cannot_run_is_refused_with_the_sources_sentence():
     source = LiveSource(load=toy_loader(), measure=False)
     with pytest.raises(OptionError, match="there is no drafter"):
-        list(compare(source, RunRequest("ab", drafter="typo")))
+        list(compare(source, RunRequest("ab", drafter=Choice("typo"))))

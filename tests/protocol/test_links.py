@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from specviz.errors import OptionError
+from specviz.protocol.choice import Choice
 from specviz.protocol.links import MOST_CHARACTERS, pack, pack_request, read_request, text_hash
 from specviz.protocol.runs import RunRequest, request_of
 from specviz.trace import codec
@@ -54,7 +55,7 @@ def test_the_request_that_the_browser_writes_is_the_one_that_makes_the_run_again
 
 
 def test_a_request_survives_a_link() -> None:
-    request = RunRequest("ä\n<b>", drafter="suffix", drafter_options={"gamma": 3, "branching": [3, 2]}, stop=("\n",))
+    request = RunRequest("ä\n<b>", drafter=Choice("suffix", {"gamma": 3, "branching": [3, 2]}), stop=("\n",))
     assert read_request(pack_request(request)) == request
     assert "=" not in pack_request(request)
 

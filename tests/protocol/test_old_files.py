@@ -33,11 +33,11 @@ def test_a_sweep_file_of_1_0_says_what_it_said() -> None:
     assert [entry.label or entry.name for entry in definition.drafters] == ["model", "jacobi", "own"]
     assert definition.drafters[1].lengths == (4,)
     assert (definition.tree_policies, definition.stop_policies) == (("dyspec",), ("confidence",))
-    assert (definition.drafters[2].tree_policy, definition.drafters[2].tree_policy_options) == (
+    assert (definition.drafters[2].tree_policy.name, definition.drafters[2].tree_policy.options) == (
         "dyspec",
         {"budget": 32},
     )
-    assert definition.drafters[2].stop_policy == "entropy"
+    assert definition.drafters[2].stop_policy.name == "entropy"
     assert definition_of(to_toml(definition)) == definition
 
 
@@ -62,13 +62,17 @@ def test_a_race_of_1_0_opens_with_its_traces_and_ratios() -> None:
 def test_a_link_of_an_earlier_release_asks_for_the_same_run() -> None:
     request = read_request(LINK)
     assert (request.prompt, request.temperature, request.stop) == ("The cat", 0.7, ("\n",))
-    assert (request.drafter, request.drafter_options) == ("model", {"gamma": 3, "branching": [3, 2]})
-    assert (request.tree_policy, request.tree_policy_options) == ("dyspec", {"budget": 8})
-    assert (request.stop_policy, request.stop_policy_options) == ("entropy", {"threshold": 0.4})
-    assert (request.verifier, request.verifier_options) == ("block", {})
+    assert (request.drafter.name, request.drafter.options) == ("model", {"gamma": 3, "branching": [3, 2]})
+    assert (request.tree_policy.name, request.tree_policy.options) == ("dyspec", {"budget": 8})
+    assert (request.stop_policy.name, request.stop_policy.options) == ("entropy", {"threshold": 0.4})
+    assert (request.verifier.name, request.verifier.options) == ("block", {})
 
 
 def test_a_preset_link_of_an_earlier_release_chooses_the_same_methods() -> None:
     request = read_request(PRESET)
-    assert (request.drafter, request.tree_policy, request.tree_policy_options) == ("model", "dyspec", {"budget": 8})
-    assert (request.stop_policy, request.verifier, request.temperature) == ("fixed", "sequential", 0.8)
+    assert (request.drafter.name, request.tree_policy.name, request.tree_policy.options) == (
+        "model",
+        "dyspec",
+        {"budget": 8},
+    )
+    assert (request.stop_policy.name, request.verifier.name, request.temperature) == ("fixed", "sequential", 0.8)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from specviz.errors import TraceError
+from specviz.protocol.choice import Choice
 from specviz.protocol.plain import TURNS, in_turns, plain_beside, run_beside_plain
 from specviz.protocol.runs import RunRequest
 from specviz.theory.speedup import gain, interval, is_noisy
@@ -18,17 +19,19 @@ from tests.app.doubles import ReplaySource, sample
 
 def test_the_same_prompt_is_run_without_a_drafter_and_keeps_no_distributions() -> None:
     source = ReplaySource(sample())
-    request = RunRequest("x", drafter_options={"gamma": 2}, temperature=0.8, seed=3, verifier="sequential")
+    request = RunRequest(
+        "x", drafter=Choice("model", {"gamma": 2}), temperature=0.8, seed=3, verifier=Choice("sequential")
+    )
     plain = plain_beside(source, request, sample().finished)
     asked = source.requests[-1][0]
-    assert (asked.prompt, asked.temperature, asked.seed, asked.drafter) == ("x", 0.8, 3, "none")
-    assert (asked.drafter_options, asked.verifier, asked.record) == ({}, "auto", False)
+    assert (asked.prompt, asked.temperature, asked.seed, asked.drafter.name) == ("x", 0.8, 3, "none")
+    assert (asked.drafter.options, asked.verifier.name, asked.record) == ({}, "auto", False)
     assert plain == PlainDecoding(20, 2 * sample().finished.decode_s, 1, True)
 
 
 def test_nothing_is_timed_beside_plain_decoding_or_a_run_that_did_not_end() -> None:
     source = ReplaySource(sample())
-    assert plain_beside(source, RunRequest("x", drafter="none"), sample().finished) is None
+    assert plain_beside(source, RunRequest("x", drafter=Choice("none")), sample().finished) is None
     assert plain_beside(source, RunRequest("x"), replace(sample().finished, reason="cancelled")) is None
     assert source.requests == []
     assert plain_beside(source, RunRequest("x"), sample().finished, lambda: True) is None
@@ -37,7 +40,7 @@ def test_nothing_is_timed_beside_plain_decoding_or_a_run_that_did_not_end() -> N
 def test_a_recording_is_the_median_of_runs_in_turn_with_plain_decoding() -> None:
     source = ReplaySource(sample())
     trace = run_beside_plain(source, RunRequest("x"), repeats=3)
-    assert [request.drafter for request, _ in source.requests] == ["model", "none"] * 3
+    assert [request.drafter.name for request, _ in source.requests] == ["model", "none"] * 3
     assert trace.finished.plain is not None
     assert (trace.finished.plain.runs, trace.finished.plain.ratios) == (3, pytest.approx([2.0] * 3))
     assert gain(trace) == pytest.approx(2.0)
@@ -63,7 +66,7 @@ def test_a_live_run_and_plain_decoding_take_turns_a_few_times_and_each_turn_is_k
     source = ReplaySource(sample())
     plain = in_turns(source, RunRequest("x"), sample().finished, clock=lambda: 0.0)
     assert plain is not None
-    assert [request.drafter for request, _ in source.requests] == ["none", *["model", "none"] * TURNS]
+    assert [request.drafter.name for request, _ in source.requests] == ["none", *["model", "none"] * TURNS]
     assert not any(request.record for request, _ in source.requests)
     assert (plain.runs, plain.ratios) == (TURNS, pytest.approx([2.0] * TURNS))
 

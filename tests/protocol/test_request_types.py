@@ -9,6 +9,7 @@ import pytest
 
 from specviz.errors import OptionError
 from specviz.live.plan import make_plan
+from specviz.protocol.choice import STANDARD, Choice, with_choices
 from specviz.protocol.request_types import _KINDS, check_types
 from specviz.protocol.runs import RunRequest
 
@@ -24,6 +25,7 @@ OPTIONS = "but must be a mapping of option names to numbers, text or lists of wh
         ({"prompt": None}, "prompt is None, but must be text."),
         ({"prompt": "half \ud83d"}, "prompt is 'half \\ud83d', but must be text."),
         ({"stop": "end"}, "stop is 'end', but must be a list of texts."),
+        ({"drafter": 3}, "drafter is 3, but must be text."),
         ({"drafter_options": [("gamma", 2)]}, f"drafter_options is [('gamma', 2)], {OPTIONS}"),
         ({"drafter_options": {"gamma": {}}}, f"drafter_options is {{'gamma': {{}}}}, {OPTIONS}"),
         ({"seed": [0] * 99}, "seed is [" + "0, " * 19 + "0,…, but must be a whole number within ±(2^53 - 1)."),
@@ -31,7 +33,7 @@ OPTIONS = "but must be a mapping of option names to numbers, text or lists of wh
     ],
 )
 def test_a_setting_of_another_kind_is_named_with_what_it_must_be(settings: dict[str, Any], said: str) -> None:
-    request = RunRequest(**({"prompt": "a"} | settings))
+    request = RunRequest(**({"prompt": "a"} | with_choices(settings)))
     with pytest.raises(OptionError) as caught:
         make_plan(request)
     assert str(caught.value) == said
@@ -39,5 +41,13 @@ def test_a_setting_of_another_kind_is_named_with_what_it_must_be(settings: dict[
 
 def test_every_setting_is_looked_at_and_the_defaults_are_right() -> None:
     check_types(RunRequest("a"))
-    check_types(RunRequest("a", temperature=1, stop=("x",), drafter_options={"branching": [2, 1], "draw": "iid"}))
-    assert sorted(name for names, _, _ in _KINDS for name in names) == sorted(one.name for one in fields(RunRequest))
+    check_types(
+        RunRequest("a", temperature=1, stop=("x",), drafter=Choice("model", {"branching": [2, 1], "draw": "iid"}))
+    )
+    looked_at = [*STANDARD, *(name for names, _, _ in _KINDS for name in names)]
+    assert sorted(looked_at) == sorted(field.name for field in fields(RunRequest))
+
+
+def test_a_name_in_place_of_a_choice_is_said() -> None:
+    with pytest.raises(OptionError, match=r"^drafter is 'ngram', but must be a Choice of a name and options\.$"):
+        check_types(RunRequest("a", drafter="ngram"))  # type: ignore[arg-type]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 
 FULL = RunRequest(
     "x",
-    drafter="model",
-    drafter_options={"gamma": 9},
-    tree_policy="levels",
-    tree_policy_options={"branching": [2, 1]},
-    stop_policy="confidence",
-    stop_policy_options={"threshold": 0.3},
+    drafter=Choice("model", {"gamma": 9}),
+    tree_policy=Choice("levels", {"branching": [2, 1]}),
+    stop_policy=Choice("confidence", {"threshold": 0.3}),
     stop_policy_weights={"bias": 1},
     memory="warm",
     memory_file="m",
@@ -29,12 +27,9 @@ def changed(request):
 
 def test_all_that_belonged_to_the_old_drafter_is_as_if_it_had_never_been_chosen():
     assert changed(FULL.with_drafter("ngram", {"gamma": 2})) == {
-        "drafter": "ngram",
-        "drafter_options": {"gamma": 2},
-        "tree_policy": "auto",
-        "tree_policy_options": {},
-        "stop_policy": "fixed",
-        "stop_policy_options": {},
+        "drafter": Choice("ngram", {"gamma": 2}),
+        "tree_policy": Choice("auto"),
+        "stop_policy": Choice("fixed"),
         "stop_policy_weights": None,
         "memory": "cold",
         "memory_file": "",
@@ -43,8 +38,7 @@ def test_all_that_belonged_to_the_old_drafter_is_as_if_it_had_never_been_chosen(
 
 def test_a_drafter_that_grows_its_drafts_too_may_keep_the_policies():
     assert changed(FULL.with_drafter("early_exit", keeps_policies=True)) == {
-        "drafter": "early_exit",
-        "drafter_options": {},
+        "drafter": Choice("early_exit"),
         "memory": "cold",
         "memory_file": "",
     }

@@ -110,10 +110,10 @@ def test_every_drafter_runs_on_the_same_held_out_scenes_beside_plain_decoding() 
     ]
     first, second = (str(scene_of("chance", FIRST_SEED + place)) for place in (0, 1))
     assert [one.scene for one in source.asked][:12] == [first] * 8 + [second] * 4, "the first warms up"
-    turns = [one.drafter_model if one.drafter == "model" else "none" for one in source.asked[:12]]
+    turns = [one.drafter_model if one.drafter.name == "model" else "none" for one in source.asked[:12]]
     names = ["none", *DRAFTERS]
     assert turns == [names[-1], *names[:-1], *names, *names[1:], names[0]]
-    assert {one.drafter_options["gamma"] for one in source.asked if one.drafter == "model"} == {3}
+    assert {one.drafter.options["gamma"] for one in source.asked if one.drafter.name == "model"} == {3}
     assert {one.temperature for one in source.asked} == {0.0}
 
 

@@ -37,7 +37,7 @@ def test_every_question_is_asked_in_every_style_and_way_by_everyone() -> None:
     assert {(one.cell, one.drafter) for one in found.runs} == {(cell, name) for cell in cells for name, _ in WAYS}
     asked = [one.prompt for one in source.requests[len(WAYS) :]]
     assert asked == [plan().prompt(cell) for cell in cells for _ in WAYS]
-    firsts = [one.drafter for one in source.requests[len(WAYS) :: len(WAYS)]]
+    firsts = [one.drafter.name for one in source.requests[len(WAYS) :: len(WAYS)]]
     assert firsts[:4] == ["none", "model", "none", "model"], "they take turns in being first"
 
 
@@ -57,7 +57,7 @@ def test_a_text_that_was_cut_off_is_not_right() -> None:
 def test_another_text_than_plain_decodings_is_named() -> None:
     class Lossy(FakeSource):
         def run(self, request: RunRequest, *given: Any) -> Any:
-            self.output = (1,) * 8 if request.drafter == "none" else (2,) * 8
+            self.output = (1,) * 8 if request.drafter.name == "none" else (2,) * 8
             return super().run(request, *given)
 
     found = compare(Lossy(), StylePlan(WAYS, ("sums",), ("tag",), 1, 7, 1), ticks())
@@ -79,7 +79,7 @@ def test_a_question_that_was_not_asked_in_every_style_is_left_out() -> None:
 def test_a_drafter_that_cannot_run_here_is_refused_before_anything_is_measured() -> None:
     class Refusing(FakeSource):
         def explain(self, request: RunRequest) -> str | None:
-            return "no weights." if request.drafter == "model" else None
+            return "no weights." if request.drafter.name == "model" else None
 
     source = Refusing()
     with pytest.raises(BenchError, match="'model' cannot run here: no weights"):

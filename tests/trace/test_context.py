@@ -8,6 +8,7 @@ from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.lm.text import TextCodec
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.cautions import full_contexts
 from tests.lm.test_text import byte_level
@@ -26,7 +27,7 @@ def source(drafter_context: int, target_context: int = 40) -> LiveSource:
 
 
 def sentences(drafter_context: int, length: int = 6, **contexts: int) -> list[str]:
-    request = RunRequest("abcdefgh", drafter_options={"gamma": 1}, max_new_tokens=length)
+    request = RunRequest("abcdefgh", drafter=Choice("model", {"gamma": 1}), max_new_tokens=length)
     return full_contexts(collect(source(drafter_context, **contexts), request))
 
 

@@ -20,6 +20,7 @@ from specviz.live.source import LiveSource, collect, make_plan
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.proof.method_options import option_sets, tree_policy_sets
+from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.events import Round, Trial
@@ -54,7 +55,7 @@ def loader(size: int, precise: bool, spread: float = 1.5, order: int = 4) -> Cal
 def requests(**fixed: Any) -> Iterator[RunRequest]:
     """A request for each verifier that may judge what is fixed."""
     for verifier in VERIFIERS.names():
-        request = RunRequest("abcab", max_new_tokens=24, verifier=verifier, **fixed)
+        request = RunRequest("abcab", max_new_tokens=24, verifier=Choice(verifier), **with_choices(fixed))
         try:
             make_plan(replace(request, temperature=0.8))
         except SpecVizError:
@@ -102,7 +103,7 @@ def test_probabilities_that_single_precision_adds_up_to_more_than_1_are_no_contr
     """A rejected guess of no probability leaves the whole target: a mass of 1.0000012 here."""
     source = LiveSource(load=loader(4096, precise=False, spread=3.0, order=2), measure=False)
     request = RunRequest(
-        "abcab", drafter="jacobi", verifier="sequential", max_new_tokens=24, temperature=0.8, seed=seed
+        "abcab", drafter=Choice("jacobi"), verifier=Choice("sequential"), max_new_tokens=24, temperature=0.8, seed=seed
     )
     trace = collect(source, request)
     assert max(this.judged.residual_mass or 0.0 for this in trace.rounds) > 1 + 1e-6
@@ -114,7 +115,7 @@ def test_what_rounding_does_to_a_small_remainder_is_no_contradiction(seed: int) 
     """Where earlier siblings took nearly all of q, six decimals of it say little about what was left."""
     source = LiveSource(load=loader(512, precise=False, spread=6.0, order=2), measure=False)
     request = RunRequest(
-        "abcab", drafter_options={"branching": (3, 2, 1)}, max_new_tokens=24, temperature=0.8, seed=seed
+        "abcab", drafter=Choice("model", {"branching": (3, 2, 1)}), max_new_tokens=24, temperature=0.8, seed=seed
     )
     trace = collect(source, request)
     assert any(_off(this, trial) for this in trace.rounds for trial in this.judged.trials)
@@ -161,6 +162,6 @@ def test_a_trace_of_the_bundled_pair_has_no_finding(draft: dict[str, Any], place
     of three ways of drawing in turn."""
     for seed, drawn in enumerate([("bfloat16", 0.8, 50, 0.95), DRAWN[place % len(DRAWN)]]):
         dtype, temperature, top_k, top_p = drawn
-        request = RunRequest("def read(path):\n", max_new_tokens=20, seed=seed, dtype=dtype, **draft)
+        request = RunRequest("def read(path):\n", max_new_tokens=20, seed=seed, dtype=dtype, **with_choices(draft))
         sampled = replace(request, temperature=temperature, top_k=top_k, top_p=top_p)
         assert check(collect(pair, sampled)) == [], sampled

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from tests.proof.letters import LetterTexts, toy_loader
@@ -20,9 +21,8 @@ def source():
 def traced(source, **options):
     request = RunRequest(
         "abcab",
-        drafter="medusa",
-        drafter_options={"weights": "untrained", **options},
-        verifier="sequential",
+        drafter=Choice("medusa", {"weights": "untrained", **options}),
+        verifier=Choice("sequential"),
         temperature=0.8,
         max_new_tokens=12,
     )

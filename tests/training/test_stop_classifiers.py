@@ -10,6 +10,7 @@ import torch
 
 from specviz.errors import OptionError, TrainingError
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import STOP_POLICIES, Recipe
 from specviz.stop_policies.learned import Network, shipped
@@ -18,7 +19,7 @@ from specviz.training.stop_classifiers.learn import _rule, accuracy, auc, fit, l
 from specviz.training.stop_classifiers.rounds import Costs, LoggedRound, logged_rounds, outcome
 from tests.proof.letters import toy_loader
 
-RUN = RunRequest("abcab", drafter_options={"gamma": 4}, max_new_tokens=40)
+RUN = RunRequest("abcab", drafter=Choice("model", {"gamma": 4}), max_new_tokens=40)
 
 
 def toys(size=6):
@@ -52,7 +53,7 @@ def test_a_trace_shows_what_the_policy_saw_in_the_run(source, monkeypatch, tempe
     """Or it would learn from other numbers than it is asked with."""
     seen = []
     monkeypatch.setattr(Network, "predict", lambda self, inputs: seen.append(inputs.tolist()) or 1.0)
-    trace = collect(source, replace(RUN, temperature=temperature, stop_policy="decision"))
+    trace = collect(source, replace(RUN, temperature=temperature, stop_policy=Choice("decision")))
     asked = [one for one in seen if any(one)]
     logged = [one.known[i] for one in logged_rounds(trace) for i in sorted(one.known) if i < len(one.parents) - 1]
     assert len(asked) == len(logged) > 5
@@ -67,14 +68,14 @@ def test_training_is_repeatable_and_its_weights_run(source, traces):
     assert 0.0 < first.weights["threshold"] < 1.0
     assert first.numbers["prompts"] == 5
     assert "held-out candidates" in first.sentence
-    trace = collect(source, replace(RUN, stop_policy="disco", stop_policy_weights=first.weights))
+    trace = collect(source, replace(RUN, stop_policy=Choice("disco"), stop_policy_weights=first.weights))
     assert trace.rounds[0].drafted.note["stop_weights"] == Network(first.weights).digest
 
 
 def test_a_head_on_hidden_states_is_trained_on_the_drafter_of_the_runs(source, traces):
     learned = source.learn(traces[:3], "specdecpp")
     assert len(learned.weights["mean"]) == 6
-    trace = collect(source, replace(RUN, stop_policy="specdecpp", stop_policy_weights=learned.weights))
+    trace = collect(source, replace(RUN, stop_policy=Choice("specdecpp"), stop_policy_weights=learned.weights))
     assert trace.finished.reason != "failed"
     with pytest.raises(TrainingError, match="drafted with other weights"):
         toys(size=7).learn(traces[:3], "specdecpp")
@@ -96,7 +97,7 @@ def test_the_decision_network_is_small_and_learnt_alike(source, traces):
     learned = source.learn(traces, "decision")
     assert [len(one["weight"]) for one in learned.weights["layers"]] == [32, 1]
     assert len(learned.weights["mean"]) == 13
-    trace = collect(source, replace(RUN, stop_policy="decision", stop_policy_weights=learned.weights))
+    trace = collect(source, replace(RUN, stop_policy=Choice("decision"), stop_policy_weights=learned.weights))
     assert trace.rounds[0].drafted.note["stop_weights"] == Network(learned.weights).digest
 
 

@@ -22,6 +22,7 @@ from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
 from specviz.proof import lossy
 from specviz.proof.exhaustive import TARGET_SEED, WARM, EnumeratedRandom, ProofCase, error, exact, law, session_of
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import StopOptions
 from specviz.stop_policies.fixed import FixedStopPolicy
@@ -198,7 +199,11 @@ def test_its_trace_is_true_to_itself():
     source = LiveSource(load=toy_loader(), measure=False)
     for temperature in (0.0, 0.9):
         request = RunRequest(
-            "abc", verifier="longest_path", tree_policy="target_init", temperature=temperature, max_new_tokens=12
+            "abc",
+            verifier=Choice("longest_path"),
+            tree_policy=Choice("target_init"),
+            temperature=temperature,
+            max_new_tokens=12,
         )
         trace = collect(source, request)
         assert check(loads(dumps(trace))) == []

@@ -49,6 +49,10 @@ const address = (function (S) {
   /** @param {Cursor} cursor */
   const writeMoment = (cursor, node) => writeAddress(momentFields(cursor, node));
 
+  /** A method as a request names it.
+      @param {trace.MethodCard} card */
+  const choiceOf = ({ name, options }) => ({ name, options });
+
   /** The request that would run this trace again, in the words of `RunRequest`; as `request_of` in Python.
       @param {trace.Started} started */
   function requestOf(started) {
@@ -56,10 +60,8 @@ const address = (function (S) {
       prompt: started.chat_message ?? started.prompt_text,
       chat: typeof started.chat_message === "string",
       target: started.target.name,
-      drafter: started.drafter.name,
-      drafter_options: started.drafter.options,
-      verifier: started.verifier.name,
-      verifier_options: started.verifier.options,
+      drafter: choiceOf(started.drafter),
+      verifier: choiceOf(started.verifier),
       temperature: started.sampling.temperature,
       top_k: started.sampling.top_k,
       top_p: started.sampling.top_p,
@@ -69,8 +71,7 @@ const address = (function (S) {
       dtype: started.machine.dtype,
     };
     for (const role of ["tree_policy", "stop_policy"])
-      if (started[role])
-        Object.assign(request, { [role]: started[role].name, [`${role}_options`]: started[role].options });
+      if (started[role]) Object.assign(request, { [role]: choiceOf(started[role]) });
     if (started.scene)
       request.scene = started.scene.shapes
         .map((one) => `${one.size} ${one.colour} ${one.shape} at ${one.x},${one.y}`)

@@ -43,18 +43,24 @@ def kinds(catalog: Catalog) -> tuple[Kind, ...]:
     """The kinds this catalog has methods of, in the order of the form."""
     standard = RunRequest(prompt="")
     found = (
-        Kind("drafter", "drafter", catalog.drafters, standard.drafter, ""),
+        Kind("drafter", "drafter", catalog.drafters, standard.drafter.name, ""),
         Kind(
             "tree_policy",
             "tree policy",
             catalog.tree_policies,
-            standard.tree_policy,
+            standard.tree_policy.name,
             "as the drafter's options say",
             True,
             "The drafter's own options of shape are set aside.",
         ),
-        Kind("stop_policy", "stop policy", catalog.stop_policies, standard.stop_policy, "", True),
-        Kind("verifier", "verifier", catalog.verifiers, standard.verifier, "greedy at temperature 0, sequential above"),
+        Kind("stop_policy", "stop policy", catalog.stop_policies, standard.stop_policy.name, "", True),
+        Kind(
+            "verifier",
+            "verifier",
+            catalog.verifiers,
+            standard.verifier.name,
+            "greedy at temperature 0, sequential above",
+        ),
     )
     return tuple(kind for kind in found if kind.methods)
 

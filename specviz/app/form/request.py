@@ -16,6 +16,7 @@ from typing import Any
 from specviz.app.form.methods import AUTO, kinds
 from specviz.errors import OptionError
 from specviz.options import is_off
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.trainings import SHIPPED, TRAINED, UNTRAINED, WEIGHTS
 from specviz.scenes.scene import Scene
@@ -99,17 +100,18 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
 
 
 def _methods(values: Mapping[str, object], catalog: Catalog, limits: Limits, growing: bool) -> dict[str, Any]:
-    """`RunRequest`'s fields for every kind of method that belongs to the drafter: its name and its options."""
+    """`RunRequest`'s choices of every kind of method that belongs to the drafter."""
     found: dict[str, Any] = {}
     for kind in kinds(catalog):
         if kind.for_growing and not growing:
             continue
-        found[kind.group] = name = str(values.get(kind.group) or kind.default)
+        name = str(values.get(kind.group) or kind.default)
+        found[kind.group] = Choice(name)
         if kind.auto and name == AUTO:
             continue
         method = _method(kind.group, {kind.group: name}, kind.methods)
         read = in_effect(method, read_options(kind.group, method, values), growing and _has_policy(values, catalog))
-        found[f"{kind.group}_options"] = _offered(within(limits, method, read), catalog, limits)
+        found[kind.group] = Choice(name, _offered(within(limits, method, read), catalog, limits))
     return found
 
 

@@ -129,7 +129,7 @@ def _case(runs: Sequence[SweepPoint], plain: dict[tuple[str, int, float], SweepP
         name=f"{first.label}{length}{_policies(first)}{heat}",
         series=f"{title(first)}{heat}",
         gamma=first.gamma,
-        stop_policy=first.policies.stop_policy,
+        stop_policy=first.policies.stop_policy.name,
         points=tuple(runs),
         sums=Sums.of(runs),
         plain=beside if beside.runs == len(runs) and beside.timed else None,

@@ -27,6 +27,7 @@ from specviz.app.proof.view import (
 )
 from specviz.app.tab import Page, Tab
 from specviz.errors import OptionError, SpecVizError
+from specviz.protocol.choice import Choice
 from specviz.protocol.equality import PLAIN, Equality, compare
 from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, SampleQuestion, Toy
 from specviz.protocol.runs import Catalog, RunRequest, TraceSource
@@ -152,7 +153,7 @@ class ProofActions:
 
         def answers() -> Iterator[str]:
             wanted = max(1, min(int(tokens), self.limits.max_new_tokens))
-            request = RunRequest(self._prompt(prompt), drafter=drafter, max_new_tokens=wanted)
+            request = RunRequest(self._prompt(prompt), drafter=Choice(drafter), max_new_tokens=wanted)
             for answer in compare(self.source, request, stop.is_set):
                 yield badge(drafter, answer)
             stop.check()
@@ -299,7 +300,7 @@ def _buttons(label: str, name: str) -> tuple[gr.Button, gr.Button]:
 
 def _usual(drafters: Sequence[str]) -> str | None:
     """The drafter that runs use where none is named, if it is there."""
-    usual = RunRequest("").drafter
+    usual = RunRequest("").drafter.name
     return usual if usual in drafters else next(iter(drafters), None)
 
 

@@ -87,7 +87,9 @@ def measurable_tree_policies(catalog: Catalog) -> list[MethodDescription]:
 
 def early_stop_policies(catalog: Catalog) -> list[MethodDescription]:
     """Every stop policy but the one that a sweep always measures, and those whose times are no speed."""
-    return [method for method in catalog.stop_policies if method.name != Policies().stop_policy and method.deployable]
+    return [
+        method for method in catalog.stop_policies if method.name != Policies().stop_policy.name and method.deployable
+    ]
 
 
 def definition_of(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepDefinition:
@@ -153,7 +155,7 @@ def check_limits(definition: SweepDefinition, spec: SweepSpec, catalog: Catalog,
         check_named(case.options, catalog, limits)
         for method, options in (
             (known["d"].get(case.drafter), case.options),
-            (known["g"].get(case.policies.tree_policy), case.policies.tree_policy_options),
+            (known["g"].get(case.policies.tree_policy.name), case.policies.tree_policy.options),
         ):
             if method is not None:
                 within(limits, method, {**{card.name: card.default for card in method.options}, **options})

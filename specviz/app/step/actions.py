@@ -315,7 +315,7 @@ class StepActions(Cancellable):
         )
 
     def _frames(self, request: RunRequest, resume: Resume | None, visitor: gr.Request) -> Iterator[Frame]:
-        weights = self.retraining.weights(_name(visitor), request.stop_policy)
+        weights = self.retraining.weights(_name(visitor), request.stop_policy.name)
         request = replace(request, stop_policy_weights=weights)
         reason = self.source.explain(request)
         if reason:

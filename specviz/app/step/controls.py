@@ -97,7 +97,7 @@ class Controls:
 def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:
     """Every kind of method: what to choose, a line about the choice, and the chosen method's options."""
     known = kinds(catalog)
-    drafter = str(controls.begin("drafter", RunRequest(prompt="").drafter))
+    drafter = str(controls.begin("drafter", RunRequest(prompt="").drafter.name))
     growing = [kind for kind in known if kind.for_growing]
     for kind in known:
         if not kind.for_growing:

@@ -11,6 +11,7 @@ from typing import Any
 from specviz.app.components.framed import held
 from specviz.app.form.methods import AUTO, kinds
 from specviz.app.form.request import Limits, option_key, options_name
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Catalog, RunRequest, request_of
 from specviz.trace.events import Option
 from specviz.trace.header import Started
@@ -40,8 +41,9 @@ def asked_values(request: RunRequest) -> dict[str, Any]:
     """A request as the form holds it, value by name; `request_from` reads it back."""
     values = _simple_values(request)
     for group in GROUPS:
-        method = values[group] = getattr(request, group)
-        values |= _option_values(request, group, method)
+        choice: Choice = getattr(request, group)
+        values[group] = choice.name
+        values |= _option_values(choice, group, choice.name)
     return values
 
 
@@ -65,9 +67,8 @@ def _simple_values(request: RunRequest) -> dict[str, Any]:
     return {name: getattr(request, name) for name in SIMPLE} | {"stop": stop}
 
 
-def _option_values(request: RunRequest, group: str, method: str) -> dict[str, Any]:
-    options = getattr(request, f"{group}_options")
-    return {option_key(group, method, name): _shown(value) for name, value in options.items()}
+def _option_values(choice: Choice, group: str, method: str) -> dict[str, Any]:
+    return {option_key(group, method, name): _shown(value) for name, value in choice.options.items()}
 
 
 def values_of(started: Started, catalog: Catalog, limits: Limits) -> dict[str, Any]:
@@ -77,19 +78,20 @@ def values_of(started: Started, catalog: Catalog, limits: Limits) -> dict[str, A
     values = _simple_values(request)
     values["max_new_tokens"] = min(request.max_new_tokens, limits.max_new_tokens)
     for kind in kinds(catalog):
-        name = str(getattr(request, kind.group))
+        choice: Choice = getattr(request, kind.group)
+        name = choice.name
         if all(method.name != name for method in kind.methods):
             name = kind.default
         values[kind.group] = AUTO if kind.auto and _is_auto(kind.group, name, request) else name
-        values |= _option_values(request, kind.group, name)
-    gamma = request.drafter_options.get(GAMMA)
+        values |= _option_values(choice, kind.group, name)
+    gamma = request.drafter.options.get(GAMMA)
     return values if gamma is None else {**values, GAMMA: gamma}
 
 
 def _is_auto(group: str, name: str, request: RunRequest) -> bool:
     """Whether `auto` chooses this anyway: then it goes on to fit when the visitor changes the temperature."""
     if group == "verifier":
-        return name == AUTO_VERIFIERS[request.temperature == 0] and not request.verifier_options
+        return name == AUTO_VERIFIERS[request.temperature == 0] and not request.verifier.options
     return name == AUTO
 
 

@@ -38,7 +38,7 @@ class RunFailedError(BenchError):
 
     def __init__(self, request: RunRequest, message: str) -> None:
         prompt = f" on prompt '{request.prompt_name}'" if request.prompt_name else ""
-        super().__init__(f"the run of '{request.drafter}'{prompt} failed: {message}")
+        super().__init__(f"the run of '{request.drafter.name}'{prompt} failed: {message}")
         self.message = message
 
 
@@ -116,7 +116,7 @@ def _finished(
         raise RunFailedError(request, finished.message or "it did not say why.")
     started = next((event for event in events if isinstance(event, Started)), None)
     if started is None:
-        raise BenchError(f"the run of '{request.drafter}' gave no header; try it with `specviz run`.")
+        raise BenchError(f"the run of '{request.drafter.name}' gave no header; try it with `specviz run`.")
     rounds = tuple(event for event in events if isinstance(event, Round))
     return Collected(tuple(steps), started, rounds, finished, wall_s, tuple(replayed))
 

@@ -32,7 +32,7 @@ class Named:
     def of(self, template: RunRequest) -> RunRequest:
         """The request for this drafter."""
         model = self.drafter_model or template.drafter_model
-        return replace(template, drafter=self.method.name, drafter_model=model)
+        return replace(template, drafter=replace(template.drafter, name=self.method.name), drafter_model=model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def with_models(methods: Sequence[MethodDescription], also: str) -> list[Named]:
     found = list[Named]()
     for method in methods:
         found.append(Named(method.name, method))
-        if also and method.name == RunRequest("").drafter:
+        if also and method.name == RunRequest("").drafter.name:
             found.append(Named(f"{method.name}, {also}", method, also))
     return found
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from specviz.errors import BenchError
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import MethodDescription, OptionCard, RunRequest, TraceSource
 from specviz.theory import formulas as theory
 from specviz.trace.events import Option
@@ -103,10 +104,9 @@ def _judged(
     for judge in judges:
         request = replace(
             plan.template,
-            drafter="model",
-            tree_policy=tree_policy,
-            tree_policy_options=dict(options),
-            verifier=judge,
+            drafter=replace(plan.template.drafter, name="model"),
+            tree_policy=Choice(tree_policy, dict(options)),
+            verifier=Choice(judge),
             temperature=temperature,
             record=False,
         )

@@ -17,6 +17,7 @@ from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.lm.load import LoadedModel
 from specviz.options import Options
+from specviz.protocol.choice import STANDARD
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.verifiers.base import Verifier
 
@@ -85,7 +86,7 @@ def same_trees(cases: Sequence[TreeCase]) -> dict[SameTree, list[TreeCase]]:
 
 def _judge(setup: Setup, tree: SameTree, group: Sequence[TreeCase], prompt: PromptCard) -> Judged:
     verifiers = {case.verifier: setup.method_of(case.request).verifier for case in group}
-    method = setup.method_of(replace(group[0].request, verifier="auto"))
+    method = setup.method_of(replace(group[0].request, verifier=STANDARD["verifier"]))
     tokens = setup.target.tokenizer.encode(prompt.text)
     limits = Limits(group[0].request.max_new_tokens, frozenset(setup.target.info.eos_ids))
     session = Session(setup.target.model, method, Start(tokens), Ending(limits, lambda token: b""))

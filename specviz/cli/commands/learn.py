@@ -15,6 +15,7 @@ from pathlib import Path
 from specviz.cli.sources import live_source, trace_files
 from specviz.cli.terminal import out, printable, progress
 from specviz.errors import OptionError
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Learned, RunRequest, TraceSource
 from specviz.resources import take_over
 from specviz.trace.events import Trace
@@ -77,7 +78,7 @@ def own_runs(source: TraceSource, args: argparse.Namespace) -> list[Trace]:
         prompt="",
         target=args.target,
         drafter_model=args.drafter_model,
-        drafter_options={"gamma": GAMMA},
+        drafter=Choice("model", {"gamma": GAMMA}),
         max_new_tokens=args.max_new_tokens,
     )
     wanted = [

@@ -18,6 +18,7 @@ from specviz.bench.core.report import check_section, markdown_table, with_interv
 from specviz.cli.sources import live_source
 from specviz.cli.terminal import bar, out, printable, progress
 from specviz.errors import OptionError
+from specviz.protocol.choice import Choice
 from specviz.protocol.equality import compare
 from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, NAMES, Lines, ProofLine, SampleQuestion, Toy
 from specviz.protocol.runs import RunRequest
@@ -74,7 +75,7 @@ def _sample_flags(parser: argparse.ArgumentParser) -> None:
 
 def _greedy_flags(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--drafter", default=RunRequest("").drafter, metavar="NAME", help="the drafter (default %(default)s)")
+    add("--drafter", default=RunRequest("").drafter.name, metavar="NAME", help="the drafter (default %(default)s)")
     add("--prompt", required=True, metavar="TEXT", help="the prompt")
     add("--tokens", type=int, default=64, metavar="N", help="tokens to compare (default %(default)s)")
     add("--json", action="store_true", help="print one JSON object")
@@ -147,7 +148,7 @@ def _sample(args: argparse.Namespace) -> int:
 
 
 def _greedy(args: argparse.Namespace) -> int:
-    request = RunRequest(args.prompt, drafter=args.drafter, max_new_tokens=args.tokens)
+    request = RunRequest(args.prompt, drafter=Choice(args.drafter), max_new_tokens=args.tokens)
     with bar(2 * args.tokens, "tokens") as shown:
         for last in compare(live_source(), request):
             shown.update(len(last.plain) + len(last.drafted) - shown.n)

@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import product, starmap
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ from specviz.cli.terminal import err, out, printable, progress
 from specviz.corpus.plain_english.truth import untrue
 from specviz.errors import OptionError, TraceError
 from specviz.protocol import trainings
-from specviz.protocol.choice import renamed
+from specviz.protocol.choice import Choice, renamed, with_choices
 from specviz.protocol.plain import WHOLE, run_beside_plain
-from specviz.protocol.runs import Catalog, PromptCard, RunRequest, TraceSource
+from specviz.protocol.runs import Catalog, PromptCard, RunRequest, TraceSource, setting_names
 from specviz.protocol.trainings import TrainingQuestion, Trains
 from specviz.resources import RECORDINGS
 from specviz.theory.speedup import gain
@@ -183,13 +183,15 @@ def _recording(entry: dict[str, Any], catalog: Catalog, overrides: Mapping[str, 
             f"recording '{name}' names prompt '{prompt}', which is not in the set; see `specviz list prompts`."
         )
     options = entry.pop("options", {})
-    unknown = sorted(set(entry) - {field.name for field in fields(RunRequest)})
+    unknown = sorted(set(entry) - set(setting_names()))
     if unknown:
         raise OptionError(
             f"recording '{name}' has the unknown setting '{unknown[0]}'; settings are those of `specviz run`."
         )
     settings = entry if "scene" in entry else {**entry, **overrides}  # a picture needs its own captioner
-    request = RunRequest(prompt=card.text, prompt_name=card.id or None, drafter_options=options, **settings)
+    request = RunRequest(
+        card.text, prompt_name=card.id or None, **with_choices({**settings, "drafter_options": options})
+    )
     return Recording(name, request)
 
 
@@ -275,7 +277,7 @@ def _stories(
 ) -> Iterator[Opening]:
     for card, gamma, seed in product(cards, GAMMAS, seeds):
         request = RunRequest(
-            prompt=card.text, prompt_name=card.id, drafter_options={"gamma": gamma}, temperature=temperature,
+            prompt=card.text, prompt_name=card.id, drafter=Choice("model", {"gamma": gamma}), temperature=temperature,
             seed=seed, max_new_tokens=TOKENS, dtype=DTYPE,
         )  # fmt: skip
         trace = assemble(source.run(request))
@@ -305,9 +307,10 @@ def tells(trace: Trace) -> bool:
 
 def write_opening(path: Path, opening: Opening) -> None:
     """Put the run into the list as its first entry, in place of an earlier one, and let it open the page."""
-    request, gamma = opening.request, opening.request.drafter_options["gamma"]
+    request, gamma = opening.request, opening.request.drafter.options["gamma"]
     entry = (
-        f'[[recording]]\nname = "{OPENING}"\nprompt = {json.dumps(opening.card.id)}\ndrafter = "{request.drafter}"\n'
+        f'[[recording]]\nname = "{OPENING}"\nprompt = {json.dumps(opening.card.id)}\n'
+        f'drafter = "{request.drafter.name}"\n'
         f"options = {{ gamma = {gamma} }}\ntemperature = {request.temperature}\nseed = {request.seed}\n"
         f'max_new_tokens = {request.max_new_tokens}\ndtype = "{request.dtype}"\n\n'
     )

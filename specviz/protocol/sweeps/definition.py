@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from specviz.errors import OptionError
-from specviz.protocol.choice import FORMER_NAMES
+from specviz.protocol.choice import FORMER_NAMES, STANDARD, Choice
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, RunRequest
 from specviz.protocol.sweeps.points import BASELINE, Policies, title, words
 from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, cases
@@ -43,10 +43,8 @@ class DrafterEntry:
     """for tables and charts; empty: its name, its weights and its options"""
     drafter_model: str = ""
     """weights of its own; empty: those of the sweep"""
-    tree_policy: str = Policies().tree_policy
-    tree_policy_options: dict[str, Option] = field(default_factory=dict)
-    stop_policy: str = Policies().stop_policy
-    stop_policy_options: dict[str, Option] = field(default_factory=dict)
+    tree_policy: Choice = STANDARD["tree_policy"]
+    stop_policy: Choice = STANDARD["stop_policy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +84,7 @@ class SweepDefinition:
     """prompts in place of the bundled set: all of them, where neither `prompts` nor `families` chooses some"""
     repeats: int = 1
     max_new_tokens: int = 64
-    verifier: str = _STANDARD.verifier
-    verifier_options: dict[str, Option] = field(default_factory=dict)
+    verifier: Choice = STANDARD["verifier"]
     seed: int = _STANDARD.seed
     dtype: str = _STANDARD.dtype
     device: str = _STANDARD.device
@@ -107,6 +104,8 @@ def stated(one: SweepDefinition | DrafterEntry) -> dict[str, Any]:
             found["own_prompts"] = [asdict(card) for card in value]
         elif entry.name == "drafters":
             found["drafters"] = [{"name": drafter.name} | stated(drafter) for drafter in value]
+        elif isinstance(value, Choice):
+            found[entry.name] = {"name": value.name, "options": dict(value.options)} if value.options else value.name
         else:
             found[entry.name] = json.loads(json.dumps(value))
     return found
@@ -122,7 +121,14 @@ def fingerprint(definition: SweepDefinition) -> str:
 def _in_1_0(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What is stated, as format 1.0 stated it."""
     former = {name: was for was, name in FORMER_NAMES.items()}
-    said = {former.get(name, name): value for name, value in settings.items()}
+    said: dict[str, Any] = {}
+    for name, value in settings.items():
+        apart = (
+            {"": value["name"], "_options": value["options"]}
+            if name in STANDARD and isinstance(value, dict)
+            else {"": value}
+        )
+        said |= {former.get(f"{name}{end}", f"{name}{end}"): part for end, part in apart.items()}
     return said | ({"drafters": [_in_1_0(entry) for entry in said["drafters"]]} if "drafters" in said else {})
 
 
@@ -161,8 +167,7 @@ def _template(definition: SweepDefinition) -> RunRequest:
     asked = {
         name: getattr(definition, name) for name in ("target", "drafter_model", "verifier", "seed", "dtype", "chat")
     }
-    options = dict(definition.verifier_options)
-    return RunRequest(prompt="", verifier_options=options, device=definition.device, record=False, **asked)
+    return RunRequest(prompt="", device=definition.device, record=False, **asked)
 
 
 def _check_different(spec: SweepSpec) -> None:
@@ -208,24 +213,24 @@ def _drafters(entry: DrafterEntry, definition: SweepDefinition, catalog: Catalog
     for shape in (own, *_shapes(method, definition, catalog)):
         yield shape
         for stop in stops:
-            if stop != Policies().stop_policy:
-                yield replace(shape, policies=replace(shape.policies, stop_policy=stop))
+            if stop != STANDARD["stop_policy"].name:
+                yield replace(shape, policies=replace(shape.policies, stop_policy=Choice(stop)))
 
 
 def _itself(entry: DrafterEntry, method: MethodDescription, catalog: Catalog) -> SweepDrafter:
     _check_options(method, entry.options)
-    for kind, known, name, options, default in (
-        ("tree policy", catalog.tree_policies, entry.tree_policy, entry.tree_policy_options, Policies().tree_policy),
-        ("stop policy", catalog.stop_policies, entry.stop_policy, entry.stop_policy_options, Policies().stop_policy),
+    for kind, known, choice, usual in (
+        ("tree policy", catalog.tree_policies, entry.tree_policy, STANDARD["tree_policy"]),
+        ("stop policy", catalog.stop_policies, entry.stop_policy, STANDARD["stop_policy"]),
     ):
-        if name != default:
-            _check_options(_named(name, known, kind), options)
+        if choice.name != usual.name:
+            _check_options(_named(choice.name, known, kind), choice.options)
     has_length = any(card.name == entry.length for card in method.options)
     if not has_length and entry.length != LENGTH:
         _check_options(method, {entry.length: None})
     label = entry.label or words(" with ".join(filter(None, (method.name, entry.drafter_model))), entry.options)
-    policies = Policies(entry.tree_policy, entry.tree_policy_options, entry.stop_policy, entry.stop_policy_options)
-    runs_once = not has_length or entry.lengths == () or entry.tree_policy != Policies().tree_policy
+    policies = Policies(entry.tree_policy, entry.stop_policy)
+    runs_once = not has_length or entry.lengths == () or entry.tree_policy.name != STANDARD["tree_policy"].name
     return SweepDrafter(
         method.name,
         entry.options,
@@ -246,7 +251,7 @@ def _shapes(method: MethodDescription, definition: SweepDefinition, catalog: Cat
         tree_policy = _named(name, catalog.tree_policies, "tree policy")
         budget = next((card.name for card in tree_policy.options if card.counts == "candidates"), None)
         for given in [{budget: nodes} for nodes in definition.budgets] if budget else [{}]:
-            yield SweepDrafter(method.name, {}, None, policies=Policies(tree_policy.name, dict(given)))
+            yield SweepDrafter(method.name, {}, None, policies=Policies(Choice(tree_policy.name, dict(given))))
 
 
 def _commas(numbers: Sequence[int]) -> str:

@@ -12,6 +12,7 @@ from statistics import median
 from typing import NamedTuple, Protocol
 
 from specviz.errors import BenchError
+from specviz.protocol.choice import STANDARD, Choice
 from specviz.protocol.sweeps.intervals import median_over_prompts
 from specviz.trace.events import Option
 from specviz.trace.header import StepTime
@@ -24,19 +25,13 @@ BASELINE = "none"
 class Policies:
     """How drafts grow and end in one case of a sweep; the defaults are what a request says that names neither."""
 
-    tree_policy: str = "auto"
-    tree_policy_options: Mapping[str, Option] = field(default_factory=dict)
-    stop_policy: str = "fixed"
-    stop_policy_options: Mapping[str, Option] = field(default_factory=dict)
+    tree_policy: Choice = STANDARD["tree_policy"]
+    stop_policy: Choice = STANDARD["stop_policy"]
 
     def __str__(self) -> str:
         """What was chosen, such as `dyspec budget 16 · heuristic`; empty where nothing was."""
-        standard = Policies()
-        tree_policy = (
-            "" if self.tree_policy == standard.tree_policy else words(self.tree_policy, self.tree_policy_options)
-        )
-        stop = "" if self.stop_policy == standard.stop_policy else words(self.stop_policy, self.stop_policy_options)
-        return " · ".join(filter(None, (tree_policy, stop)))
+        chosen = ((self.tree_policy, STANDARD["tree_policy"]), (self.stop_policy, STANDARD["stop_policy"]))
+        return " · ".join(words(choice.name, choice.options) for choice, usual in chosen if choice.name != usual.name)
 
 
 def words(name: str, options: Mapping[str, Option]) -> str:

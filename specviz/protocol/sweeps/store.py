@@ -18,14 +18,14 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import BenchError, TraceError, shown
-from specviz.protocol.choice import renamed
+from specviz.protocol import choice
 from specviz.protocol.sweeps import definition as sweep_definition
 from specviz.protocol.sweeps import points
 from specviz.protocol.sweeps import result as sweep_result
 from specviz.protocol.sweeps.definition import fingerprint
-from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint, by_output
+from specviz.protocol.sweeps.points import RunCost, SweepPoint, by_output
 from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
-from specviz.protocol.sweeps.toml_file import checked, of_today
+from specviz.protocol.sweeps.toml_file import POLICIES, checked, in_choices, of_today
 from specviz.resources import ROOT
 from specviz.trace import files, header
 from specviz.trace.codec import described
@@ -82,7 +82,7 @@ def _of_today(data: dict[str, Any]) -> dict[str, Any]:
 
 def _renamed_policies(point: Any) -> Any:
     known = isinstance(point, dict) and isinstance(point.get("policies"), dict)
-    return {**point, "policies": renamed(point["policies"])} if known else point
+    return {**point, "policies": in_choices(point["policies"], POLICIES)} if known else point
 
 
 def check(result: SweepResult) -> None:
@@ -150,13 +150,14 @@ FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 def sweep_csv(points: Sequence[SweepPoint]) -> str:
     """A header first; options stand as JSON in one cell."""
     columns = [column.name for column in fields(SweepPoint) if column.name not in LEFT_OUT]
-    policies, costs = ([column.name for column in fields(kind)] for kind in (Policies, RunCost))
+    costs = [column.name for column in fields(RunCost)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*columns, *policies, *costs])
+    writer.writerow([*columns, *(f"{role}{end}" for role in POLICIES for end in ("", "_options")), *costs])
     for point in points:
         cells = [getattr(point, name) for name in columns]
-        cells += [getattr(point.policies, name) for name in policies]
+        for chosen in (point.policies.tree_policy, point.policies.stop_policy):
+            cells += [chosen.name, dict(chosen.options)]
         cells += [getattr(point.cost, name) for name in costs]
         writer.writerow(list(map(cell, cells)))
     return text.getvalue()
@@ -176,7 +177,7 @@ SCHEMA_FILE = ROOT / "schema" / f"sweep-{VERSION}.schema.json"
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of a whole result; descriptions are the docstrings of the types."""
-    modules = (header, points, sweep_definition, sweep_result)
+    modules = (header, choice, points, sweep_definition, sweep_result)
     generated = described(ADAPTER.json_schema(), "SweepResult", modules)
     generated["$defs"]["StoredPoint"]["properties"].pop("step_times")
     generated["properties"]["kind"] = {"const": KIND, "description": "tells a sweep result from other JSON"}

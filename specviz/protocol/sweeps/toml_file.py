@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import tomli_w
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import BenchError, OptionError, PromptError
-from specviz.protocol.choice import renamed
+from specviz.protocol.choice import STANDARD, Choice, renamed
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, nearest, stated
 from specviz.trace.guard import sentence_of
@@ -27,6 +27,7 @@ MOST_OF_AN_AXIS = 64
 MOST_NUMBER = 100_000
 """no count of a sweep is meant to be larger"""
 
+POLICIES = ("tree_policy", "stop_policy")
 _ADAPTER = TypeAdapter(SweepDefinition)
 _COUNTS = ("gammas", "budgets", "trees", "prompts_per_family", "repeats", "max_new_tokens")
 
@@ -78,9 +79,12 @@ def definition_of(text: str) -> SweepDefinition:
         data["drafters"] = [{"name": entry} if isinstance(entry, str) else entry for entry in entries]
     try:
         _check_keys(data, SweepDefinition, "key of a sweep file called")
+        _check_keys(data.get("verifier", {}), Choice, "key of a choice called")
         for one in data["drafters"] if isinstance(entries, list) else ():
             if isinstance(one, dict):
                 _check_keys(one, DrafterEntry, "key of a drafter called")
+                for role in POLICIES:
+                    _check_keys(one.get(role, {}), Choice, "key of a choice called")
         return checked(_ADAPTER.validate_json(_as_json(data), strict=True))
     except OptionError as error:
         raise BenchError(str(error)) from None
@@ -89,11 +93,22 @@ def definition_of(text: str) -> SweepDefinition:
 
 
 def of_today(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A definition as data, one of format 1.0 by the names of today."""
-    data = renamed(data)
+    """A definition as data, one of format 1.0 by the names of today, and every choice with a name and options."""
+    data = in_choices(data, ("verifier",))
     if isinstance(entries := data.get("drafters"), list):
-        data["drafters"] = [renamed(entry) if isinstance(entry, dict) else entry for entry in entries]
+        data["drafters"] = [in_choices(entry, POLICIES) if isinstance(entry, dict) else entry for entry in entries]
     return data
+
+
+def in_choices(settings: Mapping[str, Any], roles: Sequence[str]) -> dict[str, Any]:
+    """Settings as data, with `{"name": …, "options": {…}}` for each of these roles that they name: a file may give the
+    name alone, and in format 1.0 the options stood apart."""
+    made = renamed(settings)
+    for role in roles:
+        options = made.pop(f"{role}_options", {})
+        if not isinstance(made.get(role), dict) and (role in made or options):
+            made[role] = {"name": made.get(role, STANDARD[role].name), "options": options}
+    return made
 
 
 def _as_json(data: Mapping[str, Any]) -> str:

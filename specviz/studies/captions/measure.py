@@ -19,6 +19,7 @@ from typing import Any
 from specviz.bench.core.contest import rotated
 from specviz.bench.core.provenance import origin_of
 from specviz.errors import BenchError
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import ratio_of_sums
 from specviz.scenes.scene import Split as Scenes
@@ -99,8 +100,8 @@ def rows_of(
 ) -> Iterator[tuple[CaptionRow, Trace]]:
     """A row per kind of scenes and drafter, with its last run, as soon as all scenes of that kind are there; ends early
     where cancelled."""
-    asked: dict[str, dict[str, Any]] = {PLAIN: {"drafter": PLAIN}}
-    asked |= {drafter: {"drafter_model": drafter, "drafter_options": {"gamma": gamma}} for drafter in DRAFTERS}
+    asked: dict[str, dict[str, Any]] = {PLAIN: {"drafter": Choice(PLAIN)}}
+    asked |= {drafter: {"drafter_model": drafter, "drafter": Choice("model", {"gamma": gamma})} for drafter in DRAFTERS}
     for name in SPLIT_NAMES:
         runs: dict[str, list[Trace]] = {one: [] for one in asked}
         for number in (WARM_UP, *range(scenes)):

@@ -26,6 +26,7 @@ from specviz.bench.core.run import Collected, collect, on
 from specviz.errors import BenchError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.step_time import Clock, filled_cache
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import Estimate, median_over_prompts, ratio_of_sums
 from specviz.studies.depth_width.networks import Measured, Times
@@ -123,9 +124,9 @@ def run(
 def _asked(request: RunRequest, drafting: Drafting, folders: Mapping[str, Path]) -> RunRequest:
     network, gamma = drafting
     if drafting == PLAIN:
-        return replace(request, drafter="none", drafter_options={})
+        return replace(request, drafter=Choice("none"))
     options: dict[str, Option] = {"weights": str(folders[network]), "gamma": gamma}
-    return replace(request, drafter="small_model", drafter_options=options)
+    return replace(request, drafter=Choice("small_model", options))
 
 
 def _timed_run(source: TraceSource, request: RunRequest) -> TimedRun:
@@ -266,7 +267,7 @@ def written(
     """What the target of `request` writes after each prompt by plain decoding at temperature 0."""
     found = []
     for prompt in prompts:
-        ran = collect(source, on(prompt, replace(request, drafter="none", drafter_options={}, temperature=0.0)))
+        ran = collect(source, on(prompt, replace(request, drafter=Choice("none"), temperature=0.0)))
         assert ran is not None, "nobody cancels."
         given, output = ran.started.prompt_ids, ran.finished.output_ids
         found.append(RecordedText(prompt.id, (*given, *output), len(given)))

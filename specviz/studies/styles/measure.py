@@ -127,7 +127,7 @@ def compare(
 def _warm(source: TraceSource, request: RunRequest) -> Started:
     found = first_run(source, [request])
     if found is None or found.started is None:
-        raise BenchError(f"'{request.drafter}' cannot run here: {'' if found is None else found.reason}")
+        raise BenchError(f"'{request.drafter.name}' cannot run here: {'' if found is None else found.reason}")
     return found.started
 
 

@@ -35,7 +35,7 @@ def form(**changes: object) -> dict[str, object]:
 
 def test_only_the_chosen_drafters_options_are_sent() -> None:
     request = request_from(form(), catalog(), Limits())
-    assert request.drafter_options == {"gamma": 5, "branching": [3, 2, 1]}
+    assert request.drafter.options == {"gamma": 5, "branching": [3, 2, 1]}
 
 
 SHAPED = (replace(GAMMA, shape=True, unless="branching"), replace(BRANCHING, default=[], shape=True))
@@ -53,7 +53,7 @@ SHAPED = (replace(GAMMA, shape=True, unless="branching"), replace(BRANCHING, def
 def test_options_that_do_nothing_beside_the_others_are_not_sent(changes, sent) -> None:
     none, model, ngram = catalog().drafters
     known = replace(catalog(), drafters=(none, replace(model, options=SHAPED), ngram))
-    assert request_from(form(**changes), known, Limits()).drafter_options == sent
+    assert request_from(form(**changes), known, Limits()).drafter.options == sent
 
 
 def test_tree_policies_are_sent_for_drafters_that_grow_and_for_no_others() -> None:
@@ -64,10 +64,10 @@ def test_tree_policies_are_sent_for_drafters_that_grow_and_for_no_others() -> No
         "stop_policy.doubt.floor": 0.3,
     }
     growing = request_from(form(**policies), catalog(), Limits())
-    assert (growing.tree_policy, growing.tree_policy_options) == ("levels", {"branching": [2, 2], "budget": 0})
-    assert (growing.stop_policy, growing.stop_policy_options) == ("doubt", {"floor": 0.3})
+    assert (growing.tree_policy.name, growing.tree_policy.options) == ("levels", {"branching": [2, 2], "budget": 0})
+    assert (growing.stop_policy.name, growing.stop_policy.options) == ("doubt", {"floor": 0.3})
     lookup = request_from(form(drafter="ngram", **policies), catalog(), Limits())
-    assert (lookup.tree_policy, lookup.tree_policy_options, lookup.stop_policy) == ("auto", {}, "fixed")
+    assert (lookup.tree_policy.name, lookup.tree_policy.options, lookup.stop_policy.name) == ("auto", {}, "fixed")
 
 
 def test_a_memory_is_asked_for_only_of_a_drafter_that_remembers() -> None:
@@ -81,7 +81,7 @@ def test_a_memory_is_asked_for_only_of_a_drafter_that_remembers() -> None:
 
 def test_an_empty_control_means_the_default() -> None:
     request = request_from(form(**{"drafter.model.branching": "", "drafter.model.gamma": None}), catalog(), Limits())
-    assert request.drafter_options == {"gamma": 4, "branching": None}
+    assert request.drafter.options == {"gamma": 4, "branching": None}
 
 
 def test_an_untouched_prompt_keeps_its_name_and_an_edited_one_loses_it() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from specviz.protocol.choice import Choice
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
 from specviz.trace.header import StepTime
 
@@ -43,5 +44,5 @@ def drafted(**changes: object) -> SweepPoint:
 def hasty(**changes: object) -> SweepPoint:
     """The same drafter ending its drafts early: half the candidates, two more target passes."""
     return drafted(
-        policies=Policies(stop_policy="hasty"), drafted=6, accepted=4, rounds=8, ratio=1.2, **changes
+        policies=Policies(stop_policy=Choice("hasty")), drafted=6, accepted=4, rounds=8, ratio=1.2, **changes
     )  # fmt: skip

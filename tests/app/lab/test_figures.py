@@ -9,6 +9,7 @@ import pytest
 from specviz.app.lab.cases import leading
 from specviz.app.lab.chart import NOTHING, LabChart, chart, charts
 from specviz.app.look.style import HOVER
+from specviz.protocol.choice import Choice
 from specviz.protocol.sweeps.points import Policies
 from tests.app.lab.sweeps import drafted, hasty, plain
 
@@ -146,7 +147,7 @@ def test_few_drafters_stand_in_the_order_of_the_sweep_as_in_the_speedup_chart(na
 
 def test_of_a_drafter_the_series_with_the_most_lengths_is_drawn_and_the_fastest_setting_beside_it() -> None:
     longer = drafted(drafter="h", label="h", gamma=4, ratio=1.0)
-    early = drafted(drafter="h", label="h", policies=Policies(stop_policy="hasty"), ratio=9.0)
+    early = drafted(drafter="h", label="h", policies=Policies(stop_policy=Choice("hasty")), ratio=9.0)
     assert leading([*MANY, longer, early]) == ["h", "g", "f", "e", "d", "h · hasty"]
 
 

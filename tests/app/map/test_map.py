@@ -79,7 +79,7 @@ def test_every_preset_resolves(one: object, preset: object) -> None:
     assert chosen is not None
     values = {**asked_values(read_request(chosen[1])), "prompt": "one"}
     request = request_from(values, saved(), Limits())
-    assert request.drafter == methods_of(preset)["drafter"]
+    assert request.drafter.name == methods_of(preset)["drafter"]
     assert recording_link(preset) == f"#tab=watch&run={preset.recording}"
     assert page_link(preset) == f"#tab=map&doc={preset.page}"
 
@@ -142,4 +142,4 @@ def test_a_page_of_another_name_is_not_read() -> None:
 def test_recordings_hold_what_the_map_reads_of_them() -> None:
     assert json.dumps(methods_of(PRESETS[0][1]))
     assert set(methods_of(PRESETS[0][1])) >= {"drafter", "tree_policy", "stop_policy", "verifier", "temperature"}
-    assert RunRequest(prompt="").tree_policy == "auto"
+    assert RunRequest(prompt="").tree_policy.name == "auto"

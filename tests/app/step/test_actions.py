@@ -329,7 +329,7 @@ def test_tree_policies_are_measured_at_every_budget_and_every_shape_with_every_s
 def test_a_case_that_cannot_run_is_refused_before_anything_runs() -> None:
     actions = sweep_actions()
     actions.source.explain = lambda request: (
-        "the tree policy 'levels' has no rule here." if request.tree_policy != "auto" else None
+        "the tree policy 'levels' has no rule here." if request.tree_policy.name != "auto" else None
     )
     controls, given = sweep_form(tree_policies=["levels"])
     line = unescape(actions.estimate(controls)(given, Visitor())[0])

@@ -9,6 +9,7 @@ import pytest
 
 from specviz.app.runs import stage as live_run
 from specviz.app.runs.stage import TIMING, frames
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, sample
@@ -63,7 +64,7 @@ def test_a_whole_run_has_plain_decoding_timed_beside_it_where_that_is_cheap(monk
         return last.trace.finished.plain is not None
 
     assert timed(RunRequest("x"))
-    assert not timed(RunRequest("x", drafter="none"))
+    assert not timed(RunRequest("x", drafter=Choice("none")))
     monkeypatch.setattr(live_run, "CHEAP_S", 0.0)
     assert not timed(RunRequest("x"))
 

@@ -59,7 +59,7 @@ def test_what_a_recording_fills_asks_for_that_very_run() -> None:
     given = {component: component.value for component in controls.fields.values()}
     filled = {**values, **controls.values(given)}
     asked = request_from(filled, catalog(), Limits())
-    assert (asked.drafter, asked.drafter_options["gamma"], asked.seed) == ("model", 3, 11)
+    assert (asked.drafter.name, asked.drafter.options["gamma"], asked.seed) == ("model", 3, 11)
     assert (asked.prompt, asked.temperature) == (request_of(trace.started).prompt, 1.0)
 
 

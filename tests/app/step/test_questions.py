@@ -78,12 +78,12 @@ def test_a_chip_is_offered_where_its_drafter_is() -> None:
 )
 def test_a_chip_asks_for_its_runs_whatever_stood_in_the_controls(label: str, runs: list[Any]) -> None:
     found = asked(label)
-    assert [(one.drafter, one.temperature) for one in found] == [(drafter, at) for drafter, _, at in runs]
+    assert [(one.drafter.name, one.temperature) for one in found] == [(drafter, at) for drafter, _, at in runs]
     for request, (_, options, _) in zip(found, runs, strict=True):
-        given = {name: tuple(one) if isinstance(one, list) else one for name, one in request.drafter_options.items()}
+        given = {name: tuple(one) if isinstance(one, list) else one for name, one in request.drafter.options.items()}
         assert options.items() <= given.items()
         assert ("branching" in options) == bool(given.get("branching"))
-        assert (request.tree_policy, request.stop_policy, request.verifier) == ("auto", "fixed", "auto")
+        assert (request.tree_policy.name, request.stop_policy.name, request.verifier.name) == ("auto", "fixed", "auto")
 
 
 def test_what_a_chip_fills_in_are_the_values_that_it_runs(tmp_path: Path) -> None:

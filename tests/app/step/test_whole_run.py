@@ -10,6 +10,7 @@ import pytest
 from specviz.app.runs.panels import EARLIER, Cell, heat_map, iterations, matrix_of, matrix_table, summary_of
 from specviz.app.runs.stage import panels_of
 from specviz.live.source import LiveSource, collect
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.codec import read
@@ -28,7 +29,7 @@ def source() -> LiveSource:
 
 @pytest.fixture(scope="module")
 def jacobi(source: LiveSource) -> Trace:
-    return collect(source, RunRequest("abc", drafter="jacobi", drafter_options={"block": 3}, max_new_tokens=8))
+    return collect(source, RunRequest("abc", drafter=Choice("jacobi", {"block": 3}), max_new_tokens=8))
 
 
 def test_an_iteration_has_what_was_final_what_it_froze_and_what_it_guessed(jacobi: Trace) -> None:
@@ -76,7 +77,7 @@ def test_the_recorded_run_opens_with_its_heat_map_and_others_have_none() -> None
 
 
 def recycled(source: LiveSource, **request: object) -> Trace:
-    return collect(source, RunRequest("abcabc", drafter="token_recycling", max_new_tokens=10, **request))
+    return collect(source, RunRequest("abcabc", drafter=Choice("token_recycling"), max_new_tokens=10, **request))
 
 
 def test_the_matrix_is_the_drafters_own_after_every_round(source: LiveSource) -> None:

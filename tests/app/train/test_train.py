@@ -17,6 +17,7 @@ from specviz.app.train.tab import TrainActions
 from specviz.app.train.view import compared, moment, runs_of, sentence, texts
 from specviz.errors import ModelError, OptionError, TraceError
 from specviz.protocol import trainings
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import MethodDescription, OptionCard, RunRequest
 from specviz.protocol.trainings import HeldOut, LossMark, Stage, Training, TrainingQuestion
 from specviz.scratch import scratch
@@ -238,15 +239,15 @@ def test_a_file_that_was_changed_is_refused_in_one_sentence():
 @pytest.mark.parametrize("weights", ["/etc", "/tmp/elsewhere", "../specviz-training-x"])
 def test_a_visitor_of_a_public_page_names_no_folder_of_the_server(weights):
     source = TrainingSource()
-    asked = RunRequest("one", drafter="eagle", drafter_options={"weights": weights}, target="toy", drafter_model="toy")
+    asked = RunRequest("one", drafter=Choice("eagle", {"weights": weights}), target="toy", drafter_model="toy")
     values = {**asked_values(asked), "target": catalog().models[0].name, "drafter_model": catalog().models[0].name}
     with pytest.raises(OptionError, match=r"the weights '.*' are not offered here; choose shipped or untrained"):
         request_from(values, source.catalog(), Limits(any_model=False))
-    assert request_from(values, source.catalog(), Limits()).drafter_options == {"weights": weights}
+    assert request_from(values, source.catalog(), Limits()).drafter.options == {"weights": weights}
 
 
 def test_weights_of_this_page_are_taken_on_a_public_page():
     source, folder = TrainingSource(), str(scratch() / "specviz-training-x")
-    asked = RunRequest("one", drafter="eagle", drafter_options={"weights": folder})
+    asked = RunRequest("one", drafter=Choice("eagle", {"weights": folder}))
     values = {**asked_values(asked), "target": catalog().models[0].name, "drafter_model": catalog().models[0].name}
-    assert request_from(values, source.catalog(), Limits(any_model=False)).drafter_options == {"weights": folder}
+    assert request_from(values, source.catalog(), Limits(any_model=False)).drafter.options == {"weights": folder}

@@ -11,6 +11,7 @@ from specviz.bench.core.contest import ContestPlan, ContestRun, Measured, contes
 from specviz.bench.core.run import SourceContestant
 from specviz.bench.speed.rows import BenchRow, overhead, part
 from specviz.errors import SpecVizError
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import PromptCard, RunRequest
 from tests.fake_source import FakeSource
 
@@ -108,7 +109,7 @@ def test_tracing_overhead_is_the_extra_share_of_the_same_decode() -> None:
 
 def test_our_contestant_reads_prompt_pass_and_rounds_from_the_trace(fake_source: FakeSource) -> None:
     own_contestants = SourceContestant(
-        "specviz", fake_source, RunRequest(prompt="", drafter="model", drafter_options={"gamma": 1})
+        "specviz", fake_source, RunRequest(prompt="", drafter=Choice("model", {"gamma": 1}))
     )
     measured = own_contestants.decode(PROMPTS[1], lambda: False)
     assert measured is not None

@@ -18,6 +18,7 @@ from specviz.bench.drafters.rows import DrafterRow, part
 from specviz.cli.commands.bench import drafters as bench_drafters
 from specviz.cli.main import main
 from specviz.errors import DraftError, SpecVizError
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest
 from specviz.trace import events, header
 from specviz.trace.events import Step
@@ -52,21 +53,21 @@ class Drafters(FakeSource):
         return Catalog((), self.drafters, (), self.prompts)
 
     def explain(self, request: RunRequest) -> str | None:
-        return "there is no datastore;\nbuild one." if request.drafter == "needy" else None
+        return "there is no datastore;\nbuild one." if request.drafter.name == "needy" else None
 
     def run(
         self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
     ) -> Iterator[Step]:
-        if request.drafter in self.broken:
+        if request.drafter.name in self.broken:
             raise DraftError("it does not fit.")
-        if request.drafter == "odd":
+        if request.drafter.name == "odd":
             yield Step(events.Finished("failed", "its table is missing.", [], "", 0.0, 0.0, 0.0), {})
             return
-        gamma = {"copy": self.copies, "learn": 3 if request.memory == "warm" else 0}.get(request.drafter, 0)
-        for step in super().run(replace(request, drafter_options={"gamma": gamma}), cancelled):
+        gamma = {"copy": self.copies, "learn": 3 if request.memory == "warm" else 0}.get(request.drafter.name, 0)
+        for step in super().run(replace(request, drafter=Choice(request.drafter.name, {"gamma": gamma})), cancelled):
             if isinstance(step.event, header.Started):
                 step = Step(replace(step.event, created=self.created), step.vocab)
-            if isinstance(step.event, events.Finished) and request.drafter in self.other_text:
+            if isinstance(step.event, events.Finished) and request.drafter.name in self.other_text:
                 step = Step(replace(step.event, output_ids=list(range(9))), step.vocab)
             yield step
 
@@ -228,7 +229,7 @@ def test_one_drafter_measured_anew_leaves_the_rows_of_the_others(source: Drafter
     source.copies, source.created = 0, "2026-02-02T00:00:00Z"
     source.requests.clear()
     assert bench("--drafters", "copy", "--write") == 0
-    assert {one.drafter for one in source.requests} == {"none", "copy"}
+    assert {one.drafter.name for one in source.requests} == {"none", "copy"}
     after = (pages / "PAGE.md").read_text(encoding="utf-8")
     changed = [(old, new) for old, new in zip(before.splitlines(), after.splitlines(), strict=True) if old != new]
     rows = [(old[:20], new[:20]) for old, new in changed[:-1]]
@@ -315,7 +316,7 @@ def test_another_greedy_text_of_a_lossless_drafter_fails_the_command(source: Dra
 
 def test_seeds_are_the_repeats(source: Drafters) -> None:
     assert bench("--drafters", "copy", "--prompts", 1, "--repeats", 2, "--temperatures", 0.8) == 0
-    seeds = [one.seed for one in source.requests if one.drafter == "copy" and one.temperature]
+    seeds = [one.seed for one in source.requests if one.drafter.name == "copy" and one.temperature]
     assert seeds == [7, 7, 8, 8], "two prompts each"
 
 

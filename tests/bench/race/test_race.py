@@ -14,13 +14,14 @@ from specviz.app.race.view import lane, race_json, race_view
 from specviz.bench.race import Lap, Racer, RaceSpec, progress, race, result
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol import races as race_file
+from specviz.protocol.choice import Choice
 from specviz.protocol.races import Race, Runner
 from specviz.protocol.runs import RunRequest
 from specviz.resources import asset_path
 from specviz.trace.codec import assemble
 from specviz.trace.events import CommittedToken, LaneSpan, Step, Trace, VocabEntry
 
-REQUEST = RunRequest(prompt="a", temperature=0.0, seed=3, max_new_tokens=20, memory="warm", tree_policy="chain")
+REQUEST = RunRequest(prompt="a", temperature=0.0, seed=3, max_new_tokens=20, memory="warm", tree_policy=Choice("chain"))
 SPEC = RaceSpec(REQUEST, (Racer("ngram", {"gamma": 1}), Racer("model", {"gamma": 3})))
 VOCAB = {
     "0": VocabEntry(base64.b64encode(b">").decode(), ">"),
@@ -34,7 +35,7 @@ def trace_of(source: Any, gamma: int) -> Trace:
     """8 tokens: at γ = 0 in 8 rounds of 1 s, above in 4."""
     options = {"gamma": gamma} if gamma else {}
     drafter = "model" if gamma else "none"
-    steps = source.run(RunRequest(prompt="a", drafter=drafter, drafter_options=options))
+    steps = source.run(RunRequest(prompt="a", drafter=Choice(drafter, options)))
     return replace(assemble(steps), vocab=VOCAB)
 
 
@@ -58,13 +59,14 @@ def with_output(trace: Trace, ids: list[int]) -> Trace:
 
 def test_everyone_runs_the_same_request_but_for_the_drafter_and_warms_up_once(fake_source: Any) -> None:
     laps = list(race(fake_source, replace(SPEC, repeats=2)))
-    asked = [(one.drafter, one.drafter_options.get("gamma"), one.max_new_tokens) for one in fake_source.requests]
+    asked = [(one.drafter.name, one.drafter.options.get("gamma"), one.max_new_tokens) for one in fake_source.requests]
     first = [("none", None), ("ngram", 1), ("model", 3)]
     assert asked[:6] == [(*who, tokens) for who in first for tokens in (8, 20)]
     assert asked[6:] == [(*who, 20) for who in first]
     assert [(lap.repeat, lap.place) for lap in laps] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
     same = {
-        (one.prompt, one.seed, one.temperature, one.record, one.memory, one.tree_policy) for one in fake_source.requests
+        (one.prompt, one.seed, one.temperature, one.record, one.memory, one.tree_policy.name)
+        for one in fake_source.requests
     }
     assert same == {("a", 3, 0.0, False, "cold", "auto")}
 

@@ -14,6 +14,7 @@ from specviz.bench.speed.replay import PassReplay
 from specviz.bench.speed.rows import BenchRow
 from specviz.bench.speed.table import _efficiency
 from specviz.lm.table import TableModel
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.trace.events import Drafted, Pass, Round, Scored, Step
 from tests.fake_source import FakeSource, make_round
@@ -66,7 +67,7 @@ class TickingSource(FakeSource):
     def run(
         self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
     ) -> Iterator[Step]:
-        first, *_, last = super().run(replace(request, drafter_options={}))
+        first, *_, last = super().run(replace(request, drafter=Choice(request.drafter.name)))
         yield first
         self.clock.seconds += 1000.0  # the prompt's pass, which belongs to the first round's waiting
         for index in range(self.rounds):
@@ -77,7 +78,7 @@ class TickingSource(FakeSource):
 
 
 def contestant(source: TickingSource) -> SourceContestant:
-    return SourceContestant("specviz: plain", source, RunRequest(prompt="", drafter="none"))
+    return SourceContestant("specviz: plain", source, RunRequest(prompt="", drafter=Choice("none")))
 
 
 def test_a_chain_is_replayed_at_its_own_length_and_width() -> None:

@@ -52,7 +52,7 @@ class Frail(FakeSource):
     def _meet(self, request: RunRequest) -> None:
         if request.prompt_name == "two":
             _made(self.folder / "two")
-            if request.drafter_options.get("gamma") == 1 and _made(self.folder / "dead"):
+            if request.drafter.options.get("gamma") == 1 and _made(self.folder / "dead"):
                 os.kill(os.getpid(), signal.SIGKILL)
         end = time.monotonic() + PATIENCE_S
         while request.prompt_name == "one" and not (self.folder / "two").exists():

@@ -119,7 +119,7 @@ def test_what_a_lost_worker_had_measured_is_kept_and_the_next_one_makes_the_rest
     assert told == ["worker 1 is gone: lost while it measured prompt 'two'; what it had measured is kept."]
     assert [one.ended for one in sweep.workers] == ["lost while it measured prompt 'two'", ""]
     measured = [request for request in second.source.requests[2:] if request.prompt_name == "two"]
-    assert [one.drafter for one in measured] == ["none", "model", "model"], "plain decoding again, beside the rest"
+    assert [one.drafter.name for one in measured] == ["none", "model", "model"], "plain decoding again, beside the rest"
     assert all(one.ratio == (1.0 if one.gamma is None else 2.0) for one in points)
 
 

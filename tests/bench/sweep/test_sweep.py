@@ -11,6 +11,7 @@ import pytest
 from specviz.bench.core.run import check_deployable
 from specviz.bench.sweep.runner import sweep
 from specviz.errors import BenchError, SpecVizError
+from specviz.protocol.choice import Choice
 from specviz.protocol.sweeps.points import Policies, summarise, title
 from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, cases, run_count
 from specviz.trace.header import MethodCard
@@ -56,7 +57,7 @@ def test_plain_decoding_comes_first_and_the_others_rotate_from_prompt_to_prompt(
     """Plain decoding and two lengths, two prompts, two repeats: the lengths start at the first, the second, again."""
     spec = SweepSpec(SPEC.drafters, SPEC.gammas, SPEC.prompt_ids, repeats=2)
     list(sweep(fake_source, spec))
-    order = [request.drafter_options.get("gamma", 0) for request in fake_source.requests]
+    order = [request.drafter.options.get("gamma", 0) for request in fake_source.requests]
     assert order == [0, 1, 3, 0, 3, 1, 0, 3, 1, 0, 1, 3]
     assert [request.prompt for request in fake_source.requests[::3]] == ["a", "b", "a", "b"]
 
@@ -96,10 +97,10 @@ def test_cancelling_at_a_prompt_s_second_run_does_not_lose_the_prompt(fake_sourc
 
 
 def test_policies_reach_the_request_and_tell_cases_apart(fake_source: Any) -> None:
-    grown = SweepDrafter("model", {}, None, policies=Policies("dyspec", {"budget": 8}, "heuristic"))
+    grown = SweepDrafter("model", {}, None, policies=Policies(Choice("dyspec", {"budget": 8}), Choice("heuristic")))
     spec = SweepSpec((SweepDrafter("model"), grown), (1,), ("one",))
     points = list(sweep(fake_source, spec))
-    told = [(one.tree_policy, dict(one.tree_policy_options), one.stop_policy) for one in fake_source.requests]
+    told = [(one.tree_policy.name, dict(one.tree_policy.options), one.stop_policy.name) for one in fake_source.requests]
     assert told == [("auto", {}, "fixed"), ("auto", {}, "fixed"), ("dyspec", {"budget": 8}, "heuristic")]
     assert [title(row) for row in summarise(points)] == ["none", "model", "model · dyspec budget 8 · heuristic"]
 
@@ -134,7 +135,7 @@ def test_what_is_done_is_not_run_again_and_the_rest_of_a_prompt_gets_a_plain_run
     fake_source.requests.clear()
     rest = list(sweep(fake_source, SPEC, done=done))
     assert [(point.prompt, point.gamma) for point in rest] == [("two", 3), ("two", 1)]
-    assert [request.drafter for request in fake_source.requests] == ["none", "model", "model"]
+    assert [request.drafter.name for request in fake_source.requests] == ["none", "model", "model"]
     assert list(sweep(fake_source, SPEC, done=[*done, *rest])) == []
 
 

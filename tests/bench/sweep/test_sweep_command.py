@@ -43,7 +43,7 @@ class Drafters(FakeSource):
         return replace(super().catalog(), drafters=drafters)
 
     def explain(self, request: RunRequest) -> str | None:
-        return "there is no datastore; build one." if request.drafter == "needy" else None
+        return "there is no datastore; build one." if request.drafter.name == "needy" else None
 
 
 @pytest.fixture

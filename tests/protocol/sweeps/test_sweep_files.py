@@ -40,7 +40,7 @@ drafters = [
   "ngram",
   { name = "jacobi", length = "block", lengths = [4] },
   { name = "rest", options = { max_nodes = 8 } },
-  { name = "model", tree_policy = "dyspec", tree_policy_options = { budget = 32 }, stop_policy = "entropy" },
+  { name = "model", tree_policy = { name = "dyspec", options = { budget = 32 } }, stop_policy = "entropy" },
 ]
 """
 
@@ -247,12 +247,12 @@ def test_who_cannot_run_is_named_with_the_reason_and_left_out(fake_source: Any) 
     run = fake_source.run
 
     def needy(request: Any, *rest: Any) -> Any:
-        if request.drafter == "needy":
+        if request.drafter.name == "needy":
             raise ModelError("there is no datastore; build one.")
         return run(request, *rest)
 
     fake_source.run = needy
-    fake_source.explain = lambda request: "odd is odd." if request.drafter == "odd" else None
+    fake_source.explain = lambda request: "odd is odd." if request.drafter.name == "odd" else None
     spec = SweepSpec(tuple(SweepDrafter(name, {}, None) for name in ("needy", "model", "odd")), (1,), ("one",))
     warm_ups = list(warm_up(fake_source, spec))
     assert {one.name: one.reason for one in warm_ups if one.started is None} == {

@@ -33,6 +33,7 @@ from specviz.cli.experiment import (
 from specviz.cli.sources import SharedModels, live_source
 from specviz.cli.terminal import err, progress
 from specviz.errors import OptionError
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
 
@@ -164,7 +165,7 @@ def _runs(bench: Bench, cancelled: Cancelled) -> tuple[list[ContestRun], bool]:
     args, source, plan = bench.args, bench.source, bench.plan
     contestants = [SourceContestant(case.name, source, case.request) for case in bench.cases]
     if contestants:
-        base = replace(plan.template, drafter="none", record=False)
+        base = replace(plan.template, drafter=Choice("none"), record=False)
         contestants = [
             *(SourceContestant(plain_name(t), source, replace(base, temperature=t)) for t in plan.temperatures),
             *contestants,
