@@ -33,7 +33,7 @@ from specviz.version import __version__
 
 @dataclass(slots=True)
 class Participants:
-    """The loaded models of a run, and how fast they are."""
+    """The loaded models of a run, how fast they are, and what they were given to go by."""
 
     target: LoadedModel
     drafter: LoadedModel | None
@@ -43,6 +43,12 @@ class Participants:
     draft_step_s: float | None = None
     drafting: LanguageModel | None = None
     """the drafter's model as it drafts with it: its head may be smaller than that of the one loaded for it"""
+    scene: SceneCard | None = None
+    """the picture that they were shown"""
+    memory: MemoryCard | None = None
+    """what the drafter brought along from earlier runs"""
+    datastore: DatastoreCard | None = None
+    """what it retrieves from"""
 
     def measure(self, drafting: LanguageModel | None = None) -> None:
         """Time bare passes (once per model and process; later calls only look them up). `drafting` is the drafter's
@@ -55,14 +61,7 @@ class Participants:
 
 
 def started(
-    request: RunRequest,
-    who: Participants,
-    method: Method,
-    prompt_ids: Sequence[int],
-    resume: Resume | None,
-    memory: MemoryCard | None = None,
-    datastore: DatastoreCard | None = None,
-    scene: SceneCard | None = None,
+    request: RunRequest, who: Participants, method: Method, prompt_ids: Sequence[int], resume: Resume | None
 ) -> Started:
     """The header; its id is a hash over all the rest, time of creation included."""
     info, text = who.target.info, who.target.tokenizer
@@ -99,9 +98,9 @@ def started(
         stop_policy=None
         if draft_policies.stop_policy.does_nothing()
         else replace(_card(draft_policies.stop_policy), deployable=draft_policies.stop_policy.deployable),
-        memory=memory,
-        datastore=datastore,
-        scene=scene,
+        memory=who.memory,
+        datastore=who.datastore,
+        scene=who.scene,
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
     )
     return replace(header, run_id=seal(header))

@@ -6,17 +6,20 @@ one thing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
 
 from specviz.allocator import set_aside
+from specviz.drafters.base import Drafter
+from specviz.drafters.capabilities import Translates, UsesModel, further_models
 from specviz.engine.header import Participants
 from specviz.errors import ModelError
 from specviz.lm.load import LoadedModel
 from specviz.lm.place import one_device
 from specviz.lm.text import shared_ids
 from specviz.lm.vocabulary import TranslatedModel
+from specviz.options import Options
 from specviz.protocol.runs import RunRequest
 
 Loader = Callable[..., LoadedModel]
@@ -46,20 +49,18 @@ class Models:
                     raise
             return self._held[key]
 
-    def participants(
-        self, request: RunRequest, needs_model: bool, further: Sequence[str] = (), translates: bool = False
-    ) -> Participants:
-        """The target, the drafter's model where it needs one, and the models of these names that draft beside it.
+    def participants(self, request: RunRequest, drafter: Drafter[Options]) -> Participants:
+        """The target, and the models that this drafter needs: its own, and those that draft beside it.
 
-        Raises VocabularyMismatch where they do not go together; a drafter that `translates` takes any model."""
+        Raises VocabularyMismatch where they do not go together; a drafter that translates takes any model."""
         target = self.get(request.target, request)
         beside = replace(request, device=one_device(request.device))
-        drafter = self.get(request.drafter_model, beside) if needs_model else None
-        if drafter is not None and not translates:
-            drafter = in_the_targets_tokens(target, drafter)
-        others = [in_the_targets_tokens(target, self.get(name, beside)) for name in further]
+        own = self.get(request.drafter_model, beside) if isinstance(drafter, UsesModel) else None
+        if own is not None and not isinstance(drafter, Translates):
+            own = in_the_targets_tokens(target, own)
+        others = [in_the_targets_tokens(target, self.get(name, beside)) for name in further_models(drafter)]
         self.status = "models ready"
-        return Participants(target, drafter, others)
+        return Participants(target, own, others)
 
     @property
     def held(self) -> list[LoadedModel]:

@@ -1,4 +1,4 @@
-"""Runs of the engine on loaded models: plan → session → decode → steps, with what drafters remember and retrieve."""
+"""Runs of the engine: request → loaded models → session → steps, with what drafters remember and retrieve."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from specviz.datastore.retrieval import Datastores
 from specviz.drafters.base import Drafter
 from specviz.drafters.capabilities import (
     Retrieves,
-    Translates,
     Tunes,
-    UsesModel,
-    further_models,
     model_of,
     policies_of,
     with_model,
@@ -26,7 +23,7 @@ from specviz.engine.termination import Ending, Limits
 from specviz.errors import OptionError, PromptError
 from specviz.live.models import Models
 from specviz.live.plan import make_plan
-from specviz.live.seeing import card_of, prompt_of, shown
+from specviz.live.seeing import prompt_of, shown
 from specviz.lm.base import SeesPictures
 from specviz.lm.text import TextCodec
 from specviz.options import Options
@@ -53,45 +50,39 @@ class Runs:
         Raises SpecVizError before the first step where the request cannot be run.
         """
         plan = make_plan(request)
-        needs_model = isinstance(plan.drafter, UsesModel)
-        translates = isinstance(plan.drafter, Translates)
-        who = shown(self._models.participants(request, needs_model, further_models(plan.drafter), translates), request)
-        text = who.target.tokenizer
-        prompt_ids = _context(resume, text) if resume is not None else _encode(who, request)
-        model = who.target.model
-        scene = card_of(request, model, text) if isinstance(model, SeesPictures) else None
-        own = who.drafter.model if who.drafter is not None else None
-        texts = (text, who.drafter.tokenizer, who.target.info.vocab_size) if who.drafter is not None else None
-        drafter = with_model(plan.drafter, own, [loaded_model.model for loaded_model in who.further], texts)
-        method = Method(drafter, plan.verifier, plan.sampling, SeededRandom(request.seed))
+        who = shown(self._models.participants(request, plan.drafter), request)
+        prompt_ids = _encode(who, request) if resume is None else _context(resume, who.target.tokenizer)
+        method = Method(_equipped(plan.drafter, who), plan.verifier, plan.sampling, SeededRandom(request.seed))
         start = Start(prompt_ids) if resume is None else Start(prompt_ids, resume.forced_token, resume.round)
         session = Session(who.target.model, method, start, _ending(request, who))
-        self._prepare(drafter, who, request)
-        memory = None
-        if request.memory == "warm":
-            memory = self._memories.recall(drafter, text.sha256, request.memory_file)
-        datastore = self._consult(drafter, request, text)
-        header = started(request, who, method, prompt_ids, resume, memory, datastore, scene)
-        yield from decode(header, session, Recorder(text, request.top, request.record), cancelled, self._models.lane)
+        self._prepare(request, who, method.drafter)
+        recorder = Recorder(who.target.tokenizer, request.top, request.record)
+        header = started(request, who, method, prompt_ids, resume)
+        yield from decode(header, session, recorder, cancelled, self._models.lane)
         if request.memory != "cold":
-            self._memories.keep(drafter, text.sha256, memory is None, request.memory_file)
+            text = who.target.tokenizer
+            self._memories.keep(method.drafter, text.sha256, who.memory is None, request.memory_file)
 
-    def _prepare(self, drafter: Drafter[Options], who: Participants, request: RunRequest) -> None:
-        """Tell the tree policy which pair it grows for, and everyone what passes cost on this machine."""
+    def _prepare(self, request: RunRequest, who: Participants, drafter: Drafter[Options]) -> None:
+        """Tell the tree policy which pair it grows for, and everyone what passes cost on this machine; give the drafter
+        what earlier runs left and what it retrieves from."""
         tree_policy = policies_of(drafter).tree_policy
         if tree_policy is not None and who.drafter is not None:
-            target, draft = (one.info.weights_sha256 for one in (who.target, who.drafter))
+            target, draft = (loaded.info.weights_sha256 for loaded in (who.target, who.drafter))
             tree_policy.prepare(Pair(target, draft, request.temperature))
         who.drafting = model_of(drafter)
         if self._measure:
             with self._models.lane:
                 who.measure(model_of(drafter))
             _tune(drafter, who)
+        text = who.target.tokenizer
+        if request.memory == "warm":
+            who.memory = self._memories.recall(drafter, text.sha256, request.memory_file)
+        if isinstance(drafter, Retrieves) and drafter.retrieves():
+            who.datastore = self._consult(request, text, drafter)
 
-    def _consult(self, drafter: Drafter[Options], request: RunRequest, text: TextCodec) -> DatastoreCard | None:
+    def _consult(self, request: RunRequest, text: TextCodec, drafter: Retrieves) -> DatastoreCard:
         """Hand over the datastore to a drafter that retrieves; what it is."""
-        if not isinstance(drafter, Retrieves) or not drafter.retrieves():
-            return None
         store = self._datastores.get(text, request.target, request.datastore, self._say)
         self._models.status = "models ready"
         drafter.consult(store)
@@ -99,6 +90,15 @@ class Runs:
 
     def _say(self, status: str) -> None:
         self._models.status = status
+
+
+def _equipped(drafter: Drafter[Options], who: Participants) -> Drafter[Options]:
+    """The drafter with the models and tokenizers that were loaded for it."""
+    further = [loaded.model for loaded in who.further]
+    if who.drafter is None:
+        return with_model(drafter, None, further)
+    texts = (who.target.tokenizer, who.drafter.tokenizer, who.target.info.vocab_size)
+    return with_model(drafter, who.drafter.model, further, texts)
 
 
 def _ending(request: RunRequest, who: Participants) -> Ending:

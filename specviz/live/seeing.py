@@ -20,14 +20,15 @@ from specviz.trace.header import SceneCard
 def shown(who: Participants, request: RunRequest) -> Participants:
     """The models of a run, those with eyes shown the request's scene. Raises PromptError where only one of the two is
     there: a scene, or a target that sees."""
-    sees = isinstance(who.target.model, SeesPictures)
-    check_scene(request, sees)
-    if not sees:
+    model = who.target.model
+    check_scene(request, isinstance(model, SeesPictures))
+    if not isinstance(model, SeesPictures):
         return who
     scene = Scene.parse(request.scene)
+    card = _card(scene, model, who.target.tokenizer)
     drafter = None if who.drafter is None else _seeing(who.drafter, scene)
     further = [_seeing(loaded_model, scene) for loaded_model in who.further]
-    return replace(who, target=_seeing(who.target, scene), drafter=drafter, further=further)
+    return replace(who, target=_seeing(who.target, scene), drafter=drafter, further=further, scene=card)
 
 
 def check_scene(request: RunRequest, sees: bool) -> None:
@@ -58,10 +59,10 @@ def prompt_of(request: RunRequest, model: SeesPictures, text: TextCodec) -> list
     return [*model.picture_ids, *ids]
 
 
-def card_of(request: RunRequest, model: SeesPictures, text: TextCodec) -> SceneCard:
+def _card(scene: Scene, model: SeesPictures, text: TextCodec) -> SceneCard:
     """For the header."""
     grounded = [token for token in range(text.size) if is_grounded(text.token_text(token))]
-    return SceneCard(Scene.parse(request.scene).cards(), list(model.picture_ids), grounded)
+    return SceneCard(scene.cards(), list(model.picture_ids), grounded)
 
 
 def _seeing(loaded: LoadedModel, scene: Scene) -> LoadedModel:

@@ -72,7 +72,7 @@ class LiveSource:
         """Load the default models and measure their step times."""
         request = RunRequest(prompt="")
         try:
-            participants = self.models.participants(request, isinstance(make_plan(request).drafter, UsesModel))
+            participants = self.models.participants(request, make_plan(request).drafter)
             with self.models.lane:
                 self.models.status = "models loaded, timing their passes…"
                 participants.measure()

@@ -16,6 +16,7 @@ import torch
 import specviz
 from specviz.errors import ModelError
 from specviz.live.models import Models
+from specviz.live.plan import make_plan
 from specviz.lm import place
 from specviz.lm.base import Blocks
 from specviz.lm.load import load
@@ -80,7 +81,8 @@ def test_a_drafter_beside_a_spread_target_goes_to_one_device():
         asked.append((name, device))
         return load(name, device="cpu")
 
-    Models(load_instead).participants(RunRequest("x", device="map:auto"), needs_model=True)
+    request = RunRequest("x", device="map:auto")
+    Models(load_instead).participants(request, make_plan(request).drafter)
     assert asked == [("target", "map:auto"), ("drafter", "auto")]
 
 
