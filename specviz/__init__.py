@@ -27,7 +27,8 @@ def run(prompt: str, **settings: Any) -> Trace:
     """Decode `prompt` with real models and give the whole trace.
 
     `settings` are the fields of `specviz.protocol.runs.RunRequest`: `drafter`, `verifier`, `target`, `temperature`,
-    `seed`, `max_new_tokens`, `drafter_options={"gamma": 4}` and so on; what is left out is as on the command line.
+    `seed`, `max_new_tokens` and so on; what is left out is as on the command line. A method's options stand apart, as
+    `drafter="model", drafter_options={"gamma": 4}`, or with it, as `drafter=Choice("model", {"gamma": 4})`.
     Models stay loaded for later runs. Raises OptionError, PairingError, PromptError or ModelError with one sentence
     where the run cannot be made. Needs the extra `engine`.
     """

@@ -55,12 +55,12 @@ class Models:
         Raises VocabularyMismatch where they do not go together; a drafter that translates takes any model."""
         target = self.get(request.target, request)
         beside = replace(request, device=one_device(request.device))
-        own = self.get(request.drafter_model, beside) if isinstance(drafter, UsesModel) else None
-        if own is not None and not isinstance(drafter, Translates):
-            own = in_the_targets_tokens(target, own)
+        model = self.get(request.drafter_model, beside) if isinstance(drafter, UsesModel) else None
+        if model is not None and not isinstance(drafter, Translates):
+            model = in_the_targets_tokens(target, model)
         others = [in_the_targets_tokens(target, self.get(name, beside)) for name in further_models(drafter)]
         self.status = "models ready"
-        return Participants(target, own, others)
+        return Participants(target, model, others)
 
     @property
     def held(self) -> list[LoadedModel]:
