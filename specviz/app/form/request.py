@@ -101,18 +101,18 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
 
 def _methods(values: Mapping[str, object], catalog: Catalog, limits: Limits, growing: bool) -> dict[str, Any]:
     """`RunRequest`'s choices of every kind of method that belongs to the drafter."""
-    found: dict[str, Any] = {}
+    choices: dict[str, Any] = {}
     for kind in kinds(catalog):
         if kind.for_growing and not growing:
             continue
         name = str(values.get(kind.group) or kind.default)
-        found[kind.group] = Choice(name)
+        choices[kind.group] = Choice(name)
         if kind.auto and name == AUTO:
             continue
         method = _method(kind.group, {kind.group: name}, kind.methods)
         read = in_effect(method, read_options(kind.group, method, values), growing and _has_policy(values, catalog))
-        found[kind.group] = Choice(name, _offered(within(limits, method, read), catalog, limits))
-    return found
+        choices[kind.group] = Choice(name, _offered(within(limits, method, read), catalog, limits))
+    return choices
 
 
 def check_models(names: Iterable[str], catalog: Catalog, limits: Limits) -> None:
