@@ -64,7 +64,7 @@ def test_a_run_names_its_drafters_weights_or_decodes_alone() -> None:
     seeing = request_for(scene, "caption-drafter-eyes", 0.5)
     assert (seeing.target, seeing.drafter, seeing.drafter_model) == ("captioner", "model", "caption-drafter-eyes")
     assert (seeing.scene, seeing.prompt, seeing.temperature) == (str(scene), "", 0.5)
-    assert request_for(scene, "none", 0).drafter == "none"
+    assert request_for(scene, "none", 0).drafter.name == "none"
 
 
 # --- the form --------------------------------------------------------------------------------------------------------
