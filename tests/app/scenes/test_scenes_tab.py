@@ -62,7 +62,7 @@ def test_the_picture_is_drawn_from_the_shapes_alone() -> None:
 def test_a_run_names_its_drafters_weights_or_decodes_alone() -> None:
     scene = scene_from(OPENING)
     seeing = request_for(scene, "caption-drafter-eyes", 0.5)
-    assert (seeing.target, seeing.drafter, seeing.drafter_model) == ("captioner", "model", "caption-drafter-eyes")
+    assert (seeing.target, seeing.drafter.name, seeing.drafter_model) == ("captioner", "model", "caption-drafter-eyes")
     assert (seeing.scene, seeing.prompt, seeing.temperature) == (str(scene), "", 0.5)
     assert request_for(scene, "none", 0).drafter.name == "none"
 
