@@ -65,7 +65,7 @@ def test_traces_of_ones_own_are_counted_and_what_is_none_is_named(analysis: Page
     codec.write(sample(), tmp_path / "mine.json.gz")
     (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
     analysis.get_by_role("radio", name="my traces").check()
-    expect(analysis.locator("#sv-analysis-message")).to_contain_text("Choose traces of yours")
+    expect(analysis.locator("#sv-analysis-message")).to_contain_text("Choose your traces")
     files = [str(tmp_path / "mine.json.gz"), str(tmp_path / "bad.json")]
     analysis.locator("#sv-analysis-files input[type=file]").set_input_files(files)
     expect(analysis.locator("#sv-analysis-message")).to_contain_text(

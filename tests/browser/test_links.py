@@ -170,7 +170,7 @@ def test_a_machine_that_writes_another_text_says_so(page: Page, watch: str) -> N
         replace(request_of(sample().started), drafter=Choice("model"), verifier=Choice("auto"), target="target")
     )
     opened(page, f"{watch}#ask={request}&text={text_hash('another text')}&round=2")
-    expect(page.locator("#sv-message")).to_contain_text("The link was made from another text")
+    expect(page.locator("#sv-message")).to_contain_text("The text differs from the link's")
     expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
 
 

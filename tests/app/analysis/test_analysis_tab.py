@@ -136,7 +136,7 @@ def test_an_old_trace_says_what_it_lacks():
     (found,) = analyse([("old", old)])
     assert "format 1.1" in found.missing[0]
     (said,) = chart("entropy").draw(found).layout.annotations
-    assert "they are older than" in said.text
+    assert "are older than format 1.1" in said.text
     assert "Σ min(p, q)" not in agreement_table(found)
 
 

@@ -117,7 +117,7 @@ def test_a_stopped_sample_and_an_unknown_prompt_leave_the_page_usable(actions):
     first, buttons = actions.sample(TOY, "", 100, 1, 1.0, *CONTROLS, VISITOR)
     assert "Stopped before any text" in first[0]
     (refused,) = actions.sample(PAIR, "typo", 100, 1, 1.0, *CONTROLS, VISITOR)
-    assert "choose a prompt of the list" in refused[0].lower()
+    assert "choose a prompt from the list" in refused[0].lower()
     assert buttons[1].interactive
     assert refused[1].interactive
 
