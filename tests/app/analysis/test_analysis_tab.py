@@ -79,7 +79,7 @@ def test_every_kind_has_examples_that_open_the_player_at_that_verdict(one):
 
 
 def test_nothing_rejected_and_nothing_drafted_are_said_as_such(one):
-    assert "Nothing of" in first_sentence(replace(one, failures=()))
+    assert "No token of" in first_sentence(replace(one, failures=()))
     assert "drafted nothing" in first_sentence(replace(one, failures=(), drafted=0))
     (plain,) = analyse([("plain", replace(sample(), rounds=[]))])
     assert "drafted nothing" in answer(plain)

@@ -207,7 +207,7 @@ def test_a_session_has_one_place_in_the_queue_and_another_session_the_next(
             await eager.join(held(eager))
         await patient.join(held(patient))
         assert waiting(page) == 2
-        assert "already waits" in (why_turned_away(eager.session) or ""), "for the line on its page"
+        assert "already have a job" in (why_turned_away(eager.session) or ""), "for the line on its page"
         assert why_turned_away(eager.session) is None, "told once"
         for one in (running, eager, patient):
             await of(page).clean_events(session_hash=one.session)
