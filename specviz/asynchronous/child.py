@@ -19,9 +19,9 @@ from typing import TypeVar
 import numpy as np
 from torch import Tensor
 
+from specviz.asynchronous.board import Row, SharedBoard, Size
 from specviz.asynchronous.machines import Draft, RolledBack, after, drafter
 from specviz.asynchronous.reader import Draws, Reader
-from specviz.asynchronous.shared_board import Row, SharedBoard, Size
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.lm.base import LanguageModel

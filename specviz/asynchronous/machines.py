@@ -74,27 +74,27 @@ Machine = Generator[Want, Sequence[int] | None, None]
 
 def drafter(board: Board) -> Machine:
     """Drafts beyond the verified text as far as the board allows."""
-    own = board.verified(0, board.verified_length())
+    draft = board.verified(0, board.verified_length())
     while not board.is_over():
         asked = board.rollbacks_asked()  # before the text: an answer must not claim a text that was not compared
         known = board.verified(0, board.verified_length())
-        same = shared(own, known)
+        same = shared(draft, known)
         if same < len(known):
-            dropped = len(own) - same
-            own = known
-            board.write_draft(same, own[same:])
+            dropped = len(draft) - same
+            draft = known
+            board.write_draft(same, draft[same:])
             board.answer_rollbacks(asked)
             yield RolledBack(dropped)
             continue
         board.answer_rollbacks(asked)
-        if len(own) >= board.limit():
+        if len(draft) >= board.limit():
             yield Wait()
             continue
-        found = yield Draft(own)
-        if found is None:
+        drawn = yield Draft(draft)
+        if drawn is None:
             continue
-        own = [*own, *found]
-        board.write_draft(len(own) - len(found), found)
+        draft = [*draft, *drawn]
+        board.write_draft(len(draft) - len(drawn), drawn)
 
 
 def verifier(
@@ -134,9 +134,9 @@ def tail_of(board: Board, text: Sequence[int], reached: int, widest: int) -> lis
     return board.draft(len(text), min(reached, len(text) + max(0, widest)))
 
 
-def shared(one: Sequence[int], other: Sequence[int]) -> int:
+def shared(text: Sequence[int], other: Sequence[int]) -> int:
     """How many tokens both begin with."""
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next((i for i, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other)))
 
 
 def until_end(tokens: Sequence[int], ends: Callable[[int], bool]) -> list[int]:

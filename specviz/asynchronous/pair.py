@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from specviz.asynchronous.board import Size
 from specviz.asynchronous.machines import Machine, Reach, Verify, after, judged, pearl, verifier
 from specviz.asynchronous.process import DraftingProcess
 from specviz.asynchronous.reader import Draws, Speaker
-from specviz.asynchronous.shared_board import Size
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.lm.base import LanguageModel

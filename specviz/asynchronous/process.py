@@ -21,9 +21,9 @@ from types import ModuleType
 from typing import Any
 from weakref import finalize
 
+from specviz.asynchronous.board import EngineClock, Row, SharedBoard, Size
 from specviz.asynchronous.child import LOOK_S, NEWS, OVER, WAKE, DrawOrder, Ready, TextOrder, work
 from specviz.asynchronous.reader import Draws
-from specviz.asynchronous.shared_board import EngineClock, Row, SharedBoard, Size
 from specviz.core.randomness import SeededRandom
 from specviz.errors import ModelError
 from specviz.lm.kernels import known
@@ -106,8 +106,8 @@ class DraftingProcess:
 
     def spans(self) -> list[Span]:
         self._listen(0.0)
-        found, self._spans = self._spans, []
-        return found
+        finished, self._spans = self._spans, []
+        return finished
 
     def leave(self) -> list[Span]:
         """End the text, and wait for the child to leave it; what it did until then. The child stays."""
@@ -118,8 +118,8 @@ class DraftingProcess:
             said = self._receive(READY_S)
             self._heard(said)
         self._leaving()
-        found, self._spans = self._spans, []
-        return found
+        finished, self._spans = self._spans, []
+        return finished
 
     def close(self) -> None:
         """End the child, and the text where one is under way."""
@@ -177,11 +177,11 @@ _waiting: list[_Waiting] = []
 def drafting_process(origin: Origin, weights_sha256: str) -> DraftingProcess:
     """The one that waits, where it has these weights, or a new one. Raises ModelError as `DraftingProcess` does."""
     with suppress(IndexError):
-        one = _waiting.pop()
-        if one.process.is_drafting and one.process.model == (origin, weights_sha256):
-            one.until.cancel()
-            return one.process
-        one.close()
+        waiting = _waiting.pop()
+        if waiting.process.is_drafting and waiting.process.model == (origin, weights_sha256):
+            waiting.until.cancel()
+            return waiting.process
+        waiting.close()
     return DraftingProcess(origin, weights_sha256)
 
 

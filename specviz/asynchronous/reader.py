@@ -30,8 +30,8 @@ class Draws:
     def tokens(self, logits: Tensor, position: int) -> list[int]:
         """One for each row [n, V]; the first stands at `position` of the text, prompt included."""
         if self.sampling.greedy:
-            found: list[int] = logits.argmax(-1).tolist()
-            return found
+            best: list[int] = logits.argmax(-1).tolist()
+            return best
         rows = enumerate(transform(logits, self.sampling), start=position)
         return [self.randomness.peek(row, (self.noise, place, 0)) for place, row in rows]
 
@@ -64,10 +64,10 @@ class Speaker:
 
     def next_tokens(self, text: Sequence[int], count: int) -> list[int]:
         """The next `count` tokens after `text`, each read before the next."""
-        own = list(text)
+        grown = list(text)
         for _ in range(count):
-            own += self.answers(own, [])
-        return own[len(text) :]
+            grown += self.answers(grown, [])
+        return grown[len(text) :]
 
     def answers(self, text: Sequence[int], tail: Sequence[int]) -> list[int]:
         """What it says at the end of `text` and after each token of `tail`, from one pass: len(tail) + 1 tokens."""

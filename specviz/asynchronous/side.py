@@ -10,10 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
-from specviz.asynchronous.board import Board, LocalBoard
+from specviz.asynchronous.board import Board, EngineClock, LocalBoard, Row
 from specviz.asynchronous.machines import Draft, RolledBack, Wait, after, drafter
 from specviz.asynchronous.reader import Draws, Reader
-from specviz.asynchronous.shared_board import EngineClock, Row
 from specviz.lm.base import LanguageModel
 from specviz.protocol.lanes import DRAFT, Span
 

@@ -177,23 +177,25 @@ def _rounds(models: dict[Turn, Model], texts: Sequence[_Text], clock: Clock) -> 
     began: float | None = None
     waiting = [text for text in texts if not text.run.over]
     while waiting:
-        turn = min(one.run.asked.turn for one in waiting)
-        served = [one for one in waiting if one.run.asked.turn == turn]
+        turn = min(member.run.asked.turn for member in waiting)
+        served = [member for member in waiting if member.run.asked.turn == turn]
         answers: Sequence[Tensor | None] = [None] * len(served)
         if turn is Turn.BEGUN:
             began = clock()
         else:
             entered = clock()
-            answers = models[turn].batch.forward([one.run.asked.share for one in served if one.run.asked.share])
+            answers = models[turn].batch.forward(
+                [member.run.asked.share for member in served if member.run.asked.share]
+            )
             if began is not None:
                 decoded.pass_s += clock() - entered
                 decoded.passes[turn] += 1
                 decoded.shares += len(served) if turn is Turn.TARGET else 0
-        for one, answer in zip(served, answers, strict=True):
-            one.run.answer(answer)
-            if one.run.over:
-                one.written.seconds = clock() - (began or 0.0)
-                one.leave()
-        waiting = [one for one in waiting if not one.run.over]
+        for member, answer in zip(served, answers, strict=True):
+            member.run.answer(answer)
+            if member.run.over:
+                member.written.seconds = clock() - (began or 0.0)
+                member.leave()
+        waiting = [member for member in waiting if not member.run.over]
     decoded.seconds = max((text.seconds for text in decoded.texts), default=0.0)
     return decoded

@@ -16,8 +16,8 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from specviz.bench.core.clock import pass_clock
 from specviz.bench.core.contest import rotated
+from specviz.bench.core.passes import pass_clock
 from specviz.bench.core.report import markdown_table
 from specviz.bench.core.run import Collected, collect
 from specviz.errors import BenchError

@@ -132,11 +132,11 @@ def result(spec: RaceSpec, laps: Sequence[Lap]) -> Race | None:
         return None
     runners = []
     for index, racer in enumerate(field_of(spec)):
-        own = sorted((lap for lap in laps if lap.place == index), key=lambda lap: lap.repeat)
-        if own:
-            ratios = [metrics.speedup(lap.trace, plain[lap.repeat]) for lap in own]
+        laps_of = sorted((lap for lap in laps if lap.place == index), key=lambda lap: lap.repeat)
+        if laps_of:
+            ratios = [metrics.speedup(lap.trace, plain[lap.repeat]) for lap in laps_of]
             counted = tuple(ratio for ratio in ratios if ratio is not None)
-            runners.append(Runner(label_of(racer), _median([lap.trace for lap in own]), counted))
+            runners.append(Runner(label_of(racer), _median([lap.trace for lap in laps_of]), counted))
     return Race(tuple(runners))
 
 

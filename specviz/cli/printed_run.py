@@ -12,7 +12,7 @@ from typing import Any
 
 from specviz.cli.terminal import Terminal, printable
 from specviz.theory import metrics
-from specviz.theory.repetition import NGRAM, repetition
+from specviz.theory.rows import NGRAM, repetition
 from specviz.trace import cautions
 from specviz.trace.cautions import full_contexts
 from specviz.trace.events import Trace, VocabEntry

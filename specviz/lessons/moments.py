@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from specviz.errors import LessonError
-from specviz.theory.reclock import own_plain_s
-from specviz.theory.speedup import gain
+from specviz.theory.speedup import gain, times_as_fast
+from specviz.theory.what_if import own_plain_s
 from specviz.trace.events import Round, Trace, Trial
 from specviz.trace.summary import accepted_drafts, behind_the_end, branches, drafted_depth, drafts, ends_text
 
@@ -212,9 +212,9 @@ def over_plain(trace: Trace) -> float:
     """How many times as fast as plain decoding: measured in turns with it, as the player's headline says it; where
     nothing was, against t(1) of the run's machine for each token."""
     measured = gain(trace)
-    return (
-        own_plain_s(trace) * len(trace.finished.output_ids) / trace.finished.decode_s if measured is None else measured
-    )
+    if measured is not None:
+        return measured
+    return times_as_fast(len(trace.finished.output_ids) / trace.finished.decode_s, 1 / own_plain_s(trace))
 
 
 def _lossy(trace: Trace) -> bool:

@@ -33,8 +33,8 @@ def table(head: Cells, lines: Sequence[Cells]) -> str:
 def method_cells(names: Sequence[str], options: str) -> list[str]:
     """The cells that name a method: drafter, tree policy, stop policy, verifier, options."""
     drafter, tree_policy, stop_policy, verifier = (f"`{name}`" for name in names)
-    own = "own" if tree_policy == "`auto`" else tree_policy
-    return [drafter, own, "–" if stop_policy == "`fixed`" else stop_policy, verifier, options or "–"]
+    grown = "own" if tree_policy == "`auto`" else tree_policy
+    return [drafter, grown, "–" if stop_policy == "`fixed`" else stop_policy, verifier, options or "–"]
 
 
 def rows_table(rows: Sequence[Row]) -> str:

@@ -52,10 +52,10 @@ def comparisons(
     """Decode `length` tokens of every prompt with every method; `plain`: their `plain_texts`, where they are known."""
     plain = plain_texts(models, prompts, length) if plain is None else plain
     for case in greedy_cases() if chosen is None else chosen:
-        found = [_output(replace(case, prompt=prompt, length=length), models) for prompt in prompts]
-        different = sum(text != right for (text, _), right in zip(found, plain, strict=True))
+        written = [_output(replace(case, prompt=prompt, length=length), models) for prompt in prompts]
+        different = sum(text != right for (text, _), right in zip(written, plain, strict=True))
         yield Comparison(
-            case, len(prompts), sum(len(text) for text, _ in found), sum(rounds for _, rounds in found), different
+            case, len(prompts), sum(len(text) for text, _ in written), sum(rounds for _, rounds in written), different
         )
 
 

@@ -22,9 +22,8 @@ from specviz.engine.pairing import check_pairing
 from specviz.engine.session import RoundRecord
 from specviz.errors import OptionError
 from specviz.lm.table import TableModel
-from specviz.proof.enumerated_randomness import SLIVER, EnumeratedRandom, check_probability
-from specviz.proof.exhaustive import ProofCase, session_of
-from specviz.proof.switchable_bugs import fault_of
+from specviz.proof.exhaustive import SLIVER, EnumeratedRandom, ProofCase, check_probability, session_of
+from specviz.proof.planted import fault_of
 from specviz.protocol.proofs import DRAWS as KNOWN_DRAWS
 from specviz.protocol.proofs import MOST_CANDIDATES, Drafted, Lines, ProofLine, Toy, Trial
 from specviz.trace.uniform_draws import Key
@@ -80,7 +79,7 @@ class NotedRandom(EnumeratedRandom):
         check_probability(probability)
         low, high = self._noise.get(key, (0.0, 1.0))
         pieces = {1: (low, min(high, probability)), 0: (max(low, probability), high)}
-        possible = [(one, (b - a) / (high - low)) for one, (a, b) in pieces.items() if b - a > SLIVER]
+        possible = [(kept, (b - a) / (high - low)) for kept, (a, b) in pieces.items() if b - a > SLIVER]
         outcome = self._play(possible)
         self._noise[key] = pieces[outcome]
         self._note("accept", key, outcome, min(1.0, probability))

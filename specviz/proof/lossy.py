@@ -69,18 +69,18 @@ class _Rejecting:
 
 def law(verifier: Verifier[Any], logits: Tensor, q: Tensor, sampling: Sampling) -> Tensor:
     """The next token's law [V] after one candidate drawn from q [V], with the target's logits [V] at the root."""
-    found = torch.zeros(len(q), dtype=torch.float64)
+    chances = torch.zeros(len(q), dtype=torch.float64)
     for token in torch.nonzero(q > RARE).flatten().tolist():
         tree, randomness = DraftTree.from_root(0), _Rejecting()
         tree.add(0, token, "iid", q, "model")
         verdict = verifier.judge(tree, ScoredTree(tree, logits.expand(2, -1), sampling), randomness, 1)
         probability = verdict.trials[0].threshold
-        found[token] += float(q[token]) * probability
+        chances[token] += float(q[token]) * probability
         if probability < 1.0 and randomness.row is not None:
-            found += float(q[token]) * (1.0 - probability) * randomness.row.double()
+            chances += float(q[token]) * (1.0 - probability) * randomness.row.double()
         elif probability < 1.0:
-            found[verdict.token] += float(q[token]) * (1.0 - probability)
-    return found / found.sum()
+            chances[verdict.token] += float(q[token]) * (1.0 - probability)
+    return chances / chances.sum()
 
 
 def distances(models: Models, prompts: Sequence[Text], temperature: float) -> Iterator[Distance]:
@@ -90,20 +90,20 @@ def distances(models: Models, prompts: Sequence[Text], temperature: float) -> It
     names = ["sequential", *(name for name, kind in VERIFIERS.items() if not kind.lossless)]
     for name in names:
         verifier = VERIFIERS.get(name)(VERIFIERS.get(name).options_type())
-        found = []
+        sums = []
         for target, draft in rows:
             logits = target[: models[0].info.vocab_size]
             p, q = transform(logits, sampling), transform(draft[: len(logits)], sampling)
-            found.append(float((law(verifier, logits, q, sampling) - p.double()).abs().sum() / 2))
-        yield _over(name, dict(to_mapping(verifier.options)), temperature, found)
+            sums.append(float((law(verifier, logits, q, sampling) - p.double()).abs().sum() / 2))
+        yield _over(name, dict(to_mapping(verifier.options)), temperature, sums)
     forks = [total_variation(models, text, sampling) for text in prompts]
     law_of = "the token that a round leaves open, with one drafted candidate below each of its fork"
     yield _over("target_init", dict(measured_options()), temperature, forks, law_of)
 
 
-def _over(name: str, options: dict[str, object], temperature: float, found: Sequence[float], *law_of: str) -> Distance:
+def _over(name: str, options: dict[str, object], temperature: float, values: Sequence[float], *law_of: str) -> Distance:
     """Mean and largest over prompts."""
-    return Distance(name, options, temperature, len(found), sum(found) / len(found), max(found), *law_of)
+    return Distance(name, options, temperature, len(values), sum(values) / len(values), max(values), *law_of)
 
 
 FORKS = 20_000
@@ -140,8 +140,8 @@ def moved(p: Tensor, passes: Tensor, width: int, forks: int = FORKS) -> Tensor:
     nobody_before = torch.cumprod(torch.cat([torch.ones(forks, 1), 1 - accepted], dim=1).double(), dim=1)
     wins = accepted * nobody_before[:, :-1]
     wins[:, 0] += nobody_before[:, -1] - 1.0  # the open token's own draw is p itself
-    found = torch.zeros(len(p), dtype=torch.float64)
-    return found.index_add_(0, chosen.flatten(), wins.flatten()) / forks
+    weights = torch.zeros(len(p), dtype=torch.float64)
+    return weights.index_add_(0, chosen.flatten(), wins.flatten()) / forks
 
 
 def total_variation(models: Models, text: Text, sampling: Sampling) -> float:

@@ -1,26 +1,29 @@
 """Bugs of real systems, planted one at a time: the proof must see each, or its table would prove nothing.
 
-Each is a small change of a method that looks right on the screen.
+Each is a small change of a method that looks right on the screen, or of the random source of a run. Those of the
+break-it switch go with every verifier and every way of drawing, the others each have their own toy; where one has
+nothing to bite on it changes nothing, and the sums say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from torch import Tensor
 
-from specviz.core.randomness import RandomSource
+from specviz.core.randomness import AcceptDraw, RandomSource, TokenDraw
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftPolicies
 from specviz.engine.pairing import follow
 from specviz.engine.session import Method
-from specviz.errors import SpecVizError
+from specviz.errors import OptionError, SpecVizError
 from specviz.options import Options
 from specviz.proof.exhaustive import Distance, ProofCase, distance
-from specviz.proof.faulty_randomness import AlwaysAccepts, OneDraw, with_randomness
+from specviz.trace.uniform_draws import Key
 from specviz.tree_policies.base import Draft
 from specviz.tree_policies.drawing import Children, Draw, Independent, MostProbable, WithoutReplacement
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
@@ -31,6 +34,61 @@ from specviz.verifiers.sequential import SequentialVerifier
 CAUGHT = 1e-6
 """far above rounding, far below any bug's effect on a toy"""
 CHAIN, PAIR = (1, 1), (2,)
+
+
+class AlwaysAccepts:
+    """Accepts whatever it is asked about."""
+
+    def __init__(self, randomness: RandomSource) -> None:
+        self._randomness = randomness
+
+    def accept(self, probability: float, key: Key) -> AcceptDraw:
+        return self._randomness.accept(1.0, key)
+
+    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
+        return self._randomness.draw(probs, key)
+
+    def peek(self, probs: Tensor, key: Key) -> int:
+        return self._randomness.peek(probs, key)
+
+
+class OneDraw(AlwaysAccepts):
+    """Judges a candidate with the number that drew it.
+
+    Candidates drawn in order at one level: node n is the n-th draw of the round.
+    """
+
+    def __init__(self, randomness: RandomSource) -> None:
+        super().__init__(randomness)
+        self._draws: dict[int, Key] = {}
+
+    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
+        purpose, _, index = key
+        if purpose == "draft":
+            self._draws[index + 1] = key
+        return self._randomness.draw(probs, key)
+
+    def accept(self, probability: float, key: Key) -> AcceptDraw:
+        return self._randomness.accept(probability, self._draws.get(key[2], key))
+
+
+class NoDraw(AlwaysAccepts):
+    """Puts off the draw that ends a round."""
+
+    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
+        return TokenDraw(int(probs.argmax()), None)
+
+    def accept(self, probability: float, key: Key) -> AcceptDraw:
+        return self._randomness.accept(probability, key)
+
+
+def with_randomness(faulty: Callable[[RandomSource], RandomSource]) -> Callable[[Method], Method]:
+    """Plants such a random source into a method."""
+
+    def plant(method: Method) -> Method:
+        return replace(method, randomness=faulty(method.randomness))
+
+    return plant
 
 
 class Harmed:
@@ -116,7 +174,7 @@ class DrawPerPath(NaiveVerifier):
 
 
 def sorted_family(family: Children) -> Children:
-    return sorted(family, key=lambda one: -_share(one))
+    return sorted(family, key=lambda child: -_share(child))
 
 
 def _merged(family: Children) -> Children:
@@ -124,7 +182,7 @@ def _merged(family: Children) -> Children:
 
 
 def confident(family: Children) -> Children:
-    return [one for one in family if _share(one) > 0.3]
+    return [child for child in family if _share(child) > 0.3]
 
 
 def _share(candidate: tuple[int, Tensor | None]) -> float:
@@ -219,3 +277,50 @@ def find(bug: Bug) -> Finding:
 def findings() -> Iterator[Finding]:
     """All planted bugs, one after the other."""
     yield from map(find, BUGS)
+
+
+Fault = Callable[[Method], Method]
+
+
+class Forgetful:
+    """Mixed into a verifier's class: whatever was rejected, the last token comes from the target itself."""
+
+    rule: Any
+    """the class it is mixed into"""
+
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
+        verdict: Verdict = self.rule.judge(self, tree, target, NoDraw(randomness), position)
+        end = verdict.path[-1] if verdict.path else ROOT
+        drawn = randomness.draw(target.probs(end), ("target", position + len(verdict.path), 0))
+        return replace(verdict, token=drawn.token, residual=None, residual_mass=None, u=drawn.u)
+
+
+def _forgetful(method: Method) -> Method:
+    rule = type(method.verifier)
+    if rule.samples_target:  # it draws from the target anyway, and has no residual to forget
+        return method
+    harmed = type(f"Forgetful{rule.__name__}", (Forgetful, rule), {"rule": rule})
+    return replace(method, verifier=harmed(method.verifier.options))
+
+
+def _drafted(harm: Callable[[Children], Children], widths: tuple[int, ...], draw: Draw) -> Fault:
+    return grows(widths, Harmed(draw, harm))
+
+
+FAULTS: Mapping[str, Callable[[tuple[int, ...], Draw], Fault]] = {
+    "skip_residual": lambda widths, draw: _forgetful,
+    "accept_all": lambda widths, draw: with_randomness(AlwaysAccepts),
+    "sort_siblings": partial(_drafted, sorted_family),
+    "drop_unsure": partial(_drafted, confident),
+    "reuse_noise": lambda widths, draw: with_randomness(OneDraw),
+}
+"""by the names of `specviz.protocol.proofs.BREAKS`"""
+
+
+def fault_of(name: str, widths: tuple[int, ...], draw: Draw) -> Fault | None:
+    """The bug called so, for a tree of these widths drawn in this way; None for no bug. Raises OptionError."""
+    if not name:
+        return None
+    if name not in FAULTS:
+        raise OptionError(f"there is no bug called '{name[:40]}' to plant; choose of {', '.join(FAULTS)}.")
+    return FAULTS[name](widths, draw)

@@ -108,7 +108,7 @@ def _text(experiment: Experiment, seed: int) -> Text:
 def summed(experiment: Experiment, counts: list[int], wanted: int) -> Sampled:
     """The counts with their statistics; a text that the target never writes makes the p-value 0."""
     probs, runs = experiment.cells.probs, sum(counts)
-    shown = tuple(Cell(*one) for one in zip(experiment.labels, probs, counts, strict=True))
+    shown = tuple(Cell(*cell) for cell in zip(experiment.labels, probs, counts, strict=True))
     possible = [(count, prob) for count, prob in zip(counts, probs, strict=True) if prob > 0.0]
     sample = Sample(
         experiment.case, runs, 0.0, 0.0, tuple(count for count, _ in possible), tuple(prob for _, prob in possible)

@@ -76,12 +76,12 @@ def _split(target: LanguageModel, case: ProofCase, prefix: tuple[Text, float], l
         return
     logits = target.forward([*case.prompt, *text], target.new_cache())[-1]
     shares = transform(logits.double(), case.sampling).tolist()
-    children = sorted((((*text, token), mass * share) for token, share in enumerate(shares)), key=lambda one: one[1])
+    children = sorted((((*text, token), mass * share) for token, share in enumerate(shares)), key=lambda pair: pair[1])
     rare: list[tuple[Text, float]] = []
     while children and (children[0][1] < least or 0.0 < sum(prob for _, prob in rare) < least):
         rare.append(children.pop(0))
     if rare:
-        cells.add([one for one, _ in rare], sum(prob for _, prob in rare))
+        cells.add([text for text, _ in rare], sum(prob for _, prob in rare))
     for child in children:
         _split(target, case, child, least, cells)
 
@@ -147,12 +147,12 @@ def samples(models: Models, runs: int, seed: int, cases: Sequence[ProofCase] = L
         yield sample(case, models, runs, seed + number)
 
 
-def rejected(found: Sequence[Sample], false_alarm: float = FALSE_ALARM) -> list[Sample]:
+def rejected(drawn: Sequence[Sample], false_alarm: float = FALSE_ALARM) -> list[Sample]:
     """Those whose law is not the target's: Holm's step-down over all of them (1979)."""
-    ordered = sorted(found, key=lambda one: one.p_value)
+    ordered = sorted(drawn, key=lambda judged: judged.p_value)
     wrong: list[Sample] = []
-    for number, one in enumerate(ordered):
-        if one.p_value > false_alarm / (len(ordered) - number):
+    for number, judged in enumerate(ordered):
+        if judged.p_value > false_alarm / (len(ordered) - number):
             break
-        wrong.append(one)
+        wrong.append(judged)
     return wrong

@@ -1,9 +1,9 @@
-"""Models small enough to be walked or sampled from by the thousand, their tokenizers, and weights for the toys' heads.
+"""Models small enough to be walked or sampled from by the thousand, and small option sets of every method.
 
 A pair of Llama models with random weights has the real forward pass. The toys' tokenizers have one letter per token,
 and a second vocabulary most of the letters under other ids, one of its own, and lacks one. Untrained heads all say what
 the target said, whatever their method, and the walks of two methods would be one walk: the walk moves a toy's modules
-first.
+first. Option sets are shared by the proof and the contracts; a method that is not named there has its defaults.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.text import TextCodec
 from specviz.options import Options
 from specviz.protocol.trainings import UNTRAINED
+from specviz.stop_policies.base import STOP_POLICIES, StopOptions, StopPolicy
+from specviz.stop_policies.learned import FEATURES, HEAD
 
 SHAPE = LlamaShape(
     layers=1,
@@ -119,3 +121,181 @@ def move_weights(drafter: Drafter[Options], target: GivesFeatures) -> None:
         for parameter in module.parameters():
             parameter.add_(SPREAD * torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype))
     _MOVED.add(module)
+
+
+OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
+    "model": (
+        {"gamma": 2},
+        {"gamma": 3},
+        {"gamma": 2, "draw": "without_replacement"},
+        {"gamma": 3, "draw": "top_k"},
+        {"branching": (2, 1)},
+        {"branching": (2, 1), "draw": "iid"},
+        {"branching": (3, 1)},
+        {"branching": (2, 2)},
+        {"branching": (2, 2), "draw": "top_k"},
+    ),
+    "cross_vocabulary": (
+        {"gamma": 2},
+        {"branching": (2, 1)},
+        {"branching": (2,), "draw": "iid"},
+        {"branching": (2, 1), "draw": "top_k"},
+    ),
+    "amusd": (
+        {"drafts_per_pass": 2, "ahead": 3, "widest": 2},
+        {"drafts_per_pass": 1, "ahead": 2},
+    ),
+    "pearl": ({"in_turn": True, "gamma": 2}, {"in_turn": True, "gamma": 3}),
+    "jacobi": (
+        {"block": 2},
+        {"block": 2, "mode": "gauss_seidel"},
+        {"block": 1, "start": "random"},
+    ),
+    "lookahead": (
+        {"window": 2, "ngram": 2, "guesses": 2, "prompt_pool": True},  # or texts end before the window gives a guess
+        {"window": 1, "ngram": 3, "guesses": 1, "prompt_pool": True},
+    ),
+    "cross_kv": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "branching": (2, 1)},
+        {"weights": "untrained", "preset": "glide", "branching": (2, 1), "draw": "iid"},
+        {"weights": "untrained", "preset": "tandem", "gamma": 2},
+        {"weights": "untrained", "preset": "tandem", "branching": (2, 1), "draw": "top_k"},
+    ),
+    "eagle": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "gamma": 3},
+        {"weights": "untrained", "branching": (2, 1)},
+        {"weights": "untrained", "branching": (2, 1), "draw": "iid"},
+        {"weights": "untrained", "branching": (2, 1), "draw": "top_k"},
+    ),
+    "fspad": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "branching": (2, 1)},
+    ),
+    "early_exit": (
+        {"exit_layer": 1, "gamma": 2},
+        {"exit_layer": 1, "gamma": 3},
+        {"exit_layer": 1, "branching": (2, 2)},
+        {"exit_layer": 1, "branching": (2, 1), "draw": "iid"},
+    ),
+    "hydra": (
+        {"weights": "untrained", "nodes": 4},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+        {"weights": "untrained", "nodes": 0, "gamma": 2, "draw": "without_replacement"},
+    ),
+    "kangaroo": (
+        {"weights": "untrained", "exit_layer": 1, "gamma": 2},
+        {"weights": "untrained", "exit_layer": 1, "branching": (2, 1), "threshold": 0.0},
+    ),
+    "markov": (
+        {"weights": "untrained", "nodes": 4, "width": 3},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+    ),
+    "masked_block": (
+        {"weights": "untrained", "nodes": 4, "width": 3, "passes": 1},
+        {"weights": "untrained", "nodes": 0, "gamma": 2, "passes": 1},
+        {"weights": "untrained", "nodes": 3, "lattice": False},
+    ),
+    "medusa": (
+        {"weights": "untrained", "nodes": 4},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+        {"weights": "untrained", "nodes": 0, "gamma": 3, "draw": "top_k"},
+    ),
+    "self_speculative": (
+        {"skip_mlp": (1,), "gamma": 2},
+        {"skip_attention": (1, 2), "skip_mlp": (2,), "branching": (2, 1)},
+    ),
+    "small_model": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "branching": (2, 1)},
+    ),
+    "random": ({"gamma": 2}, {"gamma": 1}),
+    "ngram": ({"gamma": 2}, {"gamma": 3, "min_ngram": 2}, {"gamma": 2, "continuations": 2}),
+    "merged": (
+        {"gamma": 2, "branching": ()},
+        {"branching": (1, 1), "draw": "without_replacement"},
+        {"branching": (2,), "draw": "iid"},
+        {"branching": (2,)},
+        {"branching": (2, 1), "draw": "top_k"},
+        {"branching": (1,), "others": "drafter-weak,drafter"},
+    ),
+    "rasd": (
+        {"branching": (2, 1), "max_nodes": 5, "likely": 2, "snippet": 2},
+        {"branching": (2,), "draw": "iid", "max_nodes": 5, "likely": 3, "look_in": "text"},
+        {"branching": (2, 1), "draw": "top_k", "max_nodes": 5, "look_in": "datastore"},
+    ),
+    "rest": ({"max_nodes": 3, "max_match": 2, "snippet": 2}, {"max_nodes": 4, "min_match": 1, "places": 3}),
+    "suffix": (
+        {"max_nodes": 3, "factor": 2.0},
+        {"max_nodes": 2, "tree": False},
+        {"max_nodes": 2, "fallback": "model", "gamma": 2, "threshold": 0.9},
+    ),
+    "token_recycling": ({"nodes": 2}, {"nodes": 9, "followers": 2, "fill": False}, {"nodes": 80}),
+    "vocabtrim": (
+        {"head_size": 2, "calibration": "ids", "gamma": 2},
+        {"head_size": 2, "calibration": "ids", "branching": (2, 1)},
+        {"head_size": 2, "calibration": "ids", "branching": (2,), "draw": "top_k"},
+    ),
+}
+
+
+def option_sets(drafter: str) -> tuple[dict[str, object], ...]:
+    return OPTION_SETS.get(drafter, ({},))
+
+
+TREE_POLICY_SETS: dict[str, tuple[dict[str, object], ...]] = {
+    "chain": ({"length": 2},),
+    "levels": ({"branching": (2, 1)}, {"branching": (2, 2), "budget": 3}, {"branching": (2, 1), "draw": "iid"}),
+    "rsd_c": ({"branching": (2, 2)},),
+    "rsd_s": ({"width": 2, "depth": 2}, {"width": 3, "depth": 2, "budget": 4}),
+    "dyspec": ({"budget": 4}, {"budget": 4, "threshold": 0.2}),
+    "eagle2": ({"budget": 3, "depth": 2, "width": 2},),
+    "paths": ({"paths": "0; 1; 0,0"}, {"paths": "1; 1,0; 1,2", "draw": "top_k"}, {"paths": "0; 1; 0,0", "budget": 4}),
+    "sequoia": ({"budget": 4, "depth": 2, "acceptance": "0.4,0.3"},),
+}
+STOP_POLICY_SETS: dict[str, tuple[dict[str, object], ...]] = {
+    "heuristic": ({"start_levels": 2},),
+    "confidence": ({"threshold": 0.5},),
+    "entropy": (
+        {"scale": 1.0, "floor": 0.2},
+        {"scale": 1.0, "floor": 0.2, "keep": True},
+        {"scale": 1.0, "floor": 0.2, "moves": True, "step": 0.5, "inertia": 0.2},
+    ),
+    "disco": ({"threshold": 0.5},),
+    "decision": ({"threshold": 0.5},),
+    "specdecpp": ({"threshold": 0.4, "least": 1},),
+    "draft_verify": ({"first_threshold": 0.4, "step": 0.5, "inertia": 0.2},),
+}
+
+
+def tree_policy_sets(tree_policy: str) -> tuple[dict[str, object], ...]:
+    return TREE_POLICY_SETS.get(tree_policy, ({},))
+
+
+def stop_policy_sets(stop: str) -> tuple[dict[str, object], ...]:
+    return STOP_POLICY_SETS.get(stop, ({},))
+
+
+def toy_weights(stop: type[StopPolicy[StopOptions]], hidden_size: int, drafter_sha256: str) -> dict[str, object] | None:
+    """Untrained weights for a policy that learns, None for the others; they make drafts of all lengths."""
+    if stop.recipe is None:
+        return None
+    features = range(FEATURES) if stop.recipe.features is None else stop.recipe.features
+    row = [4.0 * (feature == HEAD) for feature in features]  # the logarithm of the candidate's own probability
+    if HEAD not in features:
+        row[0] = 7.0  # that of the largest
+    if stop.recipe.from_hidden:
+        row = [(-1.0) ** i for i in range(hidden_size)]
+    return {
+        "mean": [0.0] * len(row),
+        "scale": [1.0] * len(row),
+        "layers": [{"weight": [row], "bias": [2.0]}],
+        "threshold": 0.5,
+        "drafter_sha256": drafter_sha256,
+    }
+
+
+def temperature(stop: str, wanted: float) -> float:
+    """What is wanted, or 0 for a policy that works there alone."""
+    return 0.0 if STOP_POLICIES.get(stop).temperatures == "zero" else wanted

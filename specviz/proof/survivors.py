@@ -56,22 +56,24 @@ def runs(models: Models, cases: Sequence[ProofCase], seeds: int) -> Iterator[lis
     """Per case, over its runs: (with survivors, without, really accepted) of every round."""
     kinds = (KSeqVerifier(KSeqOptions()), KSeqVerifier(KSeqOptions(survivors=False)))
     for proof_case in cases:
-        found = []
+        expected_of = []
         for seed in range(seeds):
             session = session_of(proof_case, SeededRandom(seed), models)
             session.begin()
             while session.finished is None:
                 record = session.round()
                 both = [expected(kind, record.proposal.tree, record.scored) for kind in kinds]
-                found.append((both[0], both[1], len(record.verdict.path)))
-        yield found
+                expected_of.append((both[0], both[1], len(record.verdict.path)))
+        yield expected_of
 
 
-def gain(found: Sequence[Sequence[tuple[float, float, int]]]) -> Gain:
+def gain(by_run: Sequence[Sequence[tuple[float, float, int]]]) -> Gain:
     """Of all cases, with 95 % intervals over resampled cases. Raises BenchError for nothing."""
     columns = []
     for index in range(3):
-        estimate = ratio_of_sums([(float(sum(one[index] for one in rounds)), float(len(rounds))) for rounds in found])
+        estimate = ratio_of_sums(
+            [(float(sum(counts[index] for counts in rounds)), float(len(rounds))) for rounds in by_run]
+        )
         assert estimate is not None, "every run has a round."
         columns.append(estimate)
-    return Gain(sum(map(len, found)), *columns)
+    return Gain(sum(map(len, by_run)), *columns)

@@ -1,25 +1,30 @@
 """The table of the proof: every registered method on a toy, and how far its text is from the target's law.
 
     registries ─► cases ─► exhaustive walk ─► rows ─► command, docs/losslessness.md, page
+                               └► candidates drafted, tried, accepted, rejected ─► kinds that are missing
 
 A row's law is that of so many tokens that no run ends before its second round, so that what one round leaves behind for
-the next is judged too.
+the next is judged too. An error of zero says nothing about candidates that nobody judged: a method is walked on one
+prompt after the other until every kind of candidate it declares was tried, accepted and rejected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Literal
 
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import Grows
 from specviz.engine.pairing import check_pairing
+from specviz.engine.session import RoundRecord
 from specviz.errors import OptionError, PairingError
-from specviz.proof.coverage import declared, prompts, prove
-from specviz.proof.exhaustive import WARM, ProofCase, Text, branches, drafter_of
-from specviz.proof.method_options import option_sets, stop_policy_sets, tree_policy_sets
+from specviz.proof.exhaustive import WARM, ProofCase, Text, branches, distance, drafter_of
+from specviz.proof.small_models import option_sets, stop_policy_sets, tree_policy_sets
 from specviz.stop_policies.base import STOP_POLICIES
+from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 
@@ -79,28 +84,28 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[ProofCase]:
     the others draft as their own options say; `full` is the whole product. Stop policies come last.
     `only`: those in which one of these methods takes part. Raises OptionError for a name that nothing is called.
     """
-    found = []
+    drafted = []
     for drafter, kind in DRAFTERS.items():
-        own = _pairs(option_sets(drafter)[0])
-        found += [ProofCase(drafter, verifier, own) for verifier in VERIFIERS.names()]
+        options = _pairs(option_sets(drafter)[0])
+        drafted += [ProofCase(drafter, verifier, options) for verifier in VERIFIERS.names()]
         for tree_policy in TREE_POLICIES.names() if issubclass(kind, Grows) and (full or drafter == GROWING) else ():
             for table_set in TABLE_SETS.get(tree_policy, tree_policy_sets(tree_policy)[:1]):
-                shape = () if drafter == GROWING else own
+                shape = () if drafter == GROWING else options
                 case = ProofCase(
                     drafter, "naive", shape, tree_policy=tree_policy, tree_policy_options=_pairs(table_set)
                 )
-                found += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
+                drafted += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
     shapes: list[tuple[str, Given]] = [("chain", {"length": 2}), ("levels", {"branching": (2, 1)})]
     for stop in STOP_POLICIES.names():
         for tree_policy, given in shapes if stop != ProofCase.stop_policy else ():
             case = ProofCase(GROWING, "sequential", tree_policy=tree_policy, tree_policy_options=_pairs(given))
-            found.append(replace(case, stop_policy=stop, stop_policy_options=_pairs(stop_policy_sets(stop)[0])))
-    unknown = sorted(set(only) - {name for case in found for name in names_of(case)})
+            drafted.append(replace(case, stop_policy=stop, stop_policy_options=_pairs(stop_policy_sets(stop)[0])))
+    unknown = sorted(set(only) - {name for case in drafted for name in names_of(case)})
     if unknown:
         raise OptionError(f"there is no method called '{unknown[0]}'; `specviz list` shows them.")
     wanted = [
         case
-        for case in found
+        for case in drafted
         if (set(names_of(case)) & set(only) if only else full or not ELSEWHERE & set(names_of(case)))
     ]
     return [case for case in map(_at_its_temperature, wanted) if legal(case)]
@@ -203,3 +208,89 @@ def _at_its_temperature(case: ProofCase) -> ProofCase:
 
 def _pairs(options: Given) -> tuple[tuple[str, object], ...]:
     return tuple(options.items())
+
+
+REPEATING = (0, 1, 2, 0, 1, 0, 0, 1)
+"""a drafter that looks the text's end up in the text finds it here, more than once and differently continued"""
+Event = Literal["tried", "accepted", "rejected"]
+EVENTS: tuple[Event, ...] = ("tried", "accepted", "rejected")
+
+
+@dataclass(slots=True)
+class Seen:
+    """What happened in a walk, over all branches of all rounds."""
+
+    rounds: float = 0.0
+    """expected number of rounds, over all walks"""
+    candidates: float = 0.0
+    """expected number of candidates drafted in them"""
+    drafted: set[CandidateKind] = field(default_factory=set)
+    happened: set[tuple[CandidateKind, Event]] = field(default_factory=set)
+
+    def note(self, record: RoundRecord, weight: float) -> None:
+        """Take down a round that happens with probability `weight`. Nodes that ride along are no candidates."""
+        kinds = {node: record.proposal.tree.kinds[node] for node in record.proposal.candidates}
+        self.rounds += weight
+        self.candidates += weight * len(kinds)
+        self.drafted.update(kinds.values())
+        for trial in (tried for tried in record.verdict.trials if tried.node in kinds):
+            self.happened.add((kinds[trial.node], "tried"))
+            if not trial.accepted:
+                self.happened.add((kinds[trial.node], "rejected"))
+        self.happened.update((kinds[node], "accepted") for node in record.verdict.path if node in kinds)
+
+    @property
+    def per_round(self) -> float:
+        """Candidates drafted per round, in the mean over all branches."""
+        return self.candidates / self.rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the walks of one method over several prompts found."""
+
+    error: float
+    """largest difference in the probability of one text, over all prompts"""
+    total_variation: float
+    """largest over all prompts"""
+    per_round: float
+    """candidates drafted per round"""
+    prompts: int
+    missing: tuple[str, ...]
+    """what the walks did not show; empty, or the method is not proved, however small its error"""
+
+
+def prompts(vocab_size: int) -> Iterator[Text]:
+    """Texts that repeat themselves, so that one can copy from them: one, and the same with every pair of tokens."""
+    begin = tuple(token % vocab_size for token in REPEATING)
+    yield begin
+    for pair in product(range(vocab_size), repeat=2):
+        yield (*begin, *pair)
+
+
+def declared(case: ProofCase) -> frozenset[CandidateKind]:
+    """The kinds of candidates that the case's drafter and tree policy say they draw; empty for plain decoding."""
+    return drafter_of(case).kinds(case.sampling)
+
+
+def prove(case: ProofCase) -> Proof:
+    """Walk the case on as many prompts as it takes to see each declared kind tried, accepted and rejected."""
+    seen, walked, error, total_variation = Seen(), 0, 0.0, 0.0
+    for prompt in prompts(case.vocab_size):
+        walk = distance(replace(case, prompt=prompt), watch=seen.note)
+        walked += 1
+        error, total_variation = max(error, walk.error), max(total_variation, walk.total_variation)
+        if not missing(case, seen):
+            break
+    return Proof(error, total_variation, seen.per_round, walked, missing(case, seen))
+
+
+def missing(case: ProofCase, seen: Seen) -> tuple[str, ...]:
+    """What was not seen of the candidates that the case declares, in words; undeclared ones the session refuses."""
+    lacking = []
+    for kind in sorted(declared(case)):
+        if kind not in seen.drafted:
+            lacking.append(f"{kind} never drafted")
+        else:
+            lacking += [f"{kind} never {event}" for event in EVENTS if (kind, event) not in seen.happened]
+    return tuple(lacking)

@@ -19,8 +19,7 @@ from specviz.core.randomness import AcceptDraw, RandomSource, TokenDraw
 from specviz.engine.session import Session
 from specviz.lm.base import LanguageModel
 from specviz.lm.batch import Batch, OneByOne
-from specviz.proof.enumerated_randomness import EnumeratedRandom
-from specviz.proof.exhaustive import ProofCase, Text, exact, session_of
+from specviz.proof.exhaustive import EnumeratedRandom, ProofCase, Text, exact, session_of
 from specviz.trace.uniform_draws import Key
 
 JointLaw = dict[tuple[Text, ...], float]
@@ -55,15 +54,15 @@ def joint_law(
     """The exact law of the texts of all cases, decoded in one batch on the same toy models. The number of branches is
     the product of theirs: a few tokens of a few texts."""
     target, drafter = cases[0].models()
-    found: JointLaw = defaultdict(float)
+    law: JointLaw = defaultdict(float)
     script: tuple[int, ...] | None = ()
     while script is not None:
         randomness = EnumeratedRandom(script)
         sessions = [_session(case, own(randomness, text)) for text, case in enumerate(cases)]
         decoded = decode_together(Model(target, batch_of(target)), Model(drafter, batch_of(drafter)), sessions)
-        found[tuple(tuple(text.tokens) for text in decoded.texts)] += randomness.weight()
+        law[tuple(tuple(text.tokens) for text in decoded.texts)] += randomness.weight()
         script = randomness.next_script(0)
-    return dict(found)
+    return dict(law)
 
 
 def _session(case: ProofCase, randomness: RandomSource) -> SessionOf:
@@ -77,6 +76,6 @@ def joint_error(cases: Sequence[ProofCase], law: JointLaw) -> float:
     """Largest difference between a joint law and the product of the target's own laws, over all tuples of texts."""
     alone = [exact(case) for case in cases]
     wanted = {
-        texts: prod(one[text] for one, text in zip(alone, texts, strict=True)) for texts in product(*alone)
+        texts: prod(text_law[text] for text_law, text in zip(alone, texts, strict=True)) for texts in product(*alone)
     }  # fmt: skip
     return max(abs(law.get(texts, 0.0) - wanted.get(texts, 0.0)) for texts in law.keys() | wanted.keys())

@@ -9,9 +9,8 @@ from typing import Any
 
 from specviz.errors import RecordError
 from specviz.lm.text import TextCodec
-from specviz.record.cards import name_of, started
+from specviz.record.cards import Settings, name_of, settings_of, started
 from specviz.record.rounds import Rounds
-from specviz.record.settings import Settings, settings_of
 from specviz.record.watch import UNKNOWN, Watch
 from specviz.trace.check import check, errors
 from specviz.trace.codec import assemble

@@ -1,6 +1,8 @@
-"""From what was seen of a generate to events of the trace: heads of p and q, fates, the commit, the clock.
+"""From what was seen of a generate to events of the trace: the verdict, heads of p and q, fates, the commit, the clock.
 
-Runs between two rounds of generate, on its own time (`seconds`).
+What was decided in a round is worked out again from what was seen of it, in three cases, as in transformers: greedy, a
+draft with q under Algorithm 1 of Leviathan et al. (2211.17192), and a draft without q, whose tokens are compared with
+the target's own draws. Runs between two rounds of generate, on its own time (`seconds`).
 """
 
 from __future__ import annotations
@@ -10,13 +12,12 @@ import time
 import torch
 from torch import Tensor
 
-from specviz.core.sampling import Sampling
+from specviz.core.sampling import Sampling, residual
 from specviz.core.tree import DraftTree
 from specviz.engine.measured import Measured, agreements, ranks
 from specviz.engine.recorder import DIGITS, TokenTexts, top_rows, vocab_entry
 from specviz.errors import RecordError
-from specviz.record.settings import Settings
-from specviz.record.verdicts import verdict_of
+from specviz.record.cards import Settings
 from specviz.record.watch import Observed
 from specviz.trace.events import (
     Committed,
@@ -26,6 +27,7 @@ from specviz.trace.events import (
     Judged,
     Node,
     Option,
+    Origin,
     Pass,
     Round,
     Scored,
@@ -34,7 +36,7 @@ from specviz.trace.events import (
     TrimReason,
     VocabEntry,
 )
-from specviz.verifiers.base import Verdict
+from specviz.verifiers.base import TrialRecord, Verdict
 
 
 class Rounds:
@@ -131,8 +133,8 @@ class Rounds:
         if self._settings.sampling.plain or this.target_raw is None:
             return [], []
         beliefs = self._beliefs(this)
-        own = top_rows(torch.stack(beliefs), self._top) if beliefs else []
-        return top_rows(this.target_raw.softmax(-1), self._top), own
+        drafts = top_rows(torch.stack(beliefs), self._top) if beliefs else []
+        return top_rows(this.target_raw.softmax(-1), self._top), drafts
 
     def _beliefs(self, this: Observed) -> list[Tensor]:
         """Per candidate what the drafter's model itself believes [V], where q follows from it.
@@ -213,3 +215,74 @@ def _fates(n: int, verdict: Verdict) -> list[Fate]:
     tried = {trial.node for trial in verdict.trials}
     path = set(verdict.path)
     return ["root", *("accepted" if i in path else "rejected" if i in tried else "unreached" for i in range(1, n + 1))]
+
+
+def verdict_of(this: Observed, p: Tensor, q: Tensor | None, greedy: bool) -> Verdict:
+    """p [n + 1, V] and q [n, V] after temperature and cuts. Raises RecordError where what was committed is not what
+    follows from what was seen."""
+    if greedy and this.target_logits is not None:
+        verdict = _by_tokens(this, p, this.target_logits.argmax(-1).tolist(), certain=True)
+    elif q is None:
+        verdict = _by_tokens(this, p, this.drawn, certain=False)
+    else:
+        verdict = _by_ratio(this, p, q)
+    verified = [this.candidates[node - 1] for node in verdict.path] + [verdict.token]
+    if not this.committed or verified[: len(this.committed)] != this.committed:
+        raise RecordError(
+            f"generate committed {this.committed}, but what was seen of the round gives {verified}; it judges in a way "
+            "that is not known, so the run is not recorded."
+        )
+    return verdict
+
+
+def _by_tokens(this: Observed, p: Tensor, wanted: list[int], certain: bool) -> Verdict:
+    """Candidates are accepted as far as they are the target's own tokens; `certain` where those are not drawn."""
+    if len(wanted) != len(this.candidates) + 1:
+        raise RecordError(
+            f"generate drew {len(wanted)} tokens for {len(this.candidates)} candidates and the one after them; it "
+            "judges in a way that is not known, so the run is not recorded."
+        )
+    trials, path = list[TrialRecord](), list[int]()
+    for node, token in enumerate(this.candidates, start=1):
+        hit = token == wanted[node - 1]
+        target_prob = float(hit) if certain else float(p[node - 1, token])
+        trials.append(TrialRecord(node, target_prob, 1.0, target_prob, None, hit))
+        if not hit:
+            break
+        path.append(node)
+    return Verdict(path, wanted[len(path)], _origin(this, path), trials)
+
+
+def _by_ratio(this: Observed, p: Tensor, q: Tensor) -> Verdict:
+    """Candidates are accepted while u < min(1, p/q); after a rejection the last token comes from what is left of p."""
+    if len(this.uniforms) != len(this.candidates):
+        raise RecordError(
+            f"generate drew {len(this.uniforms)} uniform numbers for {len(this.candidates)} candidates; it judges in a "
+            "way that is not known, so the run is not recorded."
+        )
+    trials, path = list[TrialRecord](), list[int]()
+    for node, (token, u) in enumerate(zip(this.candidates, this.uniforms, strict=True), start=1):
+        of_target, of_draft = float(p[node - 1, token]), float(q[node - 1, token])
+        threshold = min(1.0, of_target / of_draft)
+        trials.append(TrialRecord(node, of_target, of_draft, threshold, u, u < threshold))
+        if not trials[-1].accepted:
+            break
+        path.append(node)
+    end = len(path)
+    left, mass = residual(p[end], q[end]) if end < len(this.candidates) else (None, None)
+    return Verdict(path, _last(this, p[end]), _origin(this, path), trials, left, mass)
+
+
+def _last(this: Observed, p: Tensor) -> int:
+    """The token that generate drew. Older releases draw none where an accepted draft ended the text: then the recorder
+    does, from a generator of its own, and the token is cut off with the text's end."""
+    if this.drawn:
+        return this.drawn[0]
+    generator = torch.Generator(p.device).manual_seed(len(this.text))
+    return int(torch.multinomial(p, 1, generator=generator))
+
+
+def _origin(this: Observed, path: list[int]) -> Origin:
+    if not this.candidates:
+        return "target"
+    return "bonus" if len(path) == len(this.candidates) else "correction"

@@ -94,13 +94,17 @@ class Watch:
         self._cached = 0
         generator.get_candidates = self._get_candidates
         generator.update_candidate_strategy = self._update
-        models = {id(one): one for one in (model, getattr(generator, "assistant_model", None)) if one is not None}
+        models = {
+            id(watched): watched
+            for watched in (model, getattr(generator, "assistant_model", None))
+            if watched is not None
+        }
         self._hooks = [
             hook
-            for one in models.values()
+            for watched in models.values()
             for hook in (
-                one.register_forward_pre_hook(self._before_pass, with_kwargs=True),
-                one.register_forward_hook(self._after_pass, with_kwargs=True),
+                watched.register_forward_pre_hook(self._before_pass, with_kwargs=True),
+                watched.register_forward_hook(self._after_pass, with_kwargs=True),
             )
         ]
 
@@ -166,7 +170,7 @@ class Watch:
                 this.committed = given["input_ids"][0, len(this.text) :].tolist()
                 this.target_logits = given["scores"][0].float()
                 this.uniforms = [u for uniform in draws.uniforms for u in uniform.reshape(-1).tolist()] if draws else []
-                this.drawn = [token for one in draws.tokens for token in one.reshape(-1).tolist()] if draws else []
+                this.drawn = [token for drawn in draws.tokens for token in drawn.reshape(-1).tolist()] if draws else []
                 this.cache_rows = int(this.cache.get_seq_length())
                 this.cache = None
         result = method(*args, **kwargs)
@@ -198,14 +202,14 @@ class Watch:
         except RecordError as error:
             self.problem = self.problem or error
         except (AttributeError, IndexError, KeyError, TypeError, ValueError, RuntimeError) as error:
-            told = " ".join(str(error).split())
-            self.problem = self.problem or RecordError(f"{UNKNOWN} ({type(error).__name__}: {told}).")
+            words = " ".join(str(error).split())
+            self.problem = self.problem or RecordError(f"{UNKNOWN} ({type(error).__name__}: {words}).")
 
 
 def _method(generator: Any, name: str) -> Any:
     method = getattr(generator, name, None)
-    found = set(inspect.signature(method).parameters) if callable(method) else set[str]()
-    if not WATCHED[name] <= found:
+    parameters = set(inspect.signature(method).parameters) if callable(method) else set[str]()
+    if not WATCHED[name] <= parameters:
         raise RecordError(
             f"{type(generator).__name__}.{name} does not take {' and '.join(sorted(WATCHED[name]))}: {UNKNOWN}."
         )

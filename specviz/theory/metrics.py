@@ -119,7 +119,7 @@ def first_trials(this: Round) -> list[Trial]:
     seen: set[int] = set()
     firsts = []
     candidates = {node.id for node in counted(this)}
-    for trial in (one for one in this.judged.trials if one.node in candidates):
+    for trial in (tried for tried in this.judged.trials if tried.node in candidates):
         parent = this.nodes[trial.node].parent
         if parent not in seen:
             seen.add(parent)
@@ -240,7 +240,7 @@ def draft_economy(traces: Sequence[Trace]) -> list[DraftEconomy]:
         if trace.finished.output_ids:
             grouped.setdefault(_ending_of_drafts(trace), []).append(trace)
     points = [_economy(policy, settings, runs) for (policy, settings), runs in grouped.items()]
-    return [replace(one, on_front=not any(_dominates(other, one) for other in points)) for one in points]
+    return [replace(point, on_front=not any(_dominates(other, point) for other in points)) for point in points]
 
 
 def _ending_of_drafts(trace: Trace) -> tuple[str, str]:
@@ -260,6 +260,6 @@ def _economy(policy: str, settings: str, runs: Sequence[Trace]) -> DraftEconomy:
     )
 
 
-def _dominates(one: DraftEconomy, other: DraftEconomy) -> bool:
-    mine, theirs = (one.wasted_per_token, one.passes_per_token), (other.wasted_per_token, other.passes_per_token)
-    return one.deployable and mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]
+def _dominates(point: DraftEconomy, other: DraftEconomy) -> bool:
+    mine, theirs = (point.wasted_per_token, point.passes_per_token), (other.wasted_per_token, other.passes_per_token)
+    return point.deployable and mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]

@@ -27,8 +27,8 @@ SLACK = 0.10
 @cache
 def curves(folder: Path = FOLDER) -> dict[str, HardwareCurve]:
     """The shipped curves by file name without its ending, in order; a damaged one is left out. Read once."""
-    found = {path.stem: without(path, hardware.read, None) for path in sorted(folder.glob("*.json"))}
-    return {name: curve for name, curve in found.items() if curve is not None}
+    read = {path.stem: without(path, hardware.read, None) for path in sorted(folder.glob("*.json"))}
+    return {name: curve for name, curve in read.items() if curve is not None}
 
 
 def settings(curve: HardwareCurve) -> tuple[tuple[int, int], ...]:
@@ -39,19 +39,19 @@ def settings(curve: HardwareCurve) -> tuple[tuple[int, int], ...]:
 def passes(curve: HardwareCurve, context: int | None = None, batch: int = 1) -> tuple[PassTime, ...]:
     """The times at one context (None: the shortest) and batch, by ascending n. Raises OptionError where it has none."""
     if context is None:
-        context = min((one for one, other in settings(curve) if other == batch), default=-1)
-    found = sorted((row for row in curve.rows if (row.context, row.batch) == (context, batch)), key=lambda row: row.n)
-    if not found:
-        there = "; ".join(f"context {one}, batch {other}" for one, other in settings(curve))
+        context = min((cached for cached, other in settings(curve) if other == batch), default=-1)
+    timed = sorted((row for row in curve.rows if (row.context, row.batch) == (context, batch)), key=lambda row: row.n)
+    if not timed:
+        there = "; ".join(f"context {cached}, batch {other}" for cached, other in settings(curve))
         wanted = f"batch {batch}" if context < 0 else f"context {context} and batch {batch}"
         raise OptionError(f"nothing was measured at {wanted} on {curve.name}; choose from: {there}.")
-    return tuple(found)
+    return tuple(timed)
 
 
 def step_times(curve: HardwareCurve, context: int | None = None, batch: int = 1) -> StepTimes:
     """t(n) at one context (None: the shortest) and batch. Raises OptionError where it was not measured."""
-    found = passes(curve, context, batch)
-    return StepTimes(tuple(one.n for one in found), tuple(one.median_s for one in found))
+    timed = passes(curve, context, batch)
+    return StepTimes(tuple(pass_time.n for pass_time in timed), tuple(pass_time.median_s for pass_time in timed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,4 +121,4 @@ def knee(measured: Sequence[PassTime], slack: float = SLACK) -> PassTime:
     """The widest measured pass that takes at most (1 + slack) × the narrowest. Narrower ones may take longer, where a
     few rows run on other matrix kernels than one or many. `measured` ascends."""
     limit = (1 + slack) * measured[0].median_s
-    return max((pass_time for pass_time in measured if pass_time.median_s <= limit), key=lambda one: one.n)
+    return max((pass_time for pass_time in measured if pass_time.median_s <= limit), key=lambda pass_time: pass_time.n)

@@ -18,6 +18,7 @@ from statistics import fmean
 
 from specviz.errors import OptionError
 from specviz.theory import metrics
+from specviz.theory.speedup import times_as_fast
 from specviz.theory.what_if import Clock, Shape, level_rates
 from specviz.trace.codec import assemble
 from specviz.trace.events import (
@@ -106,7 +107,7 @@ def simulate(what: Simulation) -> Trace:
 def modelled_speedup(trace: Trace) -> float:
     """Tokens x one plain step / the rounds' seconds, all on the run's modelled clock."""
     plain = next(step_time.median_s for step_time in trace.started.step_times if step_time.rows == 1)
-    return trace.summary.num_output_tokens * plain / trace.finished.decode_s
+    return times_as_fast(trace.summary.num_output_tokens / trace.finished.decode_s, 1 / plain)
 
 
 def _steps(what: Simulation) -> Iterator[Step]:
@@ -290,9 +291,9 @@ def _fate(node: int, tried: set[int], path: Sequence[int]) -> Fate:
     return "accepted" if node in path else "rejected" if node in tried else "unreached"
 
 
-def _probability(alpha: float, place: int) -> float:
+def _probability(alpha: float, sibling: int) -> float:
     """p of the sibling at this place, 0 the first: what its earlier siblings leave, times alpha."""
-    return alpha * (1 - alpha) ** place
+    return alpha * (1 - alpha) ** sibling
 
 
 def _target(what: Simulation, depth: int) -> TopK:

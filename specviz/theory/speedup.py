@@ -15,10 +15,20 @@ FEWEST = 3
 """turns that a spread is told from; as many stand behind the gain of older recordings, whose spread was not kept"""
 
 
+def times_as_fast(tokens_per_s: float, plain_tokens_per_s: float) -> float:
+    """The speedup: tokens per second of one way of decoding over those of plain decoding beside it, which are above 0;
+    below 1: slower. Every table, sweep, race and study divides here (`tests/architecture/test_one_speedup.py`)."""
+    return tokens_per_s / plain_tokens_per_s
+
+
 def speed_ratio(tokens_per_s: float, plain_tokens_per_s: float) -> float | None:
-    """The measured speedup: tokens per second of one way of decoding over those of plain decoding that was timed beside
-    it; below 1: slower. None where plain decoding has no speed. Every table, sweep and race divides here."""
-    return tokens_per_s / plain_tokens_per_s if plain_tokens_per_s > 0 else None
+    """The same; None where plain decoding has no speed."""
+    return times_as_fast(tokens_per_s, plain_tokens_per_s) if plain_tokens_per_s > 0 else None
+
+
+def run_ratio(tokens: int, seconds: float, plain_tokens: int, plain_s: float) -> float | None:
+    """The same of two runs; None where the run took no time, or plain decoding gave no token."""
+    return speed_ratio(tokens * plain_s, plain_tokens * seconds)  # both speeds times both durations
 
 
 def gain(trace: Trace) -> float | None:
@@ -32,8 +42,7 @@ def gain(trace: Trace) -> float | None:
         return None
     if plain.ratios:
         return median(plain.ratios)
-    traced, plainly = len(finished.output_ids) * plain.decode_s, plain.output_tokens * finished.decode_s
-    return traced / plainly if plainly > 0 else None
+    return run_ratio(len(finished.output_ids), finished.decode_s, plain.output_tokens, plain.decode_s)
 
 
 def interval(trace: Trace) -> tuple[float, float] | None:

@@ -15,7 +15,7 @@ from specviz.corpus.plain_english import people, questions, sums, words
 from specviz.corpus.plain_english.facts import KINDS
 from specviz.corpus.plain_english.generator import SHARES, document
 from specviz.corpus.plain_english.page import Draw
-from specviz.theory.repetition import repeats, repetition
+from specviz.theory.rows import repeats, repetition
 
 SEED = 2026
 ROWS_AT_ONCE = 25

@@ -18,5 +18,5 @@ def test_of_many_settings_at_several_temperatures_the_lowest_is_drawn_and_the_pa
 
 def test_texts_that_repeat_themselves_are_left_out_and_counted() -> None:
     view = speedup_view([plain(), drafted(), plain(prompt="b"), drafted(prompt="b", repetition=0.6, ratio=9.0)])
-    assert [row.ratio_median for row in view.rows if row.drafter == "model"] == [drafted().ratio]
+    assert [row.ratio.value for row in view.rows if row.drafter == "model"] == [drafted().ratio]
     assert view.verdict.endswith("Left out, with more than 25% of their 4-grams repeated: 1 text.")

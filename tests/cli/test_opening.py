@@ -54,7 +54,7 @@ def put_together(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(story(), started=replace(story().started, source="live"), finished=list(steps)[-1].event)
 
     monkeypatch.setattr(opening, "assemble", assembled)
-    monkeypatch.setattr("specviz.protocol.plain.assemble", assembled)
+    monkeypatch.setattr("specviz.bench.plain.assemble", assembled)
 
 
 def test_a_story_is_short_plain_and_shows_the_three_ends_early() -> None:

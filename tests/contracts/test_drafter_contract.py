@@ -17,7 +17,7 @@ from specviz.drafters.capabilities import Attaches, Observes, ReadsPrompt, Remem
 from specviz.errors import MemoryFileError, PairingError, PromptError
 from specviz.live.plan import make_plan
 from specviz.live.source import collect
-from specviz.proof.method_options import option_sets
+from specviz.proof.small_models import option_sets
 from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check

@@ -15,7 +15,7 @@ from specviz.engine.pairing import check_pairing, follow
 from specviz.errors import OptionError, PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.options import OptionDescription, Options, describe, from_mapping, to_mapping
-from specviz.proof.method_options import option_sets, stop_policy_sets, tree_policy_sets
+from specviz.proof.small_models import option_sets, stop_policy_sets, tree_policy_sets
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import STOP_POLICIES

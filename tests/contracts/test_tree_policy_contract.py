@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from specviz.live.source import collect
-from specviz.proof.method_options import stop_policy_sets, temperature, toy_weights, tree_policy_sets
+from specviz.proof.small_models import stop_policy_sets, temperature, toy_weights, tree_policy_sets
 from specviz.protocol.choice import with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import STOP_POLICIES

@@ -8,7 +8,7 @@ import pytest
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import Grows
 from specviz.live.source import collect
-from specviz.proof.method_options import option_sets
+from specviz.proof.small_models import option_sets
 from specviz.theory import metrics
 from tests.contracts.test_drafter_contract import METHOD_IDS, METHODS, request_for
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 import psutil
 import pytest
 
+from specviz.asynchronous.board import Size
 from specviz.asynchronous.process import DraftingProcess, end_waiting
 from specviz.asynchronous.reader import Draws
-from specviz.asynchronous.shared_board import Size
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
@@ -205,7 +205,7 @@ def test_a_text_longer_than_the_drafter_reads_goes_on_plainly(source, request_of
 WITHOUT_END = """
 import os, signal, sys
 from specviz.asynchronous.process import DraftingProcess
-from specviz.asynchronous.shared_board import Size
+from specviz.asynchronous.board import Size
 from specviz.lm.place import Origin
 process = DraftingProcess(Origin(sys.argv[1]))
 process.begin([1, 2, 3], Size(64))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from specviz.asynchronous.shared_board import EngineClock
+from specviz.asynchronous.board import EngineClock
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest

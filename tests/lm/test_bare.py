@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from specviz.bench.profile import ceilings
+from specviz.bench.profile import measure as profiling
 from specviz.bench.profile.models import BarePasses, EnginePasses, open_model
 from specviz.errors import ModelError, OptionError
 from specviz.live.source import LiveSource
@@ -125,8 +125,8 @@ def test_what_a_bare_pass_cannot_run_is_refused(checkpoint):
 
 
 def test_the_live_source_times_the_very_model_it_runs(checkpoint, monkeypatch):
-    monkeypatch.setattr(ceilings, "READ_BYTES", {"cpu": 1 << 16})
-    monkeypatch.setattr(ceilings, "SIDE", {"cpu": 8})
+    monkeypatch.setattr(profiling, "READ_BYTES", {"cpu": 1 << 16})
+    monkeypatch.setattr(profiling, "SIDE", {"cpu": 8})
     source = LiveSource(measure=False)
     *_, last = source.profile(request(checkpoint("llama"), batches=(1,), repeats=3))
     assert [(one.n, one.context, one.repeats) for one in last.curve.rows] == [(1, 3, 3), (2, 3, 3)]

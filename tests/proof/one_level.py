@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from specviz.core.tree import DraftTree
-from specviz.proof.enumerated_randomness import EnumeratedRandom
+from specviz.proof.exhaustive import EnumeratedRandom
 from specviz.verifiers.base import VERIFIERS, Verdict
 
 

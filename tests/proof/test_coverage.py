@@ -11,9 +11,8 @@ from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, Proposal
 from specviz.drafters.ngram import NgramDrafter
 from specviz.errors import DraftError
-from specviz.proof.coverage import declared, prompts, prove
 from specviz.proof.exhaustive import WARM, ProofCase
-from specviz.proof.table import measure
+from specviz.proof.table import declared, measure, prompts, prove
 from specviz.verifiers.base import VERIFIERS
 
 COPYING = ProofCase("ngram", "sequential", (("gamma", 1),), WARM)

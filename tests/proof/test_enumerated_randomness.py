@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from specviz.errors import ProofError
-from specviz.proof.enumerated_randomness import EnumeratedRandom
+from specviz.proof.exhaustive import EnumeratedRandom
 
 KEY = ("target", 3, 0)
 FIRST, SECOND = torch.tensor([0.5, 0.5]).double(), torch.tensor([0.75, 0.25]).double()

@@ -8,7 +8,7 @@ import pytest
 
 from specviz.errors import OptionError, PairingError
 from specviz.proof.lines import lines
-from specviz.proof.switchable_bugs import FAULTS
+from specviz.proof.planted import FAULTS
 from specviz.protocol.proofs import BREAKS, MOST_CANDIDATES, Toy
 from specviz.verifiers.base import VERIFIERS
 

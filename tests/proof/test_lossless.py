@@ -10,9 +10,9 @@ from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import Observes
 from specviz.engine.pairing import check_pairing
 from specviz.errors import PairingError
-from specviz.proof.coverage import prove
 from specviz.proof.exhaustive import WARM, ProofCase, branches, error, exact, expected_in_first_round, law
-from specviz.proof.method_options import option_sets
+from specviz.proof.small_models import option_sets
+from specviz.proof.table import prove
 from specviz.verifiers.base import VERIFIERS
 
 NARROW = Sampling(temperature=1.0, top_k=2)

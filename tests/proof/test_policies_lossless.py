@@ -9,9 +9,9 @@ from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.drafting.growing import GrowingDraft
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DraftError, PairingError, ProofError
-from specviz.proof.coverage import prove
 from specviz.proof.exhaustive import WARM, ProofCase, branches, error
-from specviz.proof.method_options import stop_policy_sets, temperature, tree_policy_sets
+from specviz.proof.small_models import stop_policy_sets, temperature, tree_policy_sets
+from specviz.proof.table import prove
 from specviz.stop_policies.base import STOP_POLICIES
 from specviz.tree_policies import rsd_s
 from specviz.tree_policies.base import TREE_POLICIES

@@ -11,8 +11,7 @@ from specviz.lm.base import Blocks
 from specviz.lm.table import TableModel
 from specviz.proof import document
 from specviz.proof.exhaustive import ProofCase, branches
-from specviz.proof.method_options import option_sets
-from specviz.proof.small_models import STILL
+from specviz.proof.small_models import STILL, option_sets
 from tests.proof.planted_list import DOCUMENT
 
 HEADS = ("medusa", "hydra", "markov", "masked_block")

@@ -9,9 +9,9 @@ from specviz.protocol import races
 from specviz.protocol.links import read_request
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.definition import fingerprint
-from specviz.protocol.sweeps.points import summarise
 from specviz.protocol.sweeps.result import points_of
 from specviz.protocol.sweeps.toml_file import definition_of, read_definition, to_toml
+from specviz.theory.rows import summarise
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LINK = (
@@ -47,7 +47,7 @@ def test_a_sweep_result_of_1_0_opens_with_every_run() -> None:
     assert result.definition_sha256 == fingerprint(result.definition), "under another name it is the same sweep"
     assert store.loads(store.dumps(result).encode()) == result
     rows = summarise(points_of(result))
-    assert [(row.drafter, row.gamma, row.ratio_median) for row in rows] == [
+    assert [(row.drafter, row.gamma, row.ratio.value) for row in rows] == [
         ("none", None, 1.0), ("model", 1, 2.0), ("model", 3, 2.0), ("model", None, 1.0),
     ]  # fmt: skip
     assert str(rows[3].policies) == "dyspec budget 8 · confidence"

@@ -11,7 +11,7 @@ from transformers.generation.candidate_generator import PromptLookupCandidateGen
 
 import specviz
 from specviz.errors import RecordError
-from specviz.record.verdicts import verdict_of
+from specviz.record.rounds import verdict_of
 from specviz.record.watch import Observed
 from tests.record.generating import generate
 

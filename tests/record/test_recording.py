@@ -15,8 +15,7 @@ import specviz
 from specviz.cli.main import main
 from specviz.errors import RecordError
 from specviz.lm.load import load
-from specviz.record.cards import model_card
-from specviz.record.settings import settings_of
+from specviz.record.cards import model_card, settings_of
 from specviz.resources import asset_path
 from specviz.trace.events import Trace
 from tests.lm.tiny_models import write_tokenizer

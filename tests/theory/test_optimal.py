@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from specviz.theory.optimal import independent_bound, pair_bound
+from specviz.theory.formulas import independent_bound, pair_bound
 from tests.theory.transport import acceptance_bound, best_transport, chosen, independent, without_replacement
 
 

@@ -1,4 +1,4 @@
-"""The bound of `specviz.theory.optimal` by its definition, over all sets of tokens, and as a largest flow: for toys."""
+"""The bound of verifiers by its definition, over all sets of tokens, and as a largest flow: for toys."""
 
 from __future__ import annotations
 

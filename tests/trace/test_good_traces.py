@@ -19,7 +19,7 @@ from specviz.errors import SpecVizError
 from specviz.live.source import LiveSource, collect, make_plan
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
-from specviz.proof.method_options import option_sets, tree_policy_sets
+from specviz.proof.small_models import option_sets, tree_policy_sets
 from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check

@@ -10,7 +10,7 @@ import torch
 
 from specviz.corpus.standard_library import Corpus
 from specviz.errors import TrainingError
-from specviz.theory.repetition import repetition
+from specviz.theory.rows import repetition
 from specviz.training import pair_figures, publication, stages
 from specviz.training.mixture import (
     DocumentWindows,

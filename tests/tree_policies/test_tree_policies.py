@@ -20,7 +20,7 @@ from specviz.drafters.model import ModelDrafter
 from specviz.errors import OptionError
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
-from specviz.proof.enumerated_randomness import EnumeratedRandom
+from specviz.proof.exhaustive import EnumeratedRandom
 from specviz.resources import ACCEPTANCE_VECTOR, asset_path
 from specviz.trace.tree_shape import touched_tiles
 from specviz.tree_policies.acceptance_vector import measure_ranks, measure_vector, parse_vector

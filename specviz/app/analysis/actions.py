@@ -28,10 +28,8 @@ from specviz.app.look.events import Answer, carried, sent
 from specviz.app.offered import offered
 from specviz.app.runs.stage import pack
 from specviz.errors import SpecVizError, TraceError
-from specviz.theory.analysis.analyse import SURPRISING, Analysis, analyses, matching
-from specviz.theory.analysis.compare import compare
-from specviz.theory.analysis.facts import RoundFacts, RunFacts
-from specviz.theory.analysis.gather import facts_of
+from specviz.theory.analysis.analyse import SURPRISING, Analysis, analyses, compare, matching
+from specviz.theory.analysis.facts import RoundFacts, RunFacts, facts_of
 from specviz.trace.events import Trace
 from specviz.trace.exports.tables import term_columns
 

@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from html import escape
 
 from specviz.app.look.notices import blocks_table
-from specviz.theory.analysis.analyse import PATTERNS, Analysis
-from specviz.theory.analysis.compare import Comparison
+from specviz.theory.analysis.analyse import PATTERNS, Analysis, Comparison
 from specviz.theory.analysis.facts import RoundFacts
-from specviz.theory.analysis.failures import Failure
-from specviz.theory.analysis.pairs import Example, Pair
+from specviz.theory.analysis.failures import Example, Failure, Pair
 from specviz.theory.analysis.rates import Rate
 
 MOST_FREQUENT = 3

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 
 from specviz.app.look.style import SHOWN
 from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
+from specviz.theory.speedup import times_as_fast
 
 Rows = list[dict[str, object]]
 """a chart's numbers for a file: every row has the same columns"""
@@ -86,7 +87,7 @@ class CaseRuns:
         """Tokens per second of all runs together / those of their plain runs; None without them."""
         if self.plain is None or not self.sums.timed:
             return None
-        return (self.sums.tokens / self.sums.decode_s) / (self.plain.tokens / self.plain.decode_s)
+        return times_as_fast(self.sums.tokens / self.sums.decode_s, self.plain.tokens / self.plain.decode_s)
 
     @property
     def median_ratio(self) -> float:

@@ -28,7 +28,7 @@ from specviz.app.offered import offered
 from specviz.app.tab import opening
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.store import cell
-from specviz.theory.repetition import varied
+from specviz.theory.rows import varied
 
 NOTHING = "Nothing is measured yet: run a sweep to fill this chart."
 NO_DRAFTS = "None of the runs measured here drafted anything: choose a drafter and run the sweep again."

@@ -32,9 +32,10 @@ from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, leaders_first
 from specviz.app.lab.chart import LabChart
 from specviz.app.lab.depths import Place, places
 from specviz.app.look.style import HEIGHT, TEXT, draw_few, hover, label, left_out, look, style
-from specviz.protocol.sweeps.points import SweepPoint, memory_ratio_of
+from specviz.protocol.sweeps.points import SweepPoint
 from specviz.theory import formulas as theory
 from specviz.theory.formulas import memory_bound_speedup
+from specviz.theory.rows import memory_ratio_of
 
 
 class Expected(Protocol):

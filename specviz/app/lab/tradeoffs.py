@@ -23,6 +23,7 @@ from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fraction, leaders
 from specviz.app.lab.chart import NO_PLAIN, LabChart
 from specviz.app.look.style import HEIGHT, TEXT, draw_few, hover, label, left_out, look, style
 from specviz.protocol.sweeps.points import SweepPoint
+from specviz.theory.speedup import times_as_fast
 
 SPEEDUPS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 SAMPLES = 60
@@ -96,7 +97,7 @@ def _spot(case: CaseRuns, plain: Sums) -> Spot:
     plain_pass = plain.target_pass_s / plain.rounds
     draft, wide = sums.draft_s / sums.rounds, sums.target_pass_s / sums.rounds
     tokens = sums.tokens / sums.rounds
-    ratio = (sums.tokens / sums.decode_s) / (plain.tokens / plain.decode_s)
+    ratio = times_as_fast(sums.tokens / sums.decode_s, plain.tokens / plain.decode_s)
     units = ("s", "s")
     explanation = (
         fraction("tokens per target pass", "tokens ÷ target passes", sums.tokens, sums.rounds),

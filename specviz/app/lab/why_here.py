@@ -16,8 +16,8 @@ from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fastest, fraction
 from specviz.app.lab.chart import LabChart
 from specviz.app.look.style import HEIGHT, SHOWN, TEXT, hover, label, left_out, legend_below, look, style
 from specviz.protocol.sweeps.points import SweepPoint
-from specviz.theory.repetition import MOST as BOUND
-from specviz.theory.repetition import NGRAM, repeats
+from specviz.theory.rows import MOST as BOUND
+from specviz.theory.rows import NGRAM, repeats
 
 MOST = 8
 """series drawn: more marks than these hide each other"""

@@ -15,7 +15,8 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import PLAIN, CaseRuns, Rows, by_series, cases, fastest, median_ratio
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
 from specviz.app.look.style import AT_FOOT, HEIGHT, LOSS_GAIN, SERIES, TEXT, hover, in_rows, label, style
-from specviz.protocol.sweeps.points import SweepPoint, summarise
+from specviz.protocol.sweeps.points import SweepPoint
+from specviz.theory.rows import summarise
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def ranking(points: Sequence[SweepPoint]) -> list[Ranked]:
 
 def _ranked(case: CaseRuns) -> Ranked:
     (row,) = summarise(case.points)
-    return Ranked(case.name, row.ratio_median, row.ratio_low, row.ratio_high, row.prompts)
+    return Ranked(case.name, row.ratio.value, row.ratio.low, row.ratio.high, row.statistics.prompts)
 
 
 def ranking_rows(points: Sequence[SweepPoint]) -> Rows:

@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 
 from specviz.protocol.races import Race, Runner, first_difference
 from specviz.theory import metrics
-from specviz.theory.repetition import repetition
+from specviz.theory.rows import repetition
 from specviz.trace.events import Round, Trace
 from specviz.trace.header import MethodCard, Started, in_role
 from specviz.trace.replay import display_pieces, token_bytes

@@ -27,8 +27,8 @@ from specviz.app.runs.panels import (
     matrix_of,
     matrix_table,
 )
+from specviz.bench.plain import has_plain, in_turns
 from specviz.errors import OptionError, TraceError
-from specviz.protocol.plain import has_plain, in_turns
 from specviz.protocol.runs import Resume, RunRequest, TraceSource
 from specviz.trace import codec
 from specviz.trace.cautions import full_contexts

@@ -18,7 +18,9 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import chosen
 from specviz.app.look.style import DRAWN, GRID, PRESS, TEXT, legend_above, legend_below, look, style
 from specviz.app.speedup.view import Curve, Level, Measured, Series, SpeedupView, is_slower
-from specviz.protocol.sweeps.points import BASELINE, SweepRow
+from specviz.protocol.sweeps.intervals import Estimate
+from specviz.protocol.sweeps.points import BASELINE
+from specviz.theory.rows import SweepRow
 
 HEIGHT = 460
 FEW = 4
@@ -206,14 +208,14 @@ def _table_row(row: SweepRow) -> str:
         "plain decoding" if plain else row.label,
         str(row.policies) or "–",
         "–" if row.gamma is None else str(row.gamma),
-        "–" if plain else f"{row.drafted_per_round:.1f}",
+        "–" if plain else _number(row.statistics.nodes_per_pass, 1),
         f"{row.temperature:g}",
         "1 (baseline)" if plain else _speedup(row),
-        _number(row.acceptance_rate),
-        _number(row.mean_acceptance_length),
+        _number(row.statistics.acceptance_rate),
+        _number(row.statistics.mean_acceptance_length),
         _mbsu(row),
-        f"{row.tokens_per_s_median:.0f}",
-        f"{row.same_output} of {row.runs}",
+        f"{row.tokens_per_s:.0f}",
+        f"{row.statistics.same_output} of {row.statistics.runs}",
     )
     slow = "" if plain or not is_slower(row) else ' class="sv-slower"'
     marks = [' class="sv-speedup"' if index == SPEEDUP_COLUMN else "" for index in range(len(cells))]
@@ -228,13 +230,13 @@ def _table_row(row: SweepRow) -> str:
 def _mbsu(row: SweepRow) -> str:
     """With its cost ratio, where the drafter has a model."""
     ratio = "" if row.memory_ratio is None else f" (c {row.memory_ratio:.2f})"
-    return f"{_number(row.mbsu)}{ratio if row.mbsu is not None else ''}"
+    return f"{_number(row.statistics.mbsu)}{ratio if row.statistics.mbsu is not None else ''}"
 
 
 def _speedup(row: SweepRow) -> str:
-    interval = "" if row.prompts == 1 else f" ({row.ratio_low:.2f} to {row.ratio_high:.2f})"
-    return f"{row.ratio_median:.2f}×{interval}"
+    interval = "" if row.statistics.prompts == 1 else f" ({row.ratio.low:.2f} to {row.ratio.high:.2f})"
+    return f"{row.ratio.value:.2f}×{interval}"
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+def _number(estimate: Estimate | None, digits: int = 2) -> str:
+    return "–" if estimate is None else f"{estimate.value:.{digits}f}"

@@ -21,8 +21,7 @@ from specviz.app.analysis.library import MOST_TRACES
 from specviz.app.form.request import Limits, check_models, check_named, within
 from specviz.app.job import Background, Switch
 from specviz.app.look import notices
-from specviz.bench.sweep.runner import Keep, sweep
-from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
+from specviz.bench.sweep.runner import Keep, every_drafter, runnable, sweep, warm_up
 from specviz.bench.sweep.workplace import trace_name
 from specviz.errors import OptionError
 from specviz.protocol.runs import Catalog, MethodDescription, TraceSource

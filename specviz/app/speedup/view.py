@@ -16,12 +16,12 @@ from specviz.app.offered import offered
 from specviz.app.runs.gallery import ShownSweep
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.definition import SweepDefinition
-from specviz.protocol.sweeps.points import BASELINE, SweepPoint, SweepRow, summarise, title
+from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
 from specviz.protocol.sweeps.result import points_of
 from specviz.protocol.sweeps.store import sweep_csv
 from specviz.protocol.sweeps.toml_file import to_toml
 from specviz.theory import formulas as theory
-from specviz.theory.repetition import MOST, repeats_itself, varied
+from specviz.theory.rows import MOST, SweepRow, repeats_itself, summarise, varied
 from specviz.trace.header import ModelCard, in_role
 
 MANY = 40
@@ -108,7 +108,7 @@ def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:
     labels = list(dict.fromkeys(_name(row, several) for row in drafted if row.gamma is not None))
     series = tuple(_series(label, drafted, held, several) for label in labels)
     levels = tuple(
-        Level(row.ratio_median, row.ratio_low, row.ratio_high, _explain(row), _name(row, several))
+        Level(row.ratio.value, row.ratio.low, row.ratio.high, _explain(row), _name(row, several))
         for row in drafted
         if row.gamma is None
     )
@@ -148,7 +148,7 @@ def _series(label: str, rows: Sequence[SweepRow], points: Sequence[SweepPoint], 
     named = [row for row in rows if _name(row, several) == label and row.gamma is not None]
     own = sorted(named, key=lambda row: row.gamma or 0)
     measured = tuple(
-        MeasuredPoint(row.ratio_median, row.ratio_low, row.ratio_high, _explain(row), row.gamma or 0) for row in own
+        MeasuredPoint(row.ratio.value, row.ratio.low, row.ratio.high, _explain(row), row.gamma or 0) for row in own
     )
     return Series(
         label, own[0].drafter, measured, _curve([point for point in points if _name(point, several) == label], own)
@@ -174,18 +174,19 @@ def _curve(points: Sequence[SweepPoint], rows: Sequence[SweepRow]) -> Curve | No
 
 def _explain(row: SweepRow) -> str:
     """What is divided by what, over how many runs, and how sure that is."""
-    rate = "nothing drafted" if row.acceptance_rate is None else f"acceptance rate {row.acceptance_rate:.2f}"
+    accepted, runs = row.statistics.acceptance_rate, _count(row.statistics.runs, "run")
+    rate = "nothing drafted" if accepted is None else f"acceptance rate {accepted.value:.2f}"
     return (
-        f"tokens per second ÷ plain decoding's, run by run: {row.tokens_per_s_median:.0f} ÷ "
-        f"{row.baseline_tokens_per_s_median:.0f} (medians); {interval_words(row)}; {_count(row.runs, 'run')}; {rate}"
+        f"tokens per second ÷ plain decoding's, run by run: {row.tokens_per_s:.0f} ÷ "
+        f"{row.baseline_tokens_per_s:.0f} (medians); {interval_words(row)}; {runs}; {rate}"
     )
 
 
 def interval_words(row: SweepRow) -> str:
     """The interval of a row's ratio, or that there is none."""
-    if row.prompts == 1:
+    if row.statistics.prompts == 1:
         return "one prompt, so no interval"
-    return f"median over {row.prompts} prompts, 95 % interval {row.ratio_low:.2f} to {row.ratio_high:.2f}"
+    return f"median over {row.statistics.prompts} prompts, 95 % interval {row.ratio.low:.2f} to {row.ratio.high:.2f}"
 
 
 def _count(number: int, what: str) -> str:
@@ -194,15 +195,15 @@ def _count(number: int, what: str) -> str:
 
 def is_slower(row: SweepRow) -> bool:
     """Slower than plain decoding by more than the second digit shows."""
-    return row.ratio_median < 0.995
+    return row.ratio.value < 0.995
 
 
 def _verdict(rows: Sequence[SweepRow], several: bool) -> str:
     if not rows:
         return "No drafter has been measured yet."
-    best = max(rows, key=lambda row: row.ratio_median)
+    best = max(rows, key=lambda row: row.ratio.value)
     length = f" with γ = {best.gamma}" if best.gamma is not None else ""
-    found = f"{_name(best, several)}{length}: {best.ratio_median:.2f}× plain decoding ({interval_words(best)})"
+    found = f"{_name(best, several)}{length}: {best.ratio.value:.2f}× plain decoding ({interval_words(best)})"
     if is_slower(best):
         return f"Every setting measured here is slower than plain decoding. The least slow is {found}."
     slower = sum(map(is_slower, rows))

@@ -35,9 +35,8 @@ from specviz.theory import metrics, what_if
 from specviz.theory import roofline as hardware
 from specviz.theory.formulas import StepTimes
 from specviz.theory.published import LEVIATHAN_SPEEDUPS
-from specviz.theory.reclock import draft_pass_s
 from specviz.theory.simulation import Simulation, rates_of, simulate
-from specviz.theory.what_if import Clock, Shape
+from specviz.theory.what_if import Clock, Shape, draft_pass_s
 from specviz.trace.events import Trace
 from specviz.trace.files import MAX_INTEGER
 

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 from specviz.errors import BenchError
 from specviz.protocol.runs import Catalog, PromptCard
 from specviz.protocol.sweeps.points import BASELINE
-from specviz.trace.events import Round
+from specviz.theory.rows import RunCounts
 
 T = TypeVar("T")
 
@@ -50,17 +50,12 @@ class Measured:
     prefill_s: float
     """the part of it before the first tokens came (theirs), or spent in the target's pass over the prompt
     (SpecViz's)"""
-    target_passes: int
-    """forward passes of the target, the prompt's own left out where it is a separate one"""
+    counts: RunCounts
     prefill_tokens: int = 0
     """output tokens that came with the prompt's pass: the first of theirs; none of SpecViz's, whose rounds begin
     after it"""
-    rounds: tuple[Round, ...] = ()
-    """SpecViz's engine alone"""
     engine_s: float | None = None
     """SpecViz's engine alone: the engine's clock, the rounds added up"""
-    mbsu: float | None = None
-    """SpecViz's engine alone: see `theory.metrics`"""
     record_s: float = 0.0
     """SpecViz's engine alone: the part of `wall_s` spent on turning rounds into events"""
 

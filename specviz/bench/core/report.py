@@ -1,18 +1,24 @@
-"""How reports are written: tables in Markdown, plain data for JSON, and the place of tables in the documentation.
+"""How reports are written: tables in Markdown, data for JSON, and where numbers come from (models, machine, moment).
 
 Place in the flow: every experiment's `table.py` puts its report together from these.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.protocol.sweeps.points import Quartiles
+from specviz.trace.header import Machine, ModelCard, Started, in_role
+
+if TYPE_CHECKING:
+    from specviz.lm.load import LoadedModel
 
 DASH = "–"
 
@@ -22,10 +28,10 @@ def plain_data(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: plain_data(one) for name, one in value._asdict().items()}
+        return {name: plain_data(part) for name, part in value._asdict().items()}
     if isinstance(value, Mapping):
-        return {name: plain_data(one) for name, one in value.items()}
-    return [plain_data(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: plain_data(part) for name, part in value.items()}
+    return [plain_data(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def markdown_table(head: Sequence[str], body: Sequence[Sequence[str]], words: int = 1) -> str:
@@ -78,11 +84,64 @@ def _parts(page: Path, name: str) -> tuple[str, str]:
     """What stands before and after the marked part."""
     begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
-    head, found, rest = text.partition(begin)
+    head, opened, rest = text.partition(begin)
     _, closed, tail = rest.partition(end)
-    if not found or not closed:
+    if not opened or not closed:
         raise BenchError(
             f"{page.name} has no place for the tables, which stand between '{begin.strip()}' and '{end}'; "
             "give a page that has these marks."
         )
     return head, tail
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What was measured, on what, and when."""
+
+    target: ModelCard
+    drafters: tuple[ModelCard, ...]
+    """the models that drafted, each once"""
+    machine: Machine
+    created: str
+    """UTC, ISO 8601"""
+
+    def __str__(self) -> str:
+        """A sentence for the end of a report. It names the processor, never the host."""
+        machine = self.machine
+        models = ", ".join([_model("target", self.target), *(_model("drafter", drafter) for drafter in self.drafters)])
+        return (
+            f"{machine.processor}, {machine.cores} cores, {machine.threads} thread{'s' * (machine.threads != 1)}, "
+            f"{machine.device}, {self.target.dtype}; Python {machine.python}, torch {machine.torch}, transformers "
+            f"{machine.transformers}, {machine.system}. {self.created}. {models}."
+        )
+
+
+def origin_of(headers: Sequence[Started]) -> Origin:
+    """The origin of runs, by their headers, of which there is at least one."""
+    models = (header.drafter.model for header in headers)
+    drafters = {card.weights_sha256: card for card in models if card is not None}
+    first = headers[0]
+    return Origin(first.target, tuple(drafters.values()), first.machine, first.created)
+
+
+def origin_here(target: LoadedModel, *drafters: LoadedModel) -> Origin:
+    """The origin of what was measured without a run: these models, this machine, now."""
+    from specviz.engine.header import model_card
+    from specviz.lm.step_time import machine
+
+    here = machine(target.model.device, target.info.dtype)
+    return Origin(model_card(target.info), tuple(model_card(drafter.info) for drafter in drafters), here, now_utc())
+
+
+def machine_load() -> float | None:
+    """Programs that wanted to compute, mean of the last minute, this one among them; None where no system says."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
+def now_utc() -> str:
+    """The moment as `2026-01-31T12:00:00Z`."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _model(role: str, card: ModelCard) -> str:
+    return f"{in_role(role, card.name)} ({card.parameters:,} parameters, sha256 {card.weights_sha256[:12]})"

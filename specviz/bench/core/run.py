@@ -18,6 +18,7 @@ from specviz.bench.core.contest import Measured
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.theory import metrics
+from specviz.theory.rows import counts_of
 from specviz.trace.codec import assemble
 from specviz.trace.events import Finished, Round, Step, Trace
 from specviz.trace.header import Started
@@ -180,9 +181,7 @@ def measured(run: Collected) -> Measured:
         run.finished.output_ids,
         run.wall_s,
         run.finished.prefill_s,
-        len(run.rounds),
-        rounds=run.rounds,
+        counts_of(run.rounds, len(run.finished.output_ids), metrics.mbsu(run.started, run.rounds)),
         engine_s=run.finished.decode_s,
         record_s=run.finished.record_s,
-        mbsu=metrics.mbsu(run.started, run.rounds),
     )

@@ -87,24 +87,24 @@ def chosen(catalog: Catalog, names: Sequence[str]) -> list[MethodDescription]:
 def with_models(methods: Sequence[MethodDescription], also: str) -> list[Named]:
     """The drafters, and the one that a request names by default once more with the weights `also`, where it is among
     them and `also` is not empty: so that a good and a poor model can be compared."""
-    found = list[Named]()
+    named = list[Named]()
     for method in methods:
-        found.append(Named(method.name, method))
+        named.append(Named(method.name, method))
         if also and method.name == RunRequest("").drafter.name:
-            found.append(Named(f"{method.name}, {also}", method, also))
-    return found
+            named.append(Named(f"{method.name}, {also}", method, also))
+    return named
 
 
 def first_runs(
     source: TraceSource, drafters: Sequence[Named], template: RunRequest, prompt: PromptCard
 ) -> Iterator[tuple[Named, FirstRun]]:
     """One unmeasured run per drafter, with its default options. Raises BenchError where plain decoding cannot run."""
-    for one in drafters:
-        found = first_run(source, [on(prompt, one.of(template))])
-        assert found is not None, "nobody cancels a warm-up."
-        if one.name == BASELINE and found.started is None:
-            raise BenchError(f"plain decoding, which all drafters are compared with, cannot run: {found.reason}")
-        yield one, found
+    for drafter in drafters:
+        first = first_run(source, [on(prompt, drafter.of(template))])
+        assert first is not None, "nobody cancels a warm-up."
+        if drafter.name == BASELINE and first.started is None:
+            raise BenchError(f"plain decoding, which all drafters are compared with, cannot run: {first.reason}")
+        yield drafter, first
 
 
 def entrants(
@@ -114,15 +114,15 @@ def entrants(
     warm_up_prompts: Mapping[str, Sequence[PromptCard]],
 ) -> list[Entrant]:
     """Every drafter that can run, and once more with a memory where it remembers and every prompt has some."""
-    found = []
-    for one, first in met:
+    entered = []
+    for drafter, first in met:
         if first.started is None:
             continue
-        method, cold = one.method, SourceContestant(one.name, source, one.of(template))
-        found.append(Entrant(one.name, COLD if method.remembers else "", method.lossless, cold))
+        method, cold = drafter.method, SourceContestant(drafter.name, source, drafter.of(template))
+        entered.append(Entrant(drafter.name, COLD if method.remembers else "", method.lossless, cold))
         if method.remembers and all(warm_up_prompts.values()):
-            found.append(Entrant(one.name, WARM, method.lossless, WarmContestant(cold, warm_up_prompts)))
-    return found
+            entered.append(Entrant(drafter.name, WARM, method.lossless, WarmContestant(cold, warm_up_prompts)))
+    return entered
 
 
 def lossless(entrants: Sequence[Entrant]) -> list[str]:
@@ -137,7 +137,7 @@ def lineup(entrants: Sequence[Entrant]) -> list[Contestant]:
     if not others:
         return [plain]
     groups = [others[index : index + GROUP] for index in range(0, len(others), GROUP)]
-    return [one for group in groups for one in (plain, *group)]
+    return [contestant for group in groups for contestant in (plain, *group)]
 
 
 def warm_up_prompts(catalog: Catalog, prompts: Sequence[PromptCard], most: int) -> dict[str, list[PromptCard]]:

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from specviz.bench.drafters.rows import DrafterRow, Part, Section, marked
-from specviz.bench.drafters.table import DrafterReport
+from specviz.bench.drafters.table import DrafterReport, DrafterRow, Part, Section, marked
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.points import BASELINE
 

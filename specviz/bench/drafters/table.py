@@ -1,19 +1,35 @@
-"""The report of `specviz bench drafters` as Markdown.
+"""The rows of `specviz bench drafters`, each drafter overall and on every prompt family, and their report as Markdown.
 
-Place in the flow: last step of the command; `drafters/stored.py` keeps the report beside its page.
+Place in the flow: reads what the contest yielded for the entrants of `drafters/plan.py`; `drafters/stored.py` keeps the
+report beside its page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
-from specviz.bench.core.provenance import Origin
-from specviz.bench.core.report import DASH, markdown_table, or_dash, spread, value_of
-from specviz.bench.core.texts import NONE, counted, texts_table
-from specviz.bench.drafters.rows import DrafterRow, Part, Section
-from specviz.protocol.sweeps.points import BASELINE
-from specviz.theory.repetition import MOST
+from specviz.bench.core.contest import ContestRun
+from specviz.bench.core.report import DASH, Origin, markdown_table, or_dash, spread, value_of
+from specviz.bench.core.rows import (
+    NONE,
+    Plain,
+    Speed,
+    Text,
+    beside_plain,
+    by_class,
+    counted,
+    engine_speed,
+    ratios,
+    row_statistics,
+    texts,
+    texts_table,
+    whole_speed,
+)
+from specviz.bench.drafters.plan import Entrant
+from specviz.protocol.sweeps.points import BASELINE, Quartiles, quartiles
+from specviz.theory.rows import MOST, RowStatistics
 
 NUMBERS = (
     "× plain, decoding", "× plain, whole call", "acceptance rate", "mean acceptance length", "MBSU",
@@ -56,7 +72,7 @@ def markdown(report: DrafterReport) -> str:
         if part.repeating.rows:
             title = f"Texts that repeat more than {MOST:.0%} of their 4-grams, temperature {part.temperature:g}"
             parts += [f"**{title}**", _table(part.repeating)]
-    parts += ["**The texts of plain decoding**", texts_table([(one.temperature, one.texts) for one in report.parts])]
+    parts += ["**The texts of plain decoding**", texts_table([(part.temperature, part.texts) for part in report.parts])]
     return _joined(report, parts)
 
 
@@ -64,8 +80,8 @@ def _winners(report: DrafterReport) -> str:
     """Family by family the fastest at each temperature, and how many different ones there are."""
     head = ["family", *(f"fastest, temperature {part.temperature:g}" for part in report.parts)]
     families = dict.fromkeys(section.family for part in report.parts for section in part.sections[1:])
-    found = [{section.family: section for section in part.sections} for part in report.parts]
-    body = [[family, *(_winner(one.get(family)) for one in found)] for family in families]
+    by_part = [{section.family: section for section in part.sections} for part in report.parts]
+    body = [[family, *(_winner(sections.get(family)) for sections in by_part)] for family in families]
     counts = [f"{len(_winning(part))} at temperature {part.temperature:g}" for part in report.parts]
     return f"{markdown_table(head, body, words=len(head))}\n\nDifferent drafters among them: {', '.join(counts)}."
 
@@ -76,7 +92,7 @@ def _winning(part: Part) -> set[str]:
 
 
 def _winner(section: Section | None) -> str:
-    row = next((one for one in section.rows if one.winner), None) if section is not None else None
+    row = next((row for row in section.rows if row.winner), None) if section is not None else None
     if row is None:
         return DASH
     return f"{' '.join(filter(None, (row.drafter, row.memory)))} {row.speedup.median:.2f}×"
@@ -123,3 +139,105 @@ def _provenance(report: DrafterReport) -> str:
         f"after up to {report.warm_up_prompts} other prompts of the family. {report.origin}"
         f"{f' Measured later, with plain decoding beside them on the same machine: {later}.' if later else ''}"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DrafterRow:
+    """One drafter over some prompts. Quartiles are over the prompts, each with the median of its repeats."""
+
+    drafter: str
+    memory: str
+    """`cold` or `warm`; empty for a drafter that remembers nothing"""
+    lossless: bool
+    speedup: Quartiles
+    """output tokens per second of all rounds (the engine's clock) ÷ the median of plain decoding's on the same
+    prompt in the same repeat"""
+    whole_call: Quartiles
+    """the same from call to return: the prompt, and what the drafter makes of it and of its memory, included"""
+    statistics: RowStatistics
+    prompts_run: int = 0
+    """prompts of the family that it has run, those of the other class of texts included"""
+    winner: bool = False
+    """the fastest of its section"""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    family: str
+    """empty: all prompts together"""
+    rows: tuple[DrafterRow, ...]
+    """none where the family has no text of this class"""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Everything at one temperature."""
+
+    temperature: float
+    sections: tuple[Section, ...]
+    """of the texts that do not repeat themselves: all prompts together first, then each family"""
+    repeating: Section
+    """the others together"""
+    texts: tuple[Text, ...]
+    """of plain decoding"""
+
+
+def part(temperature: float, entrants: Sequence[Entrant], outcomes: Sequence[ContestRun]) -> Part:
+    """The rows of both classes of texts, families in the order of the outcomes.
+
+    Runs whose plain run is missing (a cancelled bench) are left out. Raises BenchError where none is left.
+    """
+    paired, plain = beside_plain(outcomes, BASELINE)
+    varied, repeating = by_class(paired, plain)
+    sections = []
+    for family in ("", *dict.fromkeys(contest_run.family for contest_run in paired)):
+        here, run = _of(family, varied), _prompts_run(_of(family, paired))
+        sections.append(Section(family, _rows(entrants, here, plain, run)))
+    apart = Section("", _rows(entrants, repeating, plain, _prompts_run(paired)))
+    return Part(temperature, tuple(sections), apart, texts(outcomes, BASELINE))
+
+
+def _of(family: str, outcomes: Sequence[ContestRun]) -> list[ContestRun]:
+    return [contest_run for contest_run in outcomes if family in ("", contest_run.family)]
+
+
+def _prompts_run(paired: Sequence[ContestRun]) -> Mapping[str, int]:
+    """Contestant → how many prompts it has run, whatever came out."""
+    prompts: dict[str, set[str]] = {}
+    for contest_run in paired:
+        prompts.setdefault(contest_run.contestant, set()).add(contest_run.prompt)
+    return {name: len(prompt) for name, prompt in prompts.items()}
+
+
+def _rows(
+    entrants: Sequence[Entrant], outcomes: Sequence[ContestRun], plain: Plain, prompts_run: Mapping[str, int]
+) -> tuple[DrafterRow, ...]:
+    rows = []
+    for entrant in entrants:
+        name = entrant.contestant.name
+        group = [contest_run for contest_run in outcomes if contest_run.contestant == name]
+        if group:
+            rows.append(replace(_row(entrant, group, plain), prompts_run=prompts_run[name]))
+    return marked(rows)
+
+
+def _row(entrant: Entrant, group: Sequence[ContestRun], plain: Plain) -> DrafterRow:
+    return DrafterRow(
+        drafter=entrant.drafter,
+        memory=entrant.memory,
+        lossless=entrant.lossless,
+        speedup=_over_prompts(group, plain, engine_speed),
+        whole_call=_over_prompts(group, plain, whole_speed),
+        statistics=row_statistics(group, plain),
+    )
+
+
+def _over_prompts(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> Quartiles:
+    return quartiles([median(ratio) for ratio in ratios(group, plain, speed).values()])
+
+
+def marked(rows: Sequence[DrafterRow]) -> tuple[DrafterRow, ...]:
+    """Marks the fastest of those that have run all the prompts that any has run: others have an easier set."""
+    most = max((row.prompts_run for row in rows), default=0)
+    best = max((row for row in rows if row.prompts_run == most), key=lambda row: row.speedup.median, default=None)
+    return tuple(replace(row, winner=row is best) for row in rows)

@@ -1,8 +1,9 @@
 """The step-time curve of a model on this machine: every width of a pass, and the ceilings above them, timed in turn.
 
-Each repeat times everything once, starting from another place, so that drift hits all alike; the first one is a
-warm-up. Place in the flow: a request in, progress and a `HardwareCurve` out, which is a Markdown table for a terminal;
-`specviz profile` and the page's Machine tab ask.
+The ceilings are how fast numbers are read from memory, and how fast matrices are multiplied. Each repeat times
+everything once, starting from another place, so that drift hits all alike; the first one is a warm-up. Place in the
+flow: a request in, progress and a `HardwareCurve` out, which is a Markdown table for a terminal; `specviz profile` and
+the page's Machine tab ask.
 """
 
 from __future__ import annotations
@@ -15,14 +16,13 @@ from typing import Literal
 
 import torch
 
-from specviz.bench.core.clock import pass_clock
 from specviz.bench.core.contest import rotated
-from specviz.bench.core.provenance import now_utc
-from specviz.bench.profile.ceilings import Probe, ceiling, probes
+from specviz.bench.core.passes import pass_clock
+from specviz.bench.core.report import now_utc
 from specviz.bench.profile.models import Loader, Timed, open_model
 from specviz.errors import OptionError
 from specviz.lm.step_time import Clock, machine, synchronize
-from specviz.protocol.profiles import MOST_ROWS, HardwareCurve, PassTime, Profiled, ProfileRequest
+from specviz.protocol.profiles import MOST_ROWS, Ceiling, HardwareCurve, PassTime, Profiled, ProfileRequest
 from specviz.theory.roofline import knee, overhead, passes, roofline, settings
 from specviz.trace.header import Machine
 from specviz.version import __version__
@@ -207,3 +207,50 @@ def table(curve: HardwareCurve) -> str:
             for one in measured
         ]
     return "\n".join(lines) + "\n"
+
+
+READ_BYTES = {"cpu": 256 << 20, "cuda": 2 << 30}
+"""by device: many times the caches, so that memory is what is measured"""
+SIDE = {"cpu": 1024, "cuda": 8192}
+"""by device: rows and columns of the matrices that are multiplied"""
+COLUMNS = 4096
+MB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Something to time, and how much it does."""
+
+    kind: str
+    """`reading` or `arithmetic`"""
+    amount: float
+    """bytes or operations"""
+    how: str
+    run: Callable[[], object]
+
+
+def probes(device: torch.device, dtype: torch.dtype) -> list[Probe]:
+    """Two ways to read, of which the faster one counts, and a product of two square matrices."""
+    kind = device.type if device.type in SIDE else "cuda"
+    size, side = READ_BYTES[kind], SIDE[kind]
+    matrix = torch.ones(size // dtype.itemsize // COLUMNS, COLUMNS, device=device, dtype=dtype)
+    vector = torch.ones(COLUMNS, device=device, dtype=dtype)
+    left, right = (torch.ones(side, side, device=device, dtype=dtype) for _ in range(2))
+    amount = float(matrix.numel() * dtype.itemsize)
+    return [
+        Probe("reading", amount, f"sum of {size // MB} MiB", matrix.sum),
+        Probe("reading", amount, f"product of a matrix of {size // MB} MiB and a vector", lambda: matrix @ vector),
+        Probe("arithmetic", 2.0 * side**3, f"product of two {side} × {side} matrices", lambda: left @ right),
+    ]
+
+
+def ceiling(kind: str, timed: Sequence[tuple[Probe, Sequence[float]]]) -> Ceiling:
+    """The probe of this kind with the highest median rate; seconds of each probe, at least two."""
+    rates = [_rates(probe, seconds) for probe, seconds in timed if probe.kind == kind]
+    return max(rates, key=lambda rate: rate.median)
+
+
+def _rates(probe: Probe, seconds: Sequence[float]) -> Ceiling:
+    rates = [probe.amount / took for took in seconds]
+    low, _, high = quantiles(rates, n=4)
+    return Ceiling(median(rates), low, high, probe.how)

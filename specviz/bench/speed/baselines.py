@@ -21,6 +21,7 @@ from transformers.utils import logging as hub_logging
 
 from specviz.bench.core.contest import Measured
 from specviz.protocol.runs import PromptCard
+from specviz.theory.rows import RunCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,8 @@ class Generate:
             ended = time.perf_counter()
         prefill = (first.first_at or ended) - begun
         output_ids = output[0, ids.shape[1] :].tolist()
-        return Measured(output_ids, ended - begun, prefill, passes[0], prefill_tokens=first.first_tokens)
+        counts = RunCounts(len(output_ids), passes[0])
+        return Measured(output_ids, ended - begun, prefill, counts, prefill_tokens=first.first_tokens)
 
     @contextmanager
     def _assistant(self) -> Iterator[Any]:

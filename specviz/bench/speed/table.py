@@ -1,6 +1,6 @@
-"""The bench's report as Markdown and as plain data for JSON.
+"""The rows of `specviz bench`, ratios against plain decoding of the same prompt and repeat, as a report in Markdown.
 
-Place in the flow: last step of `specviz bench`.
+Place in the flow: reads what the contest yielded and the replays measured; last step of `specviz bench`.
 """
 
 from __future__ import annotations
@@ -8,14 +8,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
-from specviz.bench.core.provenance import Origin
-from specviz.bench.core.report import DASH, markdown_table, or_dash, spread, value_of
-from specviz.bench.core.texts import NONE, counted, texts_table
-from specviz.bench.speed.efficiency import BOUND
-from specviz.bench.speed.rows import BenchRow, Part
-from specviz.protocol.sweeps.points import Quartiles
-from specviz.theory.repetition import MOST
+from specviz.bench.core.contest import ContestRun
+from specviz.bench.core.report import DASH, Origin, markdown_table, or_dash, spread, value_of
+from specviz.bench.core.rows import (
+    NONE,
+    Plain,
+    Speed,
+    Text,
+    beside_plain,
+    by_class,
+    counted,
+    decode_speed,
+    ratios,
+    row_statistics,
+    texts,
+    texts_table,
+    whole_speed,
+)
+from specviz.bench.speed.efficiency import BOUND, Efficiency
+from specviz.protocol.sweeps.points import Quartiles, quartiles
+from specviz.theory.rows import MOST, RowStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +55,17 @@ class Report:
 def markdown(report: Report) -> str:
     """At each temperature: all contestants, the decode ratio by prompt family, the texts that repeat themselves and
     the aims; then the repetition of each text, and where everything comes from."""
-    found = list[str]()
+    paragraphs = list[str]()
     for part in report.parts:
-        found += [_title(part), *_tables(part.rows), counted(part.texts)]
+        paragraphs += [_title(part), *_tables(part.rows), counted(part.texts)]
         if part.repeating:
-            found += [f"Texts that repeat more than {MOST:.0%} of their 4-grams:", _main_table(part.repeating)]
-        found.append(_aims(part, report.tracing_overhead))
-    found += ["**The texts of plain decoding**", texts_table([(one.temperature, one.texts) for one in report.parts])]
-    return "\n\n".join([*filter(None, found), *report.unequal, _provenance(report)]) + "\n"
+            paragraphs += [f"Texts that repeat more than {MOST:.0%} of their 4-grams:", _main_table(part.repeating)]
+        paragraphs.append(_aims(part, report.tracing_overhead))
+    paragraphs += [
+        "**The texts of plain decoding**",
+        texts_table([(of_temperature.temperature, of_temperature.texts) for of_temperature in report.parts]),
+    ]
+    return "\n\n".join([*filter(None, paragraphs), *report.unequal, _provenance(report)]) + "\n"
 
 
 def summary(report: Report) -> str:
@@ -57,11 +74,11 @@ def summary(report: Report) -> str:
     parts = [part for part in report.parts if part.rows]
     if not parts:
         return NONE
-    found = [{row.name: row for row in part.rows} for part in parts]
+    by_name = [{row.name: row for row in part.rows} for part in parts]
     head = ["contestant"]
     for part in parts:
         head += [f"× plain, temperature {part.temperature:g}", "tokens per target pass", "same output"]
-    body = [[name, *(cell for rows in found for cell in _short_cells(rows.get(name)))] for name in _fastest(parts[0])]
+    body = [[name, *(cell for rows in by_name for cell in _short_cells(rows.get(name)))] for name in _fastest(parts[0])]
     texts = [f"Temperature {part.temperature:g}: {counted(part.texts)}" for part in report.parts]
     return "\n\n".join([markdown_table(head, body), *texts, _provenance(report)]) + "\n"
 
@@ -167,10 +184,12 @@ def _best(drafting: Sequence[BenchRow], helped: Sequence[BenchRow]) -> list[str]
 def _efficiency(rows: Sequence[BenchRow]) -> list[str]:
     """The lowest efficiency that was measured, and which measurements failed."""
     rated = [(row.name, row.efficiency) for row in rows if row.efficiency is not None]
-    failed = [name for name, found in rated if found.failed]
+    failed = [name for name, rate in rated if rate.failed]
     lines = list[str]()
     if len(failed) < len(rated):
-        name, worst = min(((name, one) for name, one in rated if not one.failed), key=lambda item: item[1].share.median)
+        name, worst = min(
+            ((name, rate) for name, rate in rated if not rate.failed), key=lambda item: item[1].share.median
+        )
         lines.append(f"- engine efficiency (aim ≥ 0.90): lowest {worst} ({name})")
     if failed:
         lines.append(
@@ -188,3 +207,84 @@ def _provenance(report: Report) -> str:
         "contestants interleaved in one run; engine efficiency at the first temperature, over one run more of each "
         f"prompt, every round followed by its passes alone. {report.origin}"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BenchRow:
+    """One contestant over all its prompts and repeats."""
+
+    name: str
+    tokens_per_s: float
+    """median, output tokens over the whole call, prompt included"""
+    ratio: Quartiles
+    """tokens/s against our plain decoding, whole call, over the pairs of runs"""
+    decode_ratio: Quartiles
+    """the same with each side's prompt pass left out"""
+    by_family: Mapping[str, float]
+    """median decode ratio per prompt family"""
+    efficiency: Efficiency | None
+    """SpecViz's engine alone"""
+    statistics: RowStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Everything at one temperature."""
+
+    temperature: float
+    rows: Sequence[BenchRow]
+    """over the texts that do not repeat themselves; none where all do"""
+    repeating: Sequence[BenchRow]
+    """over the others"""
+    texts: Sequence[Text]
+
+
+def part(
+    temperature: float,
+    outcomes: Sequence[ContestRun],
+    baseline: str,
+    efficiency: Mapping[str, Efficiency] | None = None,
+) -> Part:
+    """One row per contestant and class of texts in the order of first appearance, the baseline first. Outcomes whose
+    baseline run is missing (a cancelled bench) are left out. Raises BenchError where no pair is left."""
+    paired, plain = beside_plain(outcomes, baseline)
+    varied, repeating = (_rows(of_class, plain, baseline, efficiency or {}) for of_class in by_class(paired, plain))
+    return Part(temperature, varied, repeating, texts(outcomes, baseline))
+
+
+def _rows(
+    outcomes: Sequence[ContestRun], plain: Plain, baseline: str, efficiency: Mapping[str, Efficiency]
+) -> list[BenchRow]:
+    groups: dict[str, list[ContestRun]] = {baseline: []}
+    for contest_run in outcomes:
+        groups.setdefault(contest_run.contestant, []).append(contest_run)
+    return [_row(group, plain, efficiency.get(name)) for name, group in groups.items() if group]
+
+
+def overhead(outcomes: Sequence[ContestRun], recorded: str) -> Quartiles | None:
+    """Tracing overhead of the contestant that keeps its trace: seconds spent writing it over all its other seconds,
+    both from the same run, so that a busy machine cannot hide or invent it. None where it never ran."""
+    runs = [contest_run.measured for contest_run in outcomes if contest_run.contestant == recorded]
+    return quartiles([run.record_s / (run.wall_s - run.record_s) for run in runs]) if runs else None
+
+
+def _row(group: Sequence[ContestRun], plain: Plain, efficiency: Efficiency | None) -> BenchRow:
+    families = dict.fromkeys(contest_run.family for contest_run in group)
+    return BenchRow(
+        name=group[0].contestant,
+        tokens_per_s=median(contest_run.measured.tokens_per_s for contest_run in group),
+        ratio=_over_pairs(group, plain, whole_speed),
+        decode_ratio=_over_pairs(group, plain, decode_speed),
+        by_family={
+            family: _over_pairs(
+                [contest_run for contest_run in group if contest_run.family == family], plain, decode_speed
+            ).median
+            for family in families
+        },
+        efficiency=efficiency,
+        statistics=row_statistics(group, plain),
+    )
+
+
+def _over_pairs(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> Quartiles:
+    return quartiles([ratio for of_prompt in ratios(group, plain, speed).values() for ratio in of_prompt])

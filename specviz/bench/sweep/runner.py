@@ -1,10 +1,11 @@
 """A speedup sweep: run drafters over speculation lengths and prompts, with plain decoding in the same loop.
 
-    SweepSpec ─► groups (one prompt in one repeat at one temperature) ─► measured, one after another here
-                                                                     └─► or each on a worker: `on_ray.py`
+    SweepSpec ─► warm-up ─► groups (one prompt in one repeat at one temperature) ─► measured, one after another here
+                                                                               └─► or each on a worker: `spread.py`
 
-Place in the flow: takes any `TraceSource`, gives points to the page's When-it-pays tab and to `specviz bench sweep`;
-what to measure comes from `protocol/sweeps/definition.py`. All times are the engine's, from the trace.
+In the warm-up every drafter runs once unmeasured, which also shows who cannot run here. Place in the flow: takes any
+`TraceSource`, gives points to the page's When-it-pays tab and to `specviz bench sweep`; what to measure comes from
+`protocol/sweeps/definition.py`. All times are the engine's, from the trace.
 """
 
 from __future__ import annotations
@@ -13,12 +14,23 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from specviz.bench.core.contest import interleaved
-from specviz.bench.core.run import Collected, collect, on
-from specviz.protocol.runs import PromptCard, TraceSource
-from specviz.protocol.sweeps.points import RunCost, SweepPoint
-from specviz.protocol.sweeps.spec import RunKey, SweepCase, SweepSpec, cases, prompts_of, request_for, run_key
+from specviz.bench.core.run import WARM_UP_TOKENS, Collected, collect, first_run, on
+from specviz.errors import BenchError
+from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.protocol.sweeps.points import BASELINE, RunCost, SweepPoint, title
+from specviz.protocol.sweeps.result import WarmUp
+from specviz.protocol.sweeps.spec import (
+    RunKey,
+    SweepCase,
+    SweepDrafter,
+    SweepSpec,
+    cases,
+    prompts_of,
+    request_for,
+    run_key,
+)
 from specviz.theory import metrics
-from specviz.theory.repetition import repetition
+from specviz.theory.rows import repetition
 from specviz.theory.speedup import speed_ratio
 from specviz.trace.events import Round, Trace
 
@@ -156,3 +168,48 @@ def _cost(rounds: Sequence[Round]) -> RunCost:
         target_rows=sum(this.scored.target_pass.rows for this in rounds),
         target_pass_s=sum(this.scored.target_pass.seconds for this in rounds),
     )
+
+
+def every_drafter(spec: SweepSpec) -> tuple[SweepDrafter, ...]:
+    """Plain decoding first, then the drafters that the sweep asks for."""
+    return (SweepDrafter(BASELINE, {}, None), *(drafter for drafter in spec.drafters if drafter.name != BASELINE))
+
+
+def warm_up(source: TraceSource, spec: SweepSpec, cancelled: Callable[[], bool] = lambda: False) -> Iterator[WarmUp]:
+    """One warm-up each; ends early when cancelled. Raises BenchError where plain decoding cannot run, OptionError for
+    an unknown prompt."""
+    prompt = prompts_of(source, spec)[0]
+    for drafter in every_drafter(spec):
+        asked = _cases(spec, drafter)
+        first = first_run(source, _requests(spec, asked, prompt), cancelled)
+        if first is None:
+            return
+        if drafter.name == BASELINE and first.started is None:
+            raise BenchError(f"plain decoding, which everything is compared with, cannot run: {first.reason}")
+        yield WarmUp(drafter, title(asked[0]), first.started, first.reason)
+
+
+def runnable(spec: SweepSpec, warm_ups: Sequence[WarmUp]) -> SweepSpec:
+    """The sweep of those that ran. Raises BenchError, with the first reason, where that is plain decoding alone."""
+    if len(warm_ups) < len(every_drafter(spec)):
+        raise BenchError("the sweep was stopped while warming up, before anything was measured; give it more time.")
+    ran = tuple(warmed.drafter for warmed in warm_ups if warmed.started is not None and warmed.drafter.name != BASELINE)
+    if not ran:
+        reason = next(warmed.reason for warmed in warm_ups if warmed.reason)
+        raise BenchError(f"no drafter of the sweep can run here; the first one: {reason}")
+    return replace(spec, drafters=ran)
+
+
+def _cases(spec: SweepSpec, drafter: SweepDrafter) -> tuple[SweepCase, ...]:
+    plain, *drafting = cases(replace(spec, drafters=(drafter,)))
+    return tuple(drafting) or (plain,)
+
+
+def _requests(spec: SweepSpec, asked: Sequence[SweepCase], prompt: PromptCard) -> list[RunRequest]:
+    """One short run of every case at every temperature."""
+    tokens = min(WARM_UP_TOKENS, spec.max_new_tokens)
+    return [
+        replace(on(prompt, request_for(spec, case, temperature)), max_new_tokens=tokens)
+        for case in asked
+        for temperature in spec.temperatures
+    ]

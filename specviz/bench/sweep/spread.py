@@ -5,23 +5,27 @@
       └────────────┘ what of its group is not there yet, for the next one that is free
 
 A group (one prompt's contestants) stays on one worker, so every ratio is of one machine; which one, each point says. A
-worker that is lost loses the run it was in, and another takes its place. Where workers come from is `on_ray.py`'s; here
-each is looked after by a thread of its own.
+worker that is lost loses the run it was in, and another takes its place. Each is looked after by a thread of its own.
+Workers come from Ray, one actor each, on the machines of a cluster or on the cores of this one; an optional extra,
+imported only when a sweep is spread.
 """
 
 from __future__ import annotations
 
+import os
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from threading import Condition, Thread
-from typing import Protocol
+from typing import Any, Protocol
 
-from specviz.bench.core.on_ray import MOST_LOST, WorkerLostError
+from specviz.bench.core.on_ray import LOCAL, MOST_LOST, WorkerLostError, joined, result_of
 from specviz.bench.sweep.runner import SweepGroup, groups, keys
-from specviz.bench.sweep.workplace import Made, Ready
+from specviz.bench.sweep.workplace import Made, Ready, Workplace
 from specviz.errors import BenchError
+from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import Worker, check_alike
@@ -81,15 +85,15 @@ class SpreadSweep:
         self._task = (definition, command)
         for thread in self._threads:
             thread.start()
-        begun, told = time.monotonic(), False
+        begun, said = time.monotonic(), False
         with self._changed:
             while self._first is None:
                 if cancelled():
                     raise BenchError("the sweep was stopped while warming up, before anything was measured.")
                 if not self._staffed:
                     raise BenchError(self._problem)
-                if not told and time.monotonic() - begun > SLOW_START_S:
-                    told = True
+                if not said and time.monotonic() - begun > SLOW_START_S:
+                    said = True
                     self._say("no worker is ready yet; `ray status` shows whether the cluster has free cores.")
                 self._changed.wait(LOOK_S)
             return self._first
@@ -106,7 +110,7 @@ class SpreadSweep:
             self._changed.notify_all()
         while not cancelled():
             try:
-                found = self._found.get(timeout=LOOK_S)
+                made = self._found.get(timeout=LOOK_S)
             except queue.Empty:
                 with self._changed:
                     if self._found.empty() and self._over:
@@ -114,11 +118,11 @@ class SpreadSweep:
                     if self._found.empty() and not self._staffed:
                         raise BenchError(f"no worker is left: {self._problem}") from None
                 continue
-            if isinstance(found, BenchError):
-                raise found
+            if isinstance(made, BenchError):
+                raise made
             if self._keep is not None:
-                self._keep(found.point, found.trace)
-            yield replace(found.point, worker=earlier + (found.point.worker or 0))
+                self._keep(made.point, made.trace)
+            yield replace(made.point, worker=earlier + (made.point.worker or 0))
 
     def end(self) -> None:
         """Stop everyone, and wait for their threads: one that ended its worker later would ask a cluster that has been
@@ -177,7 +181,7 @@ class SpreadSweep:
             if ready is not first:
                 check_alike(first.result, ready.result)
                 if ready.spec != first.spec:
-                    lacks = {one.name: one.reason for one in ready.result.absent}
+                    lacks = {absent.name: absent.reason for absent in ready.result.absent}
                     raise BenchError(f"it cannot run what the first one runs: {lacks}")
             self.workers.append(ready.worker)
             self._changed.notify_all()
@@ -241,3 +245,64 @@ class SpreadSweep:
                 self.workers[number] = replace(self.workers[number], ended=why)
                 self._say(f"worker {number + 1} is gone: {why}; what it had measured is kept.")
             self._changed.notify_all()
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where a sweep is spread to."""
+
+    address: str
+    """`host:6379`, `auto` for the cluster that this machine belongs to, or LOCAL"""
+    workers: int = 0
+    """how many processes measure at a time; 0: one on each machine, and of LOCAL one for each set of cores"""
+    threads: int = 1
+    """torch's in each worker, and the cores that Ray sets apart for it"""
+    gpus: int = 0
+    """that Ray sets apart for each worker"""
+
+
+@contextmanager
+def spread(
+    cluster: Cluster, make: Callable[[], TraceSource], say: Callable[[str], None], keep: Keep | None = None
+) -> Iterator[SpreadSweep]:
+    """A sweep on that cluster; all workers are gone at the end. `make` is called in each worker, `keep` here with the
+    trace of every run.
+
+    Raises BenchError where Ray is not installed, or no cluster answers.
+    """
+    with joined(cluster.address, cluster.threads) as ray:
+        kind = ray.remote(Workplace).options(
+            num_cpus=cluster.threads, num_gpus=cluster.gpus, scheduling_strategy="SPREAD", max_restarts=0
+        )
+        sweep = SpreadSweep(lambda: RayWorker(ray, kind.remote(make)), _places(ray, cluster), say, keep)
+        try:
+            yield sweep
+        finally:
+            sweep.end()
+
+
+class RayWorker:
+    """A `Workplace` in a process of Ray's. See `spread.Remote`."""
+
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self._ray, self._actor = ray, actor
+
+    def prepare(self, definition: SweepDefinition, command: str) -> Ready:
+        ready: Ready = result_of(self._ray, self._actor.prepare.remote(definition, command))
+        return ready
+
+    def measure(self, spec: SweepSpec, group: SweepGroup, have: frozenset[RunKey], keeps: bool) -> Iterator[Made]:
+        stream = self._actor.measure.options(num_returns="streaming").remote(spec, group, have, keeps)
+        for reference in stream:
+            yield result_of(self._ray, reference)
+
+    def end(self) -> None:
+        self._ray.kill(self._actor)
+
+
+def _places(ray: Any, cluster: Cluster) -> int:
+    if cluster.workers:
+        return cluster.workers
+    if cluster.address == LOCAL:
+        return max(1, (os.cpu_count() or 1) // cluster.threads)
+    return max(1, sum(bool(node["Alive"]) for node in ray.nodes()))

@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from specviz.bench.core.report import DASH, markdown_table, or_dash
-from specviz.bench.core.texts import NONE, Text, counted, texts_table
-from specviz.protocol.sweeps.points import (
-    BASELINE,
-    Best,
-    SweepPoint,
-    SweepRow,
-    best_by_family,
-    summarise,
-    title,
-)
+from specviz.bench.core.report import DASH, markdown_table, value_of
+from specviz.bench.core.rows import NONE, Text, counted, texts_table
+from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
 from specviz.protocol.sweeps.result import SweepResult
-from specviz.theory.repetition import MOST, repeats_itself, varied
+from specviz.theory.rows import MOST, Best, SweepRow, best_by_family, repeats_itself, summarise, varied
 
 HEAD = (
     "setting", "γ", "temperature", "× plain, decoding", "95 % interval", "acceptance rate", "mean acceptance length",
@@ -46,12 +38,12 @@ def report(points: Sequence[SweepPoint]) -> str:
     parts = [table(summarise(held)) if held else NONE, winners(held)]
     if apart:
         parts += [f"Texts that repeat more than {MOST:.0%} of their 4-grams:", table(summarise(apart))]
-    found = [
+    by_temperature = [
         (temperature, _texts(points, temperature))
         for temperature in dict.fromkeys(point.temperature for point in points)
     ]
-    parts += [f"Temperature {temperature:g}: {counted(texts)}" for temperature, texts in found if texts]
-    parts += [texts_table(found)] if any(texts for _, texts in found) else []
+    parts += [f"Temperature {temperature:g}: {counted(texts)}" for temperature, texts in by_temperature if texts]
+    parts += [texts_table(by_temperature)] if any(texts for _, texts in by_temperature) else []
     return "\n\n".join([*filter(None, parts), NOTE]) + "\n"
 
 
@@ -68,10 +60,11 @@ def workers_table(result: SweepResult) -> str:
     runs = Counter(point.worker for point in result.points)
     body = [
         [
-            str(number + 1), one.host, f"{one.machine.processor}, {one.machine.threads} of {one.machine.cores} cores",
-            one.ended or DASH, str(runs[number]),
+            str(number + 1), worker.host,
+            f"{worker.machine.processor}, {worker.machine.threads} of {worker.machine.cores} cores",
+            worker.ended or DASH, str(runs[number]),
         ]
-        for number, one in enumerate(about)
+        for number, worker in enumerate(about)
     ]  # fmt: skip
     return f"\n{markdown_table(('worker', 'machine', 'processor', 'gone', 'runs'), body, words=4)}\n\n{SPREAD}\n"
 
@@ -79,7 +72,7 @@ def workers_table(result: SweepResult) -> str:
 def winners(points: Sequence[SweepPoint]) -> str:
     """Family by family the fastest case at each temperature; empty where nothing was measured."""
     temperatures = list(dict.fromkeys(point.temperature for point in points))
-    best = {(one.family, one.temperature): one for one in best_by_family(points)}
+    best = {(fastest.family, fastest.temperature): fastest for fastest in best_by_family(points)}
     families = dict.fromkeys(point.family for point in points)
     body = [[family, *(_best(best.get((family, temperature))) for temperature in temperatures)] for family in families]
     head = ["family", *(f"fastest, temperature {temperature:g}" for temperature in temperatures)]
@@ -92,11 +85,11 @@ def winners(points: Sequence[SweepPoint]) -> str:
     return f"{markdown_table(head, body, words=len(head))}\n\n{said}" if body else ""
 
 
-def _best(one: Best | None) -> str:
-    if one is None:
+def _best(best: Best | None) -> str:
+    if best is None:
         return DASH
-    length = "" if one.case.gamma is None else f" γ={one.case.gamma}"
-    return f"{_name(one.case)}{length} {one.case.ratio_median:.2f}×"
+    length = "" if best.case.gamma is None else f" γ={best.case.gamma}"
+    return f"{_name(best.case)}{length} {best.case.ratio.value:.2f}×"
 
 
 def _texts(points: Sequence[SweepPoint], temperature: float) -> list[Text]:
@@ -113,17 +106,17 @@ def _name(row: SweepRow) -> str:
 
 
 def _cells(row: SweepRow) -> list[str]:
-    plain = row.drafter == BASELINE
+    plain, counted = row.drafter == BASELINE, row.statistics
     return [
         _name(row),
         "–" if row.gamma is None else str(row.gamma),
         f"{row.temperature:g}",
-        f"{row.ratio_median:.2f}",
-        "–" if plain or row.prompts == 1 else f"{row.ratio_low:.2f} to {row.ratio_high:.2f}",
-        or_dash(row.acceptance_rate, "{:.2f}"),
-        or_dash(row.mean_acceptance_length, "{:.2f}"),
-        or_dash(row.mbsu, "{:.2f}") + (f" ({row.memory_ratio:.2f})" if row.mbsu and row.memory_ratio else ""),
-        f"{row.drafted_per_round:.1f}",
-        f"{row.tokens_per_s_median:.0f}",
-        f"{row.same_output}/{row.runs}",
+        f"{row.ratio.value:.2f}",
+        "–" if plain or counted.prompts == 1 else f"{row.ratio.low:.2f} to {row.ratio.high:.2f}",
+        value_of(counted.acceptance_rate),
+        value_of(counted.mean_acceptance_length),
+        value_of(counted.mbsu) + (f" ({row.memory_ratio:.2f})" if counted.mbsu and row.memory_ratio else ""),
+        value_of(counted.nodes_per_pass, "{:.1f}"),
+        f"{row.tokens_per_s:.0f}",
+        f"{counted.same_output}/{counted.runs}",
     ]

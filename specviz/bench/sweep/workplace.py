@@ -1,6 +1,6 @@
 """What one worker of a spread sweep does: warm up, say on what it runs, measure its groups, and keep a trace per run.
 
-Place in the flow: made by `on_ray.py` in a process of its own, perhaps on another machine; handed to `spread.py`. The
+Place in the flow: made by `spread.py` in a process of its own, perhaps on another machine. The
 folder of traces is named after what was run; `specviz analyse FOLDER` reads it.
 """
 
@@ -14,8 +14,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from specviz.bench.sweep.runner import Keep, SweepGroup, measured
-from specviz.bench.sweep.warm_up import runnable, warm_up
+from specviz.bench.sweep.runner import Keep, SweepGroup, measured, runnable, warm_up
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.runs import PromptCard, TraceSource
 from specviz.protocol.sweeps.definition import SweepDefinition, expand

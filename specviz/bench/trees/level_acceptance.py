@@ -15,7 +15,7 @@ from torch import Tensor
 
 from specviz.core.randomness import SeededRandom
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
-from specviz.theory.optimal import Row, independent_bound, pair_bound
+from specviz.theory.formulas import Row, independent_bound, pair_bound
 from specviz.tree_policies.acceptance_vector import measure_vector
 from specviz.verifiers.kseq import solve
 
@@ -47,21 +47,21 @@ class LevelAcceptance:
     def add(self, p: Tensor, q: Tensor) -> None:
         """All places of one prompt: p and q [n, V]."""
         self.places += len(p)
-        found: dict[tuple[str, int, str], float] = {}
+        sums: dict[tuple[str, int, str], float] = {}
         for target, draft in zip(p, q, strict=True):
             for key, value in self._place(target, draft):
-                found[key] = found.get(key, 0.0) + value
-        for key, value in found.items():
+                sums[key] = sums.get(key, 0.0) + value
+        for key, value in sums.items():
             self._sums.setdefault(key, []).append((value, float(len(p))))
 
     def rows(self) -> list[AcceptanceRow]:
         """In order, one candidate first."""
-        found = []
+        rungs = []
         for (name, candidates, how), parts in self._sums.items():
             acceptance = ratio_of_sums(parts, self.seed)
             if acceptance is not None:
-                found.append(AcceptanceRow(name, candidates, acceptance, how))
-        return found
+                rungs.append(AcceptanceRow(name, candidates, acceptance, how))
+        return rungs
 
     def _place(self, target: Tensor, draft: Tensor) -> Iterable[tuple[tuple[str, int, str], float]]:
         p, q = target.double().numpy(), draft.double().numpy()
@@ -117,6 +117,6 @@ def pair_recursive(p: Row, q: Row) -> float:
     above_q = np.concatenate([np.cumsum(q[kept][order][::-1])[::-1], [0.0]])
     tried = (refused > 0.0) & (q < 1.0)
     scale = 1.0 / (1.0 - q[tried])
-    place = np.searchsorted(ratio[order], scale, side="right")
-    second = np.minimum(1.0, below_rest[place] + scale * above_q[place])
+    rank = np.searchsorted(ratio[order], scale, side="right")
+    second = np.minimum(1.0, below_rest[rank] + scale * above_q[rank])
     return min(1.0, first + float((refused[tried] * second).sum()))

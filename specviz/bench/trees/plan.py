@@ -60,7 +60,7 @@ def plain_name(temperature: float) -> str:
 def cases(source: TraceSource, plan: TreePlan) -> list[TreeCase]:
     """All legal pairings. Raises BenchError where nothing is left to compare."""
     catalog = source.catalog()
-    found = []
+    planned = []
     for temperature in plan.temperatures:
         judges = _judges(catalog.verifiers, temperature)
         for experiment, shapes_of in _experiments(plan):
@@ -68,10 +68,12 @@ def cases(source: TraceSource, plan: TreePlan) -> list[TreeCase]:
                 method_description for method_description in catalog.tree_policies if method_description.lossless
             ):
                 for shape, options in shapes_of(tree_policy):
-                    found += _judged(source, plan, judges, (experiment, temperature, tree_policy.name, shape, options))
-    if not found:
+                    planned += _judged(
+                        source, plan, judges, (experiment, temperature, tree_policy.name, shape, options)
+                    )
+    if not planned:
         raise BenchError("there is nothing to compare; give --lengths, --budgets and --temperatures.")
-    return found
+    return planned
 
 
 def _experiments(
@@ -98,7 +100,7 @@ def _judged(
     source: TraceSource, plan: TreePlan, judges: Sequence[str], setting: tuple[str, float, str, str, Options]
 ) -> list[TreeCase]:
     experiment, temperature, tree_policy, shape, options = setting
-    found = []
+    judged = []
     if temperature == 0.0:  # draws from a point mass are copies; the policy's own choice takes the most probable
         options = {name: value for name, value in options.items() if name != "draw"}
     for judge in judges:
@@ -111,8 +113,8 @@ def _judged(
             record=False,
         )
         if source.explain(replace(request, prompt="x")) is None:
-            found.append(TreeCase(experiment, temperature, tree_policy, shape, judge, request))
-    return found
+            judged.append(TreeCase(experiment, temperature, tree_policy, shape, judge, request))
+    return judged
 
 
 def shapes_of_length(tree_policy: MethodDescription, length: int) -> list[tuple[str, Options]]:
@@ -140,7 +142,7 @@ def shapes_of_budget(tree_policy: MethodDescription, budget: int, plan: TreePlan
         longest = options["length"].maximum
         return [(f"{budget}", {"length": budget})] if longest is None or budget <= longest else []
     if "branching" in options:
-        return [_named(one, options) for one in _best(branchings(budget), plan)]
+        return [_named(shape, options) for shape in _best(branchings(budget), plan)]
     if {"width", "depth"} <= options.keys():
         return _beams(budget, _budgeted(options))[: plan.shapes]
     if not _budgeted(options):
@@ -173,11 +175,11 @@ def _beams(budget: int, kept: bool) -> list[tuple[str, Options]]:
 def branchings(budget: int, deepest: int = DEEPEST) -> list[tuple[int, ...]]:
     """All trees with the same number of children at every node of a level, never more than the level above, that have
     exactly `budget` candidates and a node with two children."""
-    found: list[tuple[int, ...]] = []
+    shapes: list[tuple[int, ...]] = []
 
     def extend(shape: tuple[int, ...], width: int, left: int) -> None:
         if left == 0 and shape[0] > 1:
-            found.append(shape)
+            shapes.append(shape)
         if len(shape) == deepest:
             return
         for children in range(1, (shape[-1] if shape else left) + 1):
@@ -185,7 +187,7 @@ def branchings(budget: int, deepest: int = DEEPEST) -> list[tuple[int, ...]]:
                 extend((*shape, children), width * children, left - width * children)
 
     extend((), 1, budget)
-    return found
+    return shapes
 
 
 def _best(shapes: Sequence[tuple[int, ...]], plan: TreePlan) -> list[tuple[int, ...]]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from specviz.bench.core.rows import Ranked, ranked
 from specviz.bench.trees.plan import TreeCase
-from specviz.bench.trees.rows import Ranked, ranked
 from specviz.core.randomness import RandomSource
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
@@ -110,14 +110,14 @@ def _rounds(
 
 def rows(judged: Sequence[Judged], seed: int) -> list[SameTreeRow]:
     """One row per tree shape and verifier, ranked within the shape; prompts on which nothing was drafted left out."""
-    found = []
-    for tree in dict.fromkeys(one.tree for one in judged):
-        runs = [one for one in judged if one.tree == tree and one.rounds]
+    ranks = []
+    for tree in dict.fromkeys(run.tree for run in judged):
+        runs = [run for run in judged if run.tree == tree and run.rounds]
         if not runs:
             continue
         names = list(runs[0].accepted)
         parts = [[(float(run.rounds + run.accepted[name]), float(run.rounds)) for run in runs] for name in names]
         rounds = sum(run.rounds for run in runs)
         for name, standing in zip(names, ranked(parts, seed), strict=True):
-            found.append(SameTreeRow(*tree, name, len(runs), rounds, standing))
-    return found
+            ranks.append(SameTreeRow(*tree, name, len(runs), rounds, standing))
+    return ranks

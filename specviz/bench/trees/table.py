@@ -1,20 +1,37 @@
-"""The report of `specviz bench trees` as Markdown and as plain data for JSON.
+"""The rows of `specviz bench trees`, with error bars and the ranks that they allow, and their report as Markdown.
 
-Place in the flow: last step of the command.
+A place is lost only to rows whose paired interval leaves no doubt: rows are compared on the same prompts, two by two,
+with intervals that hold for all pairs of a table at once, and rows that no interval tells apart have the same rank.
+Place in the flow: reads what the contest yielded for the cases of `trees/plan.py`; last step of the command.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from specviz.bench.core.provenance import Origin
-from specviz.bench.core.report import DASH, markdown_table, spread, value_of, with_interval
-from specviz.bench.core.texts import NONE, Text, counted, texts_table
+from specviz.bench.core.contest import ContestRun, Measured
+from specviz.bench.core.report import DASH, Origin, markdown_table, spread, value_of, with_interval
+from specviz.bench.core.rows import (
+    NONE,
+    Classes,
+    Plain,
+    Ranked,
+    Text,
+    counted,
+    decode_speed,
+    ranked,
+    ratios,
+    row_statistics,
+    texts,
+    texts_table,
+    varied_prompts,
+)
 from specviz.bench.trees.level_acceptance import AcceptanceRow
-from specviz.bench.trees.rows import Ranked, TreeRow
+from specviz.bench.trees.plan import TreeCase, plain_name
 from specviz.bench.trees.same_trees import SameTreeRow
-from specviz.theory.repetition import MOST
+from specviz.protocol.sweeps.points import Quartiles, quartiles
+from specviz.theory.rows import MOST, RowStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +62,7 @@ def markdown(report: TreeReport) -> str:
     """A table per experiment and temperature, the same over the texts that repeat themselves, the verifiers on the same
     trees, the acceptance of one level, each text's repetition, and their provenance."""
     parts = _tree_tables(report.rows, "") or [NONE]
-    parts += [f"Temperature {temperature:g}: {counted(found)}" for temperature, found in report.texts]
+    parts += [f"Temperature {temperature:g}: {counted(texts)}" for temperature, texts in report.texts]
     parts += _tree_tables(report.repeating, f", texts that repeat more than {MOST:.0%} of their 4-grams")
     for experiment, temperature in dict.fromkeys((row.experiment, row.temperature) for row in report.same_trees):
         same = [row for row in report.same_trees if (row.experiment, row.temperature) == (experiment, temperature)]
@@ -146,3 +163,93 @@ def _provenance(report: TreeReport) -> str:
         "over the prompts. A rank is 1 + the rows shown to be higher; rows that no interval tells apart share it. "
         f"{report.origin}"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """One case over all prompts."""
+
+    experiment: str
+    temperature: float
+    tree_policy: str
+    shape: str
+    verifier: str
+    statistics: RowStatistics
+    standing: Ranked
+    """of its mean acceptance length among the rows of the same experiment and temperature"""
+    speedup: Quartiles | None
+    """decoding against plain decoding of the same prompt, interleaved; None where speed was not measured"""
+
+
+def varied(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun]) -> set[tuple[float, str]]:
+    """(temperature, prompt) where plain decoding wrote a text that does not repeat itself. It speaks for all cases,
+    which are lossless, so that they stay paired over the same prompts."""
+    temperatures = dict.fromkeys(case.temperature for case in cases)
+    return {(heat, prompt) for heat in temperatures for prompt in varied_prompts(texts(outcomes, plain_name(heat)))}
+
+
+def classes(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun]) -> Classes:
+    """The outcomes, those of plain decoding among them, by the class of their prompt at their temperature; those whose
+    plain run is missing (a cancelled bench) are left out."""
+    temperature = {case.name: case.temperature for case in cases}
+    temperature |= {plain_name(heat): heat for heat in temperature.values()}
+    plain = {plain_name(heat) for heat in temperature.values()}
+    known = {
+        (temperature[contest_run.contestant], contest_run.prompt)
+        for contest_run in outcomes
+        if contest_run.contestant in plain
+    }
+    places, split = varied(cases, outcomes), Classes([], [])
+    for contest_run in outcomes:
+        where = temperature[contest_run.contestant], contest_run.prompt
+        if where in known:
+            (split.varied if where in places else split.repeating).append(contest_run)
+    return split
+
+
+def rows(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun], seed: int = 0, timed: bool = True) -> list[TreeRow]:
+    """One row per case that has run, in the order of the cases; `timed`: with speeds, where plain decoding ran."""
+    grouped: dict[str, list[ContestRun]] = {}
+    for contest_run in outcomes:
+        grouped.setdefault(contest_run.contestant, []).append(contest_run)
+    run = [case for case in cases if case.name in grouped]
+    standings = _standings(run, grouped, seed)
+    found = []
+    for case in run:
+        group, plain = grouped[case.name], _plain(grouped.get(plain_name(case.temperature), ()) if timed else ())
+        beside = [run_beside for run_beside in group if (run_beside.prompt, run_beside.repeat) in plain]
+        speeds = [ratio for found in ratios(beside, plain, decode_speed).values() for ratio in found]
+        found.append(
+            TreeRow(
+                experiment=case.experiment,
+                temperature=case.temperature,
+                tree_policy=case.tree_policy,
+                shape=case.shape,
+                verifier=case.verifier,
+                statistics=row_statistics(group, seed=seed),
+                standing=standings[case.name],
+                speedup=quartiles(speeds) if speeds else None,
+            )
+        )
+    return found
+
+
+def _plain(outcomes: Sequence[ContestRun]) -> Plain:
+    return {(contest_run.prompt, contest_run.repeat): [contest_run.measured] for contest_run in outcomes}
+
+
+def _standings(cases: Sequence[TreeCase], grouped: Mapping[str, Sequence[ContestRun]], seed: int) -> dict[str, Ranked]:
+    """Case → its place within experiment and temperature, on the prompts that all of these have run."""
+    tables: dict[tuple[str, float], list[str]] = {}
+    for case in cases:
+        tables.setdefault((case.experiment, case.temperature), []).append(case.name)
+    standings: dict[str, Ranked] = {}
+    for names in tables.values():
+        runs = [{contest_run.prompt: contest_run.measured for contest_run in grouped[name]} for name in names]
+        shared = [prompt for prompt in runs[0] if all(prompt in others for others in runs)]
+        standings.update(zip(names, ranked([_parts(of_case, shared) for of_case in runs], seed), strict=True))
+    return standings
+
+
+def _parts(runs: Mapping[str, Measured], prompts: Sequence[str]) -> list[tuple[float, float]]:
+    return [(runs[prompt].counts.lengths, runs[prompt].counts.steps) for prompt in prompts]

@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from specviz.bench.core.contest import first_prompts
-from specviz.bench.core.provenance import origin_here
-from specviz.bench.core.report import check_section, markdown_table, with_interval, write_between
+from specviz.bench.core.report import check_section, markdown_table, origin_here, with_interval, write_between
 from specviz.cli.sources import live_source
 from specviz.cli.terminal import bar, out, printable, progress
 from specviz.errors import OptionError

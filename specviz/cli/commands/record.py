@@ -15,13 +15,13 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import Any
 
+from specviz.bench.plain import WHOLE, run_beside_plain
 from specviz.cli.sources import live_source
 from specviz.cli.terminal import err, out, printable, progress
 from specviz.corpus.plain_english.truth import untrue
 from specviz.errors import OptionError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.choice import Choice, renamed, with_choices
-from specviz.protocol.plain import WHOLE, run_beside_plain
 from specviz.protocol.runs import Catalog, PromptCard, RunRequest, TraceSource, setting_names
 from specviz.protocol.trainings import TrainingQuestion, Trains
 from specviz.resources import RECORDINGS
@@ -209,7 +209,7 @@ def _recorded_elsewhere(recording: Recording) -> bytes:
 
 
 def _record(source: TraceSource, recording: Recording) -> Trace:
-    from specviz.protocol.plain import run_beside_plain
+    from specviz.bench.plain import run_beside_plain
     from specviz.trace.check import check
 
     trace = run_beside_plain(source, recording.request)

@@ -1,6 +1,6 @@
 """`specviz simulate`: model what a draft would bring, simulate a run of it, or put a trace on another clock.
 
-Place in the flow: options → what_if, simulation or reclock → numbers, and a trace that says it is simulated. Everything
+Place in the flow: options → what_if or simulation → numbers, and a trace that says it is simulated. Everything
 printed is modelled and says so.
 """
 
@@ -99,7 +99,7 @@ def _simulate(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _replay(args: argparse.Namespace) -> dict[str, Any]:
-    from specviz.theory import reclock
+    from specviz.theory import what_if
     from specviz.trace import codec
 
     if args.curve is None:
@@ -111,7 +111,7 @@ def _replay(args: argparse.Namespace) -> dict[str, Any]:
         )
     trace = codec.read(args.replay)
     chosen = _clock(args, 0.0)
-    other, own = reclock.reclock(trace, chosen.clock.times, args.cost_ratio), reclock.own(trace)
+    other, own = what_if.reclock(trace, chosen.clock.times, args.cost_ratio), what_if.on_its_curve(trace)
     return {
         "label": f"modelled: the rounds of a {trace.started.source} run on another clock",
         "run": trace.started.run_id,
@@ -122,7 +122,7 @@ def _replay(args: argparse.Namespace) -> dict[str, Any]:
         "tokens_per_s": args.batch * other.tokens_per_s,
         "share_drafting": other.draft_s / (other.draft_s + other.target_s),
         "speedup_on_its_own_curve": None if own is None else own.speedup,
-        "measured_time_outside_passes": reclock.measured_overhead(trace),
+        "measured_time_outside_passes": what_if.measured_overhead(trace),
     }
 
 

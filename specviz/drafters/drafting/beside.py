@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
+from specviz.asynchronous.board import Size
 from specviz.asynchronous.machines import Machine, Reach, Verify, Wait, Want, after
 from specviz.asynchronous.process import DraftingProcess, drafting_process, hand_back
 from specviz.asynchronous.reader import Draws
-from specviz.asynchronous.shared_board import Size
 from specviz.asynchronous.side import DraftingSide, SameProcess
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling

@@ -1,12 +1,13 @@
 """Error bars: how far a number would move with other prompts, by drawing the prompts anew (the bootstrap, Efron 1979).
 
-Runs of one prompt resemble each other, so whole prompts are drawn, not rounds or tokens. Resampling is scipy's, with
-a seed of its own, so that the same runs always give the same interval.
+Runs of one prompt resemble each other, so whole prompts are drawn, not rounds or tokens. Resampling has a
+seed of its own, so that the same runs always give the same interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,22 +107,14 @@ def _ratio(numerators: Numbers, denominators: Numbers, axis: int = -1) -> Number
 
 def _resampled(samples: tuple[Numbers, ...], statistic: Callable[..., Any], seed: int) -> Numbers:
     """The statistic of every resample [..., RESAMPLES]; prompts are the last axis of all samples, drawn together."""
-    if samples[0].shape[-1] == 1:  # nothing to draw from, and scipy takes no sample of one
-        return np.repeat(np.asarray(statistic(*samples, axis=-1))[..., None], RESAMPLES, axis=-1)
-    from scipy.stats import bootstrap  # takes long to import, and most of the program never asks for an interval
+    drawn = _drawn(samples[0].shape[-1], seed)
+    return np.asarray(statistic(*(sample[..., drawn] for sample in samples), axis=-1))
 
-    found = bootstrap(
-        samples,
-        statistic,
-        axis=-1,
-        paired=True,
-        vectorized=True,
-        n_resamples=RESAMPLES,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    )
-    drawn: Numbers = found.bootstrap_distribution
-    return drawn
+
+@lru_cache(maxsize=64)
+def _drawn(prompts: int, seed: int) -> NDArray[np.int64]:
+    """Which prompts each resample has [RESAMPLES, prompts]: the same for every number over so many prompts."""
+    return np.random.default_rng(seed).integers(0, prompts, (RESAMPLES, prompts))
 
 
 def _estimate(value: float, drawn: Numbers) -> Estimate:

@@ -1,19 +1,17 @@
-"""What a sweep found: one point per run, one row per case.
+"""What a sweep measured: one point per run, and the case that it is of.
 
-Place in the flow: filled by `sweep.py`, read by the When-it-pays tab, by charts and by the bench's report. Plain data
-and order statistics.
+Place in the flow: filled by `bench/sweep`, made into rows by `theory/rows.py`, drawn point by point by charts. Plain
+data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import NamedTuple, Protocol
 
 from specviz.errors import BenchError
 from specviz.protocol.choice import STANDARD, Choice
-from specviz.protocol.sweeps.intervals import median_over_prompts
 from specviz.trace.events import Option
 from specviz.trace.header import StepTime
 
@@ -100,7 +98,7 @@ class SweepPoint:
     cost: RunCost
     policies: Policies = field(default_factory=Policies)
     repetition: float | None = None
-    """share of repeated 4-grams of the output (`theory.repetition`); None in results of releases that did not count"""
+    """share of repeated 4-grams of the output (`theory.rows`); None in results of releases that did not count"""
     plain_repetition: float | None = None
     """the same of the plain run's output beside it"""
     mbsu: float | None = None
@@ -115,44 +113,6 @@ class SweepPoint:
     """index among the result's `provenance.workers`; None: the process of its `command`"""
     step_times: tuple[StepTime, ...] = ()
     """the target's measured step-time curve, for the theory curve; files keep each curve once, beside the points"""
-
-
-@dataclass(frozen=True, slots=True)
-class SweepRow:
-    """One case at one temperature over all its prompts and repeats."""
-
-    drafter: str
-    label: str
-    gamma: int | None
-    temperature: float
-    prompts: int
-    runs: int
-    ratio_median: float
-    """median over the prompts of the median over each one's repeats"""
-    ratio_low: float
-    """lower end of its 95 % interval from resampled prompts (`intervals`); the median itself where there is one prompt,
-    of which no interval follows"""
-    ratio_high: float
-    """upper end"""
-    tokens_per_s_median: float
-    baseline_tokens_per_s_median: float
-    """of plain decoding beside these runs"""
-    acceptance_rate: float | None
-    """accepted / drafted over all runs together"""
-    mean_acceptance_length: float | None
-    """median over the runs"""
-    alpha: float | None
-    """median over the runs"""
-    same_output: int
-    """how many runs gave the plain run's tokens"""
-    drafted_per_round: float
-    """candidates per target pass over all runs together"""
-    policies: Policies
-    mbsu: float | None = None
-    """median over the runs"""
-    memory_ratio: float | None = None
-    """of all runs together"""
-    pass_reads: str = ""
 
 
 class NamedSetting(Protocol):
@@ -191,45 +151,6 @@ def quartiles(values: Sequence[float]) -> Quartiles:
     return Quartiles(at(0.25), at(0.5), at(0.75))
 
 
-def summarise(points: Sequence[SweepPoint]) -> list[SweepRow]:
-    """One row per case and temperature, in the order in which they first appear, plain decoding first."""
-    groups: dict[tuple[str, str, int | None, float], list[SweepPoint]] = {}
-    for point in points:
-        groups.setdefault((point.drafter, title(point), point.gamma, point.temperature), []).append(point)
-    ordered = sorted(groups.items(), key=lambda item: item[0][0] != BASELINE)
-    return [_row(group) for _, group in ordered]
-
-
-def _row(points: Sequence[SweepPoint]) -> SweepRow:
-    by_prompt: dict[str, list[float]] = {}
-    for point in points:
-        by_prompt.setdefault(point.prompt, []).append(point.ratio)
-    ratio = median_over_prompts(list(by_prompt.values()))
-    drafted = sum(point.drafted for point in points)
-    return SweepRow(
-        drafter=points[0].drafter,
-        label=points[0].label,
-        gamma=points[0].gamma,
-        temperature=points[0].temperature,
-        prompts=len(by_prompt),
-        runs=len(points),
-        ratio_median=ratio.value,
-        ratio_low=ratio.low,
-        ratio_high=ratio.high,
-        tokens_per_s_median=median(point.tokens_per_s for point in points),
-        baseline_tokens_per_s_median=median(point.baseline_tokens_per_s for point in points),
-        acceptance_rate=sum(point.accepted for point in points) / drafted if drafted else None,
-        mean_acceptance_length=_median([point.mean_acceptance_length for point in points]),
-        alpha=_median([point.alpha for point in points]),
-        same_output=sum(point.same_output for point in points),
-        drafted_per_round=drafted / max(1, sum(point.rounds for point in points)),
-        policies=points[0].policies,
-        mbsu=_median([point.mbsu for point in points]),
-        memory_ratio=memory_ratio_of(points),
-        pass_reads=points[0].pass_reads,
-    )
-
-
 def by_output(point: SweepPoint) -> float | None:
     """MBSU of a run (`theory.formulas.memory_bound_speedup`) from its counts: files of releases that counted tokens
     behind the end of the text in τ hold a larger one."""
@@ -237,42 +158,3 @@ def by_output(point: SweepPoint) -> float | None:
         return point.mbsu
     tau, passes = point.output_tokens / point.rounds, point.cost.draft_passes / point.rounds
     return tau if point.memory_ratio is None else tau * point.memory_ratio / (passes + point.memory_ratio)
-
-
-def memory_ratio_of(points: Sequence[SweepPoint]) -> float | None:
-    """c of MBSU over all drafter passes of these runs together; None where they read no weights, or of one it is not
-    known."""
-    passing = [point for point in points if point.cost.draft_passes]
-    if any(point.memory_ratio is None and point.mbsu is None for point in passing):
-        return None
-    read = sum(point.cost.draft_passes / point.memory_ratio for point in passing if point.memory_ratio)
-    return sum(point.cost.draft_passes for point in passing) / read if read else None
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    """Of those that are known; None where none is."""
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
-
-
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The fastest case of a family at one temperature, plain decoding included."""
-
-    family: str
-    temperature: float
-    case: SweepRow
-
-
-def best_by_family(points: Sequence[SweepPoint]) -> list[Best]:
-    """In the order of the points; cases that have not run all of the family's prompts are left out."""
-    groups: dict[tuple[str, float], list[SweepPoint]] = {}
-    for point in points:
-        groups.setdefault((point.family, point.temperature), []).append(point)
-    found = []
-    for (family, temperature), group in groups.items():
-        rows = summarise(group)
-        most = max(row.prompts for row in rows)
-        best = max((row for row in rows if row.prompts == most), key=lambda row: row.ratio_median)
-        found.append(Best(family, temperature, best))
-    return found

@@ -101,7 +101,7 @@ def check(result: SweepResult) -> None:
             )
         if min(point.tokens_per_s, point.baseline_tokens_per_s, point.decode_s, point.ratio) <= 0:
             raise BenchError(f"points[{number}] has a speed or a time that is not above 0.")
-        if abs(point.ratio * point.baseline_tokens_per_s / point.tokens_per_s - 1) > 1e-6:
+        if abs(point.ratio * point.baseline_tokens_per_s - point.tokens_per_s) > 1e-6 * point.tokens_per_s:
             raise BenchError(f"points[{number}].ratio is not tokens_per_s ÷ baseline_tokens_per_s.")
 
 

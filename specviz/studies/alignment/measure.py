@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
 
-from specviz.bench.core.provenance import origin_here
+from specviz.bench.core.report import origin_here
 from specviz.corpus.prompt_set import PYTHON
 from specviz.errors import TrainingError
 from specviz.resources import ROOT

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from specviz.batch.together import Decoded, Model, SessionOf, Turn, decode_together
-from specviz.bench.core.clock import work_clock
 from specviz.bench.core.contest import rotated
-from specviz.bench.core.provenance import machine_load, now_utc, origin_here
+from specviz.bench.core.passes import work_clock
+from specviz.bench.core.report import machine_load, now_utc, origin_here
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from specviz.bench.core.provenance import Origin
-from specviz.bench.core.report import DASH, or_dash, spread, value_of, with_interval
+from specviz.bench.core.report import DASH, Origin, or_dash, spread, value_of, with_interval
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 from specviz.studies.chart import Axis, Chart, Panel, Series
 from specviz.studies.study import STUDIES, Codec, Flag, Remade, Study, Table, View, count
+from specviz.theory.speedup import times_as_fast
 from specviz.trace.header import Machine, ModelCard
 
 INTRO = (
@@ -180,8 +180,8 @@ def _row(
     own: Sequence[BatchPoint], texts: Sequence[BatchText], points: Mapping[tuple[Shape, int, int], BatchPoint]
 ) -> BatchRow:
     first, pairs = own[0], [(point, points[PLAIN, point.size, point.repeat]) for point in own]
-    ratios = [(point.tokens / point.seconds) / (plain.tokens / plain.seconds) for point, plain in pairs]
-    in_passes = [(point.tokens / point.pass_s) / (plain.tokens / plain.pass_s) for point, plain in pairs]
+    ratios = [times_as_fast(point.tokens / point.seconds, plain.tokens / plain.seconds) for point, plain in pairs]
+    in_passes = [times_as_fast(point.tokens / point.pass_s, plain.tokens / plain.pass_s) for point, plain in pairs]
     drafts = first.shape != PLAIN
     return BatchRow(
         shape=first.shape,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from specviz.bench.core.contest import rotated
-from specviz.bench.core.provenance import origin_of
+from specviz.bench.core.report import origin_of
 from specviz.errors import BenchError
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest, TraceSource

@@ -16,7 +16,7 @@ from typing import Any
 from transformers.utils.logging import disable_progress_bar
 
 from specviz.bench.core.contest import first_prompts
-from specviz.bench.core.provenance import machine_load, origin_here
+from specviz.bench.core.report import machine_load, origin_here
 from specviz.drafters.learned.weights import read_module
 from specviz.drafters.small_model import STUDIED, SmallModelModule, block_parameters, running_parameters, shape_of
 from specviz.errors import BenchError

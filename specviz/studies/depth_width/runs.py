@@ -20,8 +20,8 @@ from statistics import fmean, quantiles
 
 import torch
 
-from specviz.bench.core.clock import pass_clock
 from specviz.bench.core.contest import rotated
+from specviz.bench.core.passes import pass_clock
 from specviz.bench.core.run import Collected, collect, on
 from specviz.errors import BenchError
 from specviz.lm.base import Cache, LanguageModel
@@ -31,6 +31,7 @@ from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import Estimate, median_over_prompts, ratio_of_sums
 from specviz.studies.depth_width.networks import Measured, Times
 from specviz.theory import metrics
+from specviz.theory.speedup import times_as_fast
 from specviz.trace.events import Option, Round, Trace
 
 PLAIN = ("", 0)
@@ -81,7 +82,10 @@ class Runs:
             if (name, gamma) == PLAIN:
                 continue
             ratios = [
-                [one.tokens_per_s / base.tokens_per_s for one, base in zip(runs, plain[prompt], strict=True)]
+                [
+                    times_as_fast(one.tokens_per_s, base.tokens_per_s)
+                    for one, base in zip(runs, plain[prompt], strict=True)
+                ]
                 for prompt, runs in own.items()
             ]
             each = [(one, plain[prompt][0]) for prompt, runs in own.items() for one in runs]

@@ -14,9 +14,9 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from specviz.bench.core.clock import pass_clock
 from specviz.bench.core.contest import first_prompts
-from specviz.bench.core.provenance import origin_here
+from specviz.bench.core.passes import pass_clock
+from specviz.bench.core.report import origin_here
 from specviz.core.sampling import Sampling, transform
 from specviz.corpus import standard_library as corpus
 from specviz.corpus.plain_english import generator
@@ -32,7 +32,7 @@ from specviz.resources import ROOT
 from specviz.studies.heads.result import HeadsStudy
 from specviz.studies.study import Workplace
 from specviz.theory import token_frequencies as frequencies
-from specviz.theory.repetition import repetition
+from specviz.theory.rows import repetition
 from specviz.theory.token_frequencies import TITLES, FrequencyTable
 from specviz.training.frequencies import ENGLISH, CountPlan, continuations, count_all
 

@@ -16,7 +16,7 @@ from specviz.protocol.sweeps.points import Quartiles
 from specviz.studies.chart import Axis, Chart, Panel, Series
 from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Slider, Study, Table, View, count
 from specviz.theory import token_frequencies as frequencies
-from specviz.theory.repetition import NGRAM
+from specviz.theory.rows import NGRAM
 from specviz.theory.token_frequencies import CALIBRATIONS, HELD_OUT, RAW, TITLES
 
 Curve = Sequence[tuple[int, float]]

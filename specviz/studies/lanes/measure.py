@@ -16,7 +16,7 @@ from specviz.asynchronous.pair import AsyncPair, Job
 from specviz.asynchronous.reader import Draws, Speaker
 from specviz.asynchronous.simulation import Clock, dsi
 from specviz.bench.core.contest import first_prompts, rotated
-from specviz.bench.core.provenance import origin_here
+from specviz.bench.core.report import origin_here
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.engine.header import model_card
@@ -29,6 +29,7 @@ from specviz.protocol.runs import Catalog, PromptCard
 from specviz.studies.lanes.result import FORMAT, VERSION, Comparison, LanesCase, LanesFile, LanesRow, LanesRun
 from specviz.studies.study import Workplace
 from specviz.theory.formulas import StepTimes
+from specviz.theory.speedup import times_as_fast
 
 METHODS = ("plain", "sd", "pearl", "amusd")
 
@@ -154,7 +155,7 @@ def _row(
         start, base = len(plan.prompts[number][1]), plain[number, repeat]
         speed = (len(one.text) - start) / one.seconds
         speeds.append(speed)
-        ratios.append(speed / ((len(base.text) - start) / base.seconds))
+        ratios.append(times_as_fast(speed, (len(base.text) - start) / base.seconds))
         same += one.text == base.text
         drafted += sum(span.tokens for span in one.spans if span.what == "draft")
         accepted += sum(span.accepted for span in one.spans)

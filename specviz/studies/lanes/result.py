@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.lanes import DRAFT, Span, busy_share
 from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View, count
+from specviz.theory.speedup import times_as_fast
 from specviz.trace.header import Machine, ModelCard
 
 FORMAT = "specviz-lanes"
@@ -236,7 +237,7 @@ def _row(run: LanesRun, plain: LanesRun) -> MethodRow:
     speed, base = run.tokens / run.seconds, plain.tokens / plain.seconds
     targets = [run.busy(lane) for lane in run.lanes() if lane != DRAFT]
     return MethodRow(
-        NAMES[run.method], run.source, speed / base, speed, run.busy(DRAFT), sum(targets) / len(targets),
+        NAMES[run.method], run.source, times_as_fast(speed, base), speed, run.busy(DRAFT), sum(targets) / len(targets),
         run.drafted(), run.discarded(),
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from statistics import quantiles
 import torch
 from transformers.utils.logging import disable_progress_bar
 
-from specviz.bench.core.provenance import origin_here
+from specviz.bench.core.report import origin_here
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter

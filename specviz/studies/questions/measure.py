@@ -18,12 +18,13 @@ from pathlib import Path
 from statistics import median
 
 from specviz.bench.core.contest import rotated
-from specviz.bench.core.provenance import origin_here
+from specviz.bench.core.report import origin_here
 from specviz.errors import OptionError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.step_time import use_threads
 from specviz.studies.questions.result import QuestionReport, WayRow
 from specviz.studies.study import Workplace
+from specviz.theory.speedup import times_as_fast
 
 DOCUMENT = (
     "Text: On Friday, Mia went out. It was windy, and Mia went to the harbour. At the harbour, Mia found a red kite. "
@@ -153,7 +154,7 @@ def compare(model: LanguageModel, task: Task, ends: Ends, repeats: int) -> list[
 
 
 def _row(way: str, own: Sequence[Done], base: Sequence[Done]) -> WayRow:
-    ratios = sorted(other.seconds / one.seconds for one, other in zip(own, base, strict=True))
+    ratios = sorted(times_as_fast(1 / done.seconds, 1 / plain.seconds) for done, plain in zip(own, base, strict=True))
     last = own[-1]
     return WayRow(
         way, median(ratios), ratios[len(ratios) // 4], ratios[(3 * len(ratios)) // 4],

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from specviz.bench.core.clock import work_clock
 from specviz.bench.core.contest import rotated
-from specviz.bench.core.provenance import machine_load, now_utc, origin_of
+from specviz.bench.core.passes import work_clock
+from specviz.bench.core.report import machine_load, now_utc, origin_of
 from specviz.bench.core.run import Collected, collect, first_run, never
 from specviz.corpus.prompt_styles import followed, is_right, question, rendered
 from specviz.errors import BenchError, OptionError

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from specviz.bench.core.provenance import Origin
-from specviz.bench.core.report import with_interval
+from specviz.bench.core.report import Origin, with_interval
 from specviz.errors import OptionError
 from specviz.studies.chart import Axis, Chart, Note, Panel, Series
 from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View, count

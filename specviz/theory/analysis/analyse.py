@@ -1,6 +1,7 @@
-"""The one door to the analysis: traces in, one table of tables per drafter out.
+"""The one door to the analysis: traces in, a table of tables per drafter out, or two traces of a prompt side by side.
 
     name, trace ─► facts_of ─► analysis_of ─► Analysis (plain data: dataclasses, tuples, strings and numbers)
+                            └► compare ─► Comparison
 
 Reads traces alone, any number of them; a page, the command line and a notebook show the same result.
 """
@@ -11,12 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from specviz.theory.analysis.distances import Calibration, Distances, calibration, distances
-from specviz.theory.analysis.facts import CLASSES, Candidate, RoundFacts, RunFacts
-from specviz.theory.analysis.failures import Failure, failures
-from specviz.theory.analysis.gather import facts_of
-from specviz.theory.analysis.pairs import Pair, rejected_pairs
+from specviz.theory.analysis.facts import CLASSES, Candidate, RoundFacts, RunFacts, facts_of
+from specviz.theory.analysis.failures import Failure, Pair, failures, rejected_pairs
 from specviz.theory.analysis.rates import BITS, POSITIONS, RANKS, Rate, Row, accepted, rate, rows
 from specviz.trace.events import Trace
+from specviz.trace.replay import display_pieces, token_bytes
 
 Named = tuple[str, Trace]
 """a trace and the name that examples give it"""
@@ -71,10 +71,10 @@ def analyses(runs: Sequence[RunFacts]) -> list[Analysis]:
 def analysis_of(drafter: str, runs: Sequence[RunFacts]) -> Analysis:
     """Everything that is counted of one drafter."""
     drafted = [candidate for run in runs for candidate in run.candidates]
-    tested = [one for one in drafted if one.tested]
-    ranked = [one for one in drafted if one.in_text and one.rank is not None]
+    tested = [candidate for candidate in drafted if candidate.tested]
+    ranked = [candidate for candidate in drafted if candidate.in_text and candidate.rank is not None]
     rounds = [this for run in runs for this in run.rounds]
-    hits = sum(one.accepted for one in tested)
+    hits = sum(candidate.accepted for candidate in tested)
     return Analysis(
         drafter=drafter,
         runs=tuple(run.name for run in runs),
@@ -82,14 +82,21 @@ def analysis_of(drafter: str, runs: Sequence[RunFacts]) -> Analysis:
         drafted=len(drafted),
         unreached=len(drafted) - len(tested),
         acceptance=rate(hits, len(tested)),
-        by_depth=rows(sorted(tested, key=lambda one: one.depth), lambda one: str(one.depth), accepted),
-        by_draft_rank=rows(tested, lambda one: RANKS.label(one.draft_rank), accepted, RANKS.labels),
-        agreement=rows(ranked, lambda one: RANKS.label(one.draft_rank), lambda one: one.rank == 1, RANKS.labels),
-        by_target_rank=rows(tested, lambda one: RANKS.label(one.rank), accepted, RANKS.labels),
+        by_depth=rows(
+            sorted(tested, key=lambda candidate: candidate.depth), lambda candidate: str(candidate.depth), accepted
+        ),
+        by_draft_rank=rows(tested, lambda candidate: RANKS.label(candidate.draft_rank), accepted, RANKS.labels),
+        agreement=rows(
+            ranked,
+            lambda candidate: RANKS.label(candidate.draft_rank),
+            lambda candidate: candidate.rank == 1,
+            RANKS.labels,
+        ),
+        by_target_rank=rows(tested, lambda candidate: RANKS.label(candidate.rank), accepted, RANKS.labels),
         by_target_entropy=rows(tested, _target_entropy, accepted, BITS.labels),
-        by_token_class=rows(tested, lambda one: one.token_class, accepted, CLASSES),
-        by_copied=rows(tested, lambda one: "copied" if one.copied else "new", accepted, ("copied", "new")),
-        by_position=rows(tested, lambda one: POSITIONS.label(one.position), accepted, POSITIONS.labels),
+        by_token_class=rows(tested, lambda candidate: candidate.token_class, accepted, CLASSES),
+        by_copied=rows(tested, lambda candidate: "copied" if candidate.copied else "new", accepted, ("copied", "new")),
+        by_position=rows(tested, lambda candidate: POSITIONS.label(candidate.position), accepted, POSITIONS.labels),
         calibration=calibration(drafted),
         distances=distances(drafted),
         pairs=rejected_pairs(tested),
@@ -158,3 +165,66 @@ def matching(rounds: Iterable[RoundFacts], pattern: str, bits: float = SURPRISIN
     """The rounds of a pattern, in order. Raises KeyError for a pattern that is not in PATTERNS."""
     _, fits = PATTERNS[pattern]
     return [this for this in rounds if fits(this, bits)]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first output token in which two texts differ."""
+
+    position: int
+    before: str
+    """the end of what both wrote"""
+    first: str
+    """the first text's token there; empty where it ended"""
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """A position of the output at which a round of either run begins."""
+
+    position: int
+    first: RoundFacts | None
+    second: RoundFacts | None
+    """None: this run has no round that begins here"""
+    same_text: bool
+    """both wrote the same up to here"""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    first: str
+    second: str
+    same_prompt: bool
+    difference: Difference | None
+    """None: the outputs are equal"""
+    rows: tuple[Aligned, ...]
+
+
+def compare(first: Named, second: Named) -> Comparison:
+    """Side by side; of different prompts positions mean nothing together, and `same_prompt` says so."""
+    (name, trace), (other_name, other) = first, second
+    difference = _difference(first, second)
+    rounds = [{this.position: this for this in facts_of(*named).rounds} for named in (first, second)]
+    same_until = float("inf") if difference is None else difference.position
+    rows = [
+        Aligned(position, rounds[0].get(position), rounds[1].get(position), position <= same_until)
+        for position in sorted({*rounds[0], *rounds[1]})
+    ]
+    same_prompt = trace.started.prompt_ids == other.started.prompt_ids
+    return Comparison(name, other_name, same_prompt, difference, tuple(rows))
+
+
+def _difference(first: Named, second: Named) -> Difference | None:
+    tokens, other = first[1].finished.output_ids, second[1].finished.output_ids
+    shared = next(
+        (i for i, (a, b) in enumerate(zip(tokens, other, strict=False)) if a != b), min(len(tokens), len(other))
+    )
+    if len(tokens) == len(other) == shared:
+        return None
+    before = "".join(display_pieces(token_bytes(first[1], token) for token in tokens[max(0, shared - 8) : shared]))
+    words = [
+        trace.vocab[str(trace.finished.output_ids[shared])].text if shared < len(trace.finished.output_ids) else ""
+        for _, trace in (first, second)
+    ]
+    return Difference(shared, before, *words)

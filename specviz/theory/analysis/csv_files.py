@@ -26,7 +26,7 @@ TABLES = (
 """fields of an `Analysis` that are rows of rates"""
 
 
-def csv_files(runs: Sequence[RunFacts], found: Sequence[Analysis]) -> Mapping[str, str]:
+def csv_files(runs: Sequence[RunFacts], analyses: Sequence[Analysis]) -> Mapping[str, str]:
     """File name → content."""
     return {
         "candidates.csv": _table(
@@ -37,18 +37,18 @@ def csv_files(runs: Sequence[RunFacts], found: Sequence[Analysis]) -> Mapping[st
             ["drafter", *(field.name for field in fields(RoundFacts))],
             ([run.drafter, *_values(this)] for run in runs for this in run.rounds),
         ),
-        "rates.csv": _table(["drafter", "table", "case", "hits", "of", "value", "low", "high"], _rates(found)),
+        "rates.csv": _table(["drafter", "table", "case", "hits", "of", "value", "low", "high"], _rates(analyses)),
         "pairs.csv": _table(
             ["drafter", "drafted", "wanted", "drafted_token", "wanted_token", "count", "example_run", "example_round"],
-            _pairs(found),
+            _pairs(analyses),
         ),
         "failures.csv": _table(
             ["drafter", "kind", "words", "hits", "of", "value", "low", "high", "run", "round", "drafted", "wanted"],
-            _failures(found),
+            _failures(analyses),
         ),
         "calibration.csv": _table(
             ["drafter", "draft_probability", "count", "mean_draft", "mean_target", "accepted", "tested"],
-            _calibration(found),
+            _calibration(analyses),
         ),
     }
 
@@ -72,8 +72,8 @@ def _candidates(runs: Sequence[RunFacts]) -> Iterator[list[object]]:
             yield [run.drafter, *(getattr(candidate, name) for name in PLAIN), *numbers]
 
 
-def _rates(found: Sequence[Analysis]) -> Iterator[list[object]]:
-    for analysis in found:
+def _rates(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
+    for analysis in analyses:
         yield [analysis.drafter, "acceptance", "all", *_numbers(analysis.acceptance)]
         for name in TABLES:
             rows: tuple[Row, ...] = getattr(analysis, name)
@@ -85,8 +85,8 @@ def _numbers(rate: Rate) -> list[object]:
     return [rate.hits, rate.of, rate.value, rate.low, rate.high]
 
 
-def _pairs(found: Sequence[Analysis]) -> Iterator[list[object]]:
-    for analysis in found:
+def _pairs(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
+    for analysis in analyses:
         for pair in analysis.pairs:
             first = pair.examples[0]
             yield [
@@ -96,16 +96,16 @@ def _pairs(found: Sequence[Analysis]) -> Iterator[list[object]]:
             ]  # fmt: skip
 
 
-def _failures(found: Sequence[Analysis]) -> Iterator[list[object]]:
-    for analysis in found:
+def _failures(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
+    for analysis in analyses:
         for failure in analysis.failures:
             first = failure.examples[0]
             where = [first.run, first.round, first.drafted, first.wanted]
             yield [analysis.drafter, failure.kind, failure.words, *_numbers(failure.share), *where]
 
 
-def _calibration(found: Sequence[Analysis]) -> Iterator[list[object]]:
-    for analysis in found:
+def _calibration(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
+    for analysis in analyses:
         for some in analysis.calibration.bins if analysis.calibration else ():
             yield [
                 analysis.drafter, some.label, some.count, some.mean_draft, some.mean_target, some.accepted.hits,

@@ -66,35 +66,35 @@ def calibration(candidates: Sequence[Candidate]) -> Calibration | None:
     """None where no candidate has a probability of its drafter."""
     known = [(candidate, candidate.draft_prob, candidate.target_prob) for candidate in candidates if candidate.in_text]
     groups: dict[str, list[tuple[Candidate, float, float]]] = {name: [] for name in TENTHS.labels}
-    for one, q, p in known:
+    for candidate, q, p in known:
         if q is not None and p is not None:
-            groups[TENTHS.label(min(1.0, q)) or TENTHS.labels[0]].append((one, q, p))
+            groups[TENTHS.label(min(1.0, q)) or TENTHS.labels[0]].append((candidate, q, p))
     bins = [_bin(label, some) for label, some in groups.items() if some]
-    total = sum(one.count for one in bins)
+    total = sum(of_bin.count for of_bin in bins)
     if total == 0:
         return None
-    error = sum(one.count * abs(one.mean_draft - one.mean_target) for one in bins) / total
+    error = sum(of_bin.count * abs(of_bin.mean_draft - of_bin.mean_target) for of_bin in bins) / total
     return Calibration(tuple(bins), error, total)
 
 
 def _bin(label: str, some: Sequence[tuple[Candidate, float, float]]) -> Bin:
-    tested = [one for one, _, _ in some if one.tested]
-    hits = rate(sum(one.accepted for one in tested), len(tested))
+    tested = [candidate for candidate, _, _ in some if candidate.tested]
+    hits = rate(sum(candidate.accepted for candidate in tested), len(tested))
     return Bin(label, len(some), fmean(q for _, q, _ in some), fmean(p for _, _, p in some), hits)
 
 
 def distances(candidates: Sequence[Candidate]) -> Distances | None:
     """None where no place has both distributions: point masses, or traces before format 1.1."""
     places = [candidate for candidate in candidates if candidate.in_text and candidate.first]
-    known = [one for one in places if one.belief is not None and one.belief.overlap is not None]
-    beliefs = [one.belief for one in known if one.belief is not None]
+    known = [candidate for candidate in places if candidate.belief is not None and candidate.belief.overlap is not None]
+    beliefs = [candidate.belief for candidate in known if candidate.belief is not None]
     if not beliefs:
         return None
     finite = [belief.kl_bits for belief in beliefs if belief.kl_bits is not None]
     overlap = fmean(belief.overlap or 0.0 for belief in beliefs)
-    tested = [one for one in known if one.tested]
-    drawn = [one for one in tested if one.kind != "point_mass" and one.judged is not None]
-    promised = [one.judged.overlap or 0.0 for one in drawn if one.judged is not None]
+    tested = [candidate for candidate in known if candidate.tested]
+    drawn = [candidate for candidate in tested if candidate.kind != "point_mass" and candidate.judged is not None]
+    promised = [candidate.judged.overlap or 0.0 for candidate in drawn if candidate.judged is not None]
     return Distances(
         places=len(beliefs),
         kl_bits=fmean(finite) if finite else None,
@@ -104,8 +104,11 @@ def distances(candidates: Sequence[Candidate]) -> Distances | None:
         target_bits=fmean(belief.target_bits for belief in beliefs),
         draft_bits=fmean(belief.draft_bits or 0.0 for belief in beliefs),
         by_overlap=rows(
-            tested, lambda one: TENTHS.label(one.belief.overlap if one.belief else None), accepted, TENTHS.labels
+            tested,
+            lambda candidate: TENTHS.label(candidate.belief.overlap if candidate.belief else None),
+            accepted,
+            TENTHS.labels,
         ),
         expected=fmean(promised) if promised else None,
-        measured=rate(sum(one.accepted for one in drawn), len(drawn)),
+        measured=rate(sum(candidate.accepted for candidate in drawn), len(drawn)),
     )

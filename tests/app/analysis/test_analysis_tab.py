@@ -27,9 +27,8 @@ from specviz.app.job import CURRENT, Job
 from specviz.app.runs.gallery import gallery
 from specviz.errors import TraceError
 from specviz.resources import ROOT
-from specviz.theory.analysis.analyse import analyse, matching
-from specviz.theory.analysis.compare import compare
-from specviz.theory.analysis.gather import facts_of
+from specviz.theory.analysis.analyse import analyse, compare, matching
+from specviz.theory.analysis.facts import facts_of
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, sample
 

@@ -9,10 +9,11 @@ import pytest
 
 from specviz.bench.core.contest import ContestPlan, ContestRun, Measured, contest, interleaved
 from specviz.bench.core.run import SourceContestant
-from specviz.bench.speed.rows import BenchRow, overhead, part
+from specviz.bench.speed.table import BenchRow, overhead, part
 from specviz.errors import SpecVizError
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import PromptCard, RunRequest
+from specviz.theory.rows import RunCounts
 from tests.fake_source import FakeSource
 
 PROMPTS = (PromptCard("one", "code", "", "", "a"), PromptCard("two", "prose", "", "", "b"))
@@ -39,7 +40,7 @@ class Clockwork:
 
     def decode(self, prompt: PromptCard, cancelled: Callable[[], bool], repeat: int = 0) -> Measured | None:
         self.log.append(f"{self.name}{prompt.id}")
-        return Measured(list(self.output), self.seconds, self.prefill, target_passes=4)
+        return Measured(list(self.output), self.seconds, self.prefill, RunCounts(len(self.output), 4))
 
 
 def test_every_contestant_warms_up_once_and_then_the_order_rotates() -> None:
@@ -59,7 +60,7 @@ def test_cancelling_keeps_what_is_done() -> None:
 
 def outcome(name: str, seconds: float, prompt: str = "one", prefill: float = 0.0, output: int = 1) -> ContestRun:
     return ContestRun(
-        name, prompt, "code", 0, Measured(list(range(output, output + 8)), seconds, prefill, target_passes=4)
+        name, prompt, "code", 0, Measured(list(range(output, output + 8)), seconds, prefill, RunCounts(8, 4))
     )
 
 
@@ -84,7 +85,7 @@ def test_decoding_ratio_leaves_each_side_s_prompt_pass_out() -> None:
 
 def test_tokens_that_came_with_the_prompt_s_pass_are_not_counted_as_decoding() -> None:
     """8 tokens, 2 of them with a prompt's pass of 2 s: 6 in the 3 s after it, against 1 a second."""
-    theirs = ContestRun("C", "one", "code", 0, Measured(list(range(8)), 5.0, 2.0, target_passes=4, prefill_tokens=2))
+    theirs = ContestRun("C", "one", "code", 0, Measured(list(range(8)), 5.0, 2.0, RunCounts(8, 4), prefill_tokens=2))
     assert rows([outcome("P", 8.0), theirs], "P")[1].decode_ratio.median == 2.0
 
 
@@ -102,7 +103,7 @@ def test_outcomes_without_their_plain_run_are_left_out() -> None:
 
 def test_tracing_overhead_is_the_extra_share_of_the_same_decode() -> None:
     """One second of five went into the trace: a quarter on top of the four it would have taken."""
-    traced = ContestRun("C, recorded", "one", "code", 0, Measured([1], 5.0, 0.0, target_passes=1, record_s=1.0))
+    traced = ContestRun("C, recorded", "one", "code", 0, Measured([1], 5.0, 0.0, RunCounts(1, 1), record_s=1.0))
     assert overhead([outcome("C", 4.0), traced], "C, recorded") == (0.25, 0.25, 0.25)
     assert overhead([outcome("C", 4.0)], "C, recorded") is None
 
@@ -113,7 +114,12 @@ def test_our_contestant_reads_prompt_pass_and_rounds_from_the_trace(fake_source:
     )
     measured = own_contestants.decode(PROMPTS[1], lambda: False)
     assert measured is not None
-    assert (len(measured.output_ids), measured.target_passes, measured.prefill_s, measured.engine_s) == (8, 4, 0.5, 4.0)
+    assert (len(measured.output_ids), measured.counts.target_passes, measured.prefill_s, measured.engine_s) == (
+        8,
+        4,
+        0.5,
+        4.0,
+    )
     assert (fake_source.requests[0].prompt, fake_source.requests[0].prompt_name) == ("b", "two")
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from specviz.bench.core.contest import ContestRun, Measured
-from specviz.bench.core.rows import beside_plain, decode_speed, engine_speed, ratios, statistics, whole_speed
-from specviz.bench.speed.rows import overhead, part
+from specviz.bench.core.rows import beside_plain, decode_speed, engine_speed, ratios, row_statistics, whole_speed
+from specviz.bench.speed.table import overhead, part
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.points import Quartiles
+from specviz.theory.rows import RunCounts, counts_of
 from specviz.trace.codec import read
 
 ROUNDS = tuple(read(Path(__file__).parents[2] / "golden" / "trace-1.0-sample.json").rounds)
@@ -19,7 +20,8 @@ ROUNDS = tuple(read(Path(__file__).parents[2] / "golden" / "trace-1.0-sample.jso
 
 
 def ran(tokens: int, seconds: float, **more: object) -> Measured:
-    return Measured(list(range(tokens)), seconds, **{"prefill_s": 0.0, "target_passes": tokens, **more})  # type: ignore[arg-type]
+    counts = RunCounts(tokens, tokens)
+    return Measured(list(range(tokens)), seconds, **{"prefill_s": 0.0, "counts": counts, **more})  # type: ignore[arg-type]
 
 
 def outcome(name: str, measured: Measured, prompt: str = "a", repeat: int = 0, family: str = "code") -> ContestRun:
@@ -28,8 +30,9 @@ def outcome(name: str, measured: Measured, prompt: str = "a", repeat: int = 0, f
 
 def test_counts_are_divided_by_what_they_are_named_after() -> None:
     """Rounds 0 and 1 drafted 4 + 15 and accepted 2 + 3, round 4 drafted nothing: 3 passes, of which 2 drafted."""
-    run = ran(8, 1.0, rounds=(ROUNDS[0], ROUNDS[1], ROUNDS[4]), target_passes=3)
-    row = statistics([outcome("x", run), outcome("x", run, repeat=1)])
+    rounds = (ROUNDS[0], ROUNDS[1], ROUNDS[4])
+    run = ran(8, 1.0, counts=counts_of(rounds, 8))
+    row = row_statistics([outcome("x", run), outcome("x", run, repeat=1)])
     assert (row.prompts, row.runs) == (1, 2)
     assert row.acceptance_rate.value == 5 / 19
     assert row.mean_acceptance_length.value == 1 + 5 / 2
@@ -37,25 +40,31 @@ def test_counts_are_divided_by_what_they_are_named_after() -> None:
     assert row.nodes_per_pass.value == 19 / 3
     assert row.tokens_per_pass.value == 8 / 3
     assert row.target_passes.value == 3
-    seconds = [sum(getattr(this, phase).seconds for this in run.rounds) for phase in ("drafted", "scored")]
-    assert row.draft_share == pytest.approx(seconds[0] / sum(this.seconds for this in run.rounds))
+    seconds = [sum(getattr(this, phase).seconds for this in rounds) for phase in ("drafted", "scored")]
+    assert row.draft_share == pytest.approx(seconds[0] / sum(this.seconds for this in rounds))
 
 
 def test_memory_bound_speedups_weigh_as_much_as_their_target_passes() -> None:
     """2 × over 10 passes and 1 × over 30 are 1.25 ×, not 1.5 ×; one that nobody counted leaves none."""
     runs = [
-        outcome("x", ran(9, 1.0, mbsu=2.0, target_passes=10)),
-        outcome("x", ran(9, 1.0, mbsu=1.0, target_passes=30)),
+        outcome("x", ran(9, 1.0, counts=RunCounts(9, 10, mbsu=2.0))),
+        outcome("x", ran(9, 1.0, counts=RunCounts(9, 30, mbsu=1.0))),
     ]
-    assert statistics(runs).mbsu.value == (2.0 * 10 + 1.0 * 30) / 40
-    assert statistics([*runs, outcome("x", ran(9, 1.0))]).mbsu is None
+    assert row_statistics(runs).mbsu.value == (2.0 * 10 + 1.0 * 30) / 40
+    assert row_statistics([*runs, outcome("x", ran(9, 1.0))]).mbsu is None
 
 
 def test_the_same_output_is_token_for_token_that_of_plain_decoding_on_its_prompt_and_repeat() -> None:
-    plain = {("a", 0): [Measured([1, 2, 3], 1.0, 0.0, 3)], ("a", 1): [Measured([4, 5, 6], 1.0, 0.0, 3)]}
-    runs = [outcome("x", Measured(ids, 1.0, 0.0, 3), repeat=repeat) for ids, repeat in (([1, 2, 3], 0), ([1, 2, 3], 1))]
-    assert statistics(runs, plain).same_output == 1
-    assert statistics(runs).same_output is None
+    plain = {
+        ("a", 0): [Measured([1, 2, 3], 1.0, 0.0, RunCounts(3, 3))],
+        ("a", 1): [Measured([4, 5, 6], 1.0, 0.0, RunCounts(3, 3))],
+    }
+    runs = [
+        outcome("x", Measured(ids, 1.0, 0.0, RunCounts(3, 3)), repeat=repeat)
+        for ids, repeat in (([1, 2, 3], 0), ([1, 2, 3], 1))
+    ]
+    assert row_statistics(runs, plain).same_output == 1
+    assert row_statistics(runs).same_output is None
 
 
 def test_a_run_is_compared_with_the_median_of_plain_decoding_on_its_prompt_in_its_repeat() -> None:

@@ -14,12 +14,13 @@ from specviz.bench.core.contest import ContestRun, Measured
 from specviz.bench.core.report import check_section
 from specviz.bench.core.run import SourceContestant
 from specviz.bench.drafters.plan import Entrant, chosen, entrants, first_runs, lineup, warm_up_prompts, with_models
-from specviz.bench.drafters.rows import DrafterRow, part
+from specviz.bench.drafters.table import DrafterRow, part
 from specviz.cli.commands.bench import drafters as bench_drafters
 from specviz.cli.main import main
 from specviz.errors import DraftError, SpecVizError
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest
+from specviz.theory.rows import counts_of
 from specviz.trace import events, header
 from specviz.trace.events import Step
 from tests.fake_source import FakeSource, make_round
@@ -132,7 +133,7 @@ def outcome(drafter: str, prompt: PromptCard, seconds: float, drafting: float = 
     """Two rounds that draft 4 candidates and accept 3, eight tokens out; nothing drafted by plain decoding."""
     one = make_round(0, 0 if drafter == "none" else 4, 0 if drafter == "none" else 3, seconds / 2 - drafting)
     rounds = (replace(one, drafted=replace(one.drafted, seconds=drafting)),) * 2
-    measured = Measured(list(range(8)), 2 * seconds, 0.0, target_passes=2, rounds=rounds, engine_s=seconds)
+    measured = Measured(list(range(8)), 2 * seconds, 0.0, counts_of(rounds, 8), engine_s=seconds)
     return ContestRun(drafter, prompt.id, prompt.family, repeat, measured)
 
 

@@ -8,10 +8,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from specviz.bench.core.clock import pass_clock, work_clock
+from specviz.bench.core.passes import pass_clock, work_clock
 from specviz.bench.profile import measure as profiling
-from specviz.bench.profile.ceilings import Probe, ceiling, probes
-from specviz.bench.profile.measure import command_of, machine_name, profile
+from specviz.bench.profile.measure import Probe, ceiling, command_of, machine_name, probes, profile
 from specviz.errors import OptionError
 from specviz.protocol.profiles import Ceiling, PassTime, ProfileRequest, dumps
 from tests.curves import MACHINE, MODEL
@@ -118,10 +117,9 @@ def test_the_faster_way_to_read_is_the_ceiling():
 
 
 def test_probes_read_and_multiply_what_they_say(monkeypatch):
-    from specviz.bench.profile import ceilings
 
-    monkeypatch.setattr(ceilings, "READ_BYTES", {"cpu": 1 << 20})
-    monkeypatch.setattr(ceilings, "SIDE", {"cpu": 8})
+    monkeypatch.setattr(profiling, "READ_BYTES", {"cpu": 1 << 20})
+    monkeypatch.setattr(profiling, "SIDE", {"cpu": 8})
     found = probes(torch.device("cpu"), torch.float32)
     assert [(one.kind, one.amount) for one in found] == [
         ("reading", 2.0**20),

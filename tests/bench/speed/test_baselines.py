@@ -49,7 +49,7 @@ def test_all_four_give_the_same_greedy_text(reference: baselines.Reference) -> N
 
 def test_plain_generation_takes_a_pass_per_token_the_first_with_the_prompt(reference: baselines.Reference) -> None:
     measured = decode(baselines.plain(reference))
-    assert measured.target_passes == len(measured.output_ids)
+    assert measured.counts.target_passes == len(measured.output_ids)
     assert measured.prefill_tokens == 1
     assert 0 < measured.prefill_s < measured.wall_s
 

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from specviz.bench.core.run import SourceContestant, collect
-from specviz.bench.speed.efficiency import Sample, efficiencies, samples
-from specviz.bench.speed.replay import PassReplay
-from specviz.bench.speed.rows import BenchRow
-from specviz.bench.speed.table import _efficiency
+from specviz.bench.speed.efficiency import PassReplay, Sample, efficiencies, samples
+from specviz.bench.speed.table import BenchRow, _efficiency
 from specviz.lm.table import TableModel
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Resume, RunRequest

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from specviz.bench.core.contest import ContestRun, Measured, first_prompts
-from specviz.bench.core.provenance import Origin
-from specviz.bench.core.report import plain_data
+from specviz.bench.core.report import Origin, plain_data
 from specviz.bench.speed import plan as plans
-from specviz.bench.speed.rows import part
-from specviz.bench.speed.table import Report, markdown, summary
+from specviz.bench.speed.table import Report, markdown, part, summary
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import Catalog, PromptCard
+from specviz.theory.rows import RunCounts
 from specviz.trace import header
 
 MACHINE = header.Machine("cpu", "float32", 1, 2, "A processor", "3.11", "2.13", "5.23", "Linux")
@@ -57,7 +56,7 @@ def test_quick_is_one_length_one_prompt_one_repeat_and_few_tokens() -> None:
 
 
 def outcome(name: str, seconds: float, token: int) -> ContestRun:
-    return ContestRun(name, "one", "code", 0, Measured(list(range(token, token + 8)), seconds, 0.0, target_passes=8))
+    return ContestRun(name, "one", "code", 0, Measured(list(range(token, token + 8)), seconds, 0.0, RunCounts(8, 8)))
 
 
 @pytest.fixture

@@ -232,8 +232,8 @@ def test_where_no_worker_can_begin_the_reason_is_given() -> None:
 def test_an_address_of_the_client_and_a_cluster_that_is_not_there_are_refused_with_the_cure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from specviz.bench.sweep.on_ray import Cluster
-    from specviz.bench.sweep.on_ray import spread as on_ray
+    from specviz.bench.sweep.spread import Cluster
+    from specviz.bench.sweep.spread import spread as on_ray
 
     with (
         pytest.raises(BenchError, match="run the command on a machine of the cluster"),

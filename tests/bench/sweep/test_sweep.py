@@ -12,8 +12,9 @@ from specviz.bench.core.run import check_deployable
 from specviz.bench.sweep.runner import sweep
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.choice import Choice
-from specviz.protocol.sweeps.points import Policies, summarise, title
+from specviz.protocol.sweeps.points import Policies, title
 from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, cases, run_count
+from specviz.theory.rows import summarise
 from specviz.trace.header import MethodCard
 
 SPEC = SweepSpec(drafters=(SweepDrafter("model"),), gammas=(1, 3), prompt_ids=("one", "two"))
@@ -119,7 +120,7 @@ def test_every_temperature_has_its_own_plain_runs(fake_source: Any) -> None:
         ("none", 0.7),
         ("model", 0.7),
     ]
-    assert [(row.drafter, row.temperature, row.runs) for row in summarise(points)] == [
+    assert [(row.drafter, row.temperature, row.statistics.runs) for row in summarise(points)] == [
         ("none", 0.0, 1),
         ("none", 0.7, 1),
         ("model", 0.0, 1),
@@ -145,19 +146,23 @@ def test_the_interval_is_that_of_resampled_prompts_and_one_prompt_has_none(fake_
     ratios = {"a": [1.0, 1.0, 9.0], "b": [3.0], "c": [2.0]}
     points = [replace(point, prompt=name, ratio=ratio) for name, runs in ratios.items() for ratio in runs]
     (row,) = summarise(points)
-    assert (row.ratio_median, row.ratio_low, row.ratio_high, row.prompts, row.runs) == (2.0, 1.0, 3.0, 3, 5)
+    assert (row.ratio, row.statistics.prompts, row.statistics.runs) == ((2.0, 1.0, 3.0), 3, 5)
     (alone,) = summarise(points[:3])
-    assert (alone.ratio_median, alone.ratio_low, alone.ratio_high, alone.prompts) == (1.0, 1.0, 1.0, 1)
+    assert (alone.ratio, alone.statistics.prompts) == ((1.0, 1.0, 1.0), 1)
 
 
 def test_rows_hold_the_median_over_prompts_and_repeats(fake_source: Any) -> None:
     points = list(sweep(fake_source, SPEC))
     rows = summarise(points)
-    assert [(row.drafter, row.gamma, row.runs) for row in rows] == [("none", None, 2), ("model", 1, 2), ("model", 3, 2)]
-    assert (rows[1].ratio_low, rows[1].ratio_median, rows[1].ratio_high) == (2.0, 2.0, 2.0)
-    assert rows[1].same_output == 2
-    assert rows[2].acceptance_rate == pytest.approx(1 / 3)
-    assert [row.drafted_per_round for row in rows] == [0.0, 1.0, 3.0]
+    assert [(row.drafter, row.gamma, row.statistics.runs) for row in rows] == [
+        ("none", None, 2),
+        ("model", 1, 2),
+        ("model", 3, 2),
+    ]
+    assert rows[1].ratio == (2.0, 2.0, 2.0)
+    assert rows[1].statistics.same_output == 2
+    assert rows[2].statistics.acceptance_rate.value == pytest.approx(1 / 3)
+    assert [row.statistics.nodes_per_pass.value for row in rows] == [0.0, 1.0, 3.0]
 
 
 def test_quartiles_interpolate_between_order_statistics() -> None:

@@ -14,12 +14,12 @@ import torch
 
 from specviz.bench.core.contest import ContestRun, Measured
 from specviz.bench.core.report import check_section, write_between
+from specviz.bench.core.rows import ranked
 from specviz.bench.trees import level_acceptance as level_acceptance
 from specviz.bench.trees.level_acceptance import LevelAcceptance
 from specviz.bench.trees.plan import TreeCase, TreePlan, branchings, cases, plain_name, shapes_of_budget
-from specviz.bench.trees.rows import classes, ranked, rows, varied
 from specviz.bench.trees.same_trees import Setup, judge_all
-from specviz.bench.trees.table import _tree_table
+from specviz.bench.trees.table import _tree_table, classes, rows, varied
 from specviz.core.randomness import SeededRandom
 from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.capabilities import policies_of, with_model
@@ -31,6 +31,7 @@ from specviz.live.source import LiveSource
 from specviz.lm.table import TableModel
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.protocol.sweeps.intervals import differences, mean, ratio_of_sums
+from specviz.theory.rows import counts_of
 from tests.fake_source import make_round
 
 PLAN = TreePlan((2,), (6, 14), (0.0, 1.0), 3, (0.6, 0.2, 0.1), RunRequest(prompt="", max_new_tokens=8))
@@ -143,7 +144,7 @@ def test_intervals_come_from_drawing_whole_prompts_anew() -> None:
 
 def outcome(name: str, accepted: int, seconds: float = 4.0) -> ContestRun:
     done = (make_round(0, 4, accepted, 1.0), make_round(1, 4, accepted, 1.0))
-    return ContestRun(name, "one", "code", 0, Measured(list(range(8)), seconds, 0.0, target_passes=2, rounds=done))
+    return ContestRun(name, "one", "code", 0, Measured(list(range(8)), seconds, 0.0, counts_of(done, 8)))
 
 
 def case(shape: str) -> TreeCase:

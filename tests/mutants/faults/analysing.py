@@ -82,7 +82,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "analysis: what was wanted is the token after it",
-        "specviz/theory/analysis/gather.py",
+        "specviz/theory/analysis/facts.py",
         "self.visited.index(node.parent) + 1",
         "self.visited.index(node.parent) + 2",
         (ANALYSIS,),

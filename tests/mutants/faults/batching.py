@@ -33,14 +33,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "batch: the target reads before all drafts are made",
         "specviz/batch/together.py",
-        "turn = min(one.run.asked.turn for one in waiting)",
-        "turn = max(one.run.asked.turn for one in waiting)",
+        "turn = min(member.run.asked.turn for member in waiting)",
+        "turn = max(member.run.asked.turn for member in waiting)",
         (TEXTS,),
     ),
     Fault(
         "batch: who is over still stands in it",
         "specviz/batch/together.py",
-        "                one.leave()\n",
+        "                member.leave()\n",
         "",
         (TEXTS,),
     ),
@@ -117,8 +117,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "amusd: all of a draft is thrown away that differs at its end",
         "specviz/asynchronous/machines.py",
-        "dropped = len(own) - same",
-        "dropped = len(own)",
+        "dropped = len(draft) - same",
+        "dropped = len(draft)",
         (BESIDE,),
     ),
 )

@@ -79,7 +79,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "recording: what generate committed is not held against what was seen",
-        "specviz/record/verdicts.py",
+        "specviz/record/rounds.py",
         "if not this.committed or verified[: len(this.committed)] != this.committed:",
         "if not this.committed:",
         ("tests/record/test_changed_internals.py",),

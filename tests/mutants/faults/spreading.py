@@ -31,8 +31,8 @@ FAULTS = (
     Fault(
         "spread: workers of a continued result are numbered from the start again",
         "specviz/bench/sweep/spread.py",
-        "worker=earlier + (found.point.worker or 0)",
-        "worker=found.point.worker or 0",
+        "worker=earlier + (made.point.worker or 0)",
+        "worker=made.point.worker or 0",
         (SPREAD,),
     ),
     Fault(

@@ -10,8 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from specviz.bench.sweep.runner import sweep
-from specviz.bench.sweep.warm_up import runnable, warm_up
+from specviz.bench.sweep.runner import runnable, sweep, warm_up
 from specviz.errors import BenchError, ModelError, SpecVizError
 from specviz.live import catalog
 from specviz.protocol.sweeps import store as sweep_store

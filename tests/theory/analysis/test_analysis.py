@@ -14,10 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from specviz.theory.analysis.analyse import PATTERNS, Analysis, analyse, matching
-from specviz.theory.analysis.compare import compare
-from specviz.theory.analysis.facts import token_class
-from specviz.theory.analysis.gather import facts_of
+from specviz.theory.analysis.analyse import PATTERNS, Analysis, analyse, compare, matching
+from specviz.theory.analysis.facts import facts_of, token_class
 from specviz.theory.analysis.rates import Edges, Row, rate
 from specviz.theory.metrics import num_accepted_draft_tokens, num_draft_tokens
 from specviz.trace.codec import read

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from specviz.bench.core.contest import Contestant, ContestPlan, ContestRun, first_prompts, unequal
 from specviz.bench.core.contest import contest as run_contest
-from specviz.bench.core.provenance import origin_of
-from specviz.bench.core.report import plain_data, write_between
+from specviz.bench.core.report import origin_of, plain_data, write_between
 from specviz.bench.core.run import SourceContestant, collect, on
 from specviz.bench.speed import plan as plans
 from specviz.bench.speed.efficiency import Efficiency, efficiencies, samples
-from specviz.bench.speed.rows import Part, overhead, part
-from specviz.bench.speed.table import Report, markdown, summary
+from specviz.bench.speed.table import Part, Report, markdown, overhead, part, summary
 from specviz.cli.commands.study import add_alias, run_alias
 from specviz.cli.experiment import (
     BOTH,
@@ -50,7 +48,7 @@ from specviz.studies.study import Study, studies
 from specviz.trace.header import Machine, Started
 
 if TYPE_CHECKING:
-    from specviz.bench.speed.replay import PassReplay
+    from specviz.bench.speed.efficiency import PassReplay
 
 
 README = ROOT.parent / "README.md"
@@ -235,8 +233,8 @@ def _efficiency(
 
 def _replay(options: plans.BenchOptions, models: SharedModels) -> PassReplay:
     """On the models that the source has loaded."""
-    from specviz.bench.core.clock import pass_clock
-    from specviz.bench.speed.replay import PassReplay
+    from specviz.bench.core.passes import pass_clock
+    from specviz.bench.speed.efficiency import PassReplay
 
     template = options.template
     names = (template.target, template.drafter_model)

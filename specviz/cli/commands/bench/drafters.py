@@ -12,14 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from specviz.bench.core.contest import ContestPlan, contest, first_prompts, unequal
-from specviz.bench.core.provenance import origin_of
-from specviz.bench.core.report import between, plain_data, write_between
+from specviz.bench.core.report import between, origin_of, plain_data, write_between
 from specviz.bench.core.run import FirstRun
 from specviz.bench.drafters import plan as drafter_plan
 from specviz.bench.drafters.plan import Named
-from specviz.bench.drafters.rows import Part, Section, part
 from specviz.bench.drafters.stored import check_mergeable, merged, place_of_report, read_report, write_report
-from specviz.bench.drafters.table import DrafterReport, markdown
+from specviz.bench.drafters.table import DrafterReport, Part, Section, markdown, part
 from specviz.cli.experiment import (
     PAIR,
     add_count,

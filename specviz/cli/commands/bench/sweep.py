@@ -17,10 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from specviz.bench.core.report import check_section, write_between
-from specviz.bench.sweep.on_ray import Cluster, spread
-from specviz.bench.sweep.runner import sweep
+from specviz.bench.sweep.runner import every_drafter, runnable, sweep, warm_up
+from specviz.bench.sweep.spread import Cluster, spread
 from specviz.bench.sweep.table import report, workers_table
-from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.bench.sweep.workplace import packed_keeper, trace_keeper
 from specviz.cli.analysis_report import DOCUMENT, SWEEP_SECTION, pack, section
 from specviz.cli.experiment import Cancelled, time_limit

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specviz.bench.core.contest import ContestPlan, ContestRun, contest, first_prompts
-from specviz.bench.core.provenance import origin_here
-from specviz.bench.core.report import check_section, plain_data, write_between
+from specviz.bench.core.report import check_section, origin_here, plain_data, write_between
+from specviz.bench.core.rows import texts
 from specviz.bench.core.run import SourceContestant
-from specviz.bench.core.texts import texts
 from specviz.cli.experiment import (
     PAIR,
     Cancelled,
@@ -132,8 +131,7 @@ def _plan(args: argparse.Namespace) -> TreePlan:
 
 def _report(bench: Bench) -> TreeReport:
     from specviz.bench.trees.plan import plain_name
-    from specviz.bench.trees.rows import classes, rows
-    from specviz.bench.trees.table import TreeReport
+    from specviz.bench.trees.table import TreeReport, classes, rows
 
     args = bench.args
     with time_limit(args.max_minutes) as cancelled:
@@ -179,7 +177,7 @@ def _runs(bench: Bench, cancelled: Cancelled) -> tuple[list[ContestRun], bool]:
 def _same_trees(bench: Bench, outcomes: Sequence[ContestRun], cancelled: Cancelled) -> tuple[list[SameTreeRow], bool]:
     """The verifiers on the same trees of the texts that do not repeat themselves, and whether everything was judged."""
     from specviz.bench.trees import same_trees
-    from specviz.bench.trees.rows import varied
+    from specviz.bench.trees.table import varied
 
     setup = same_trees.Setup(bench.target, lambda request: _method(bench, request))
     total = len(same_trees.same_trees(bench.cases)) * len(bench.prompts)
@@ -209,7 +207,7 @@ def _method(bench: Bench, request: RunRequest) -> Method:
 
 
 def _level_acceptance(bench: Bench) -> LevelAcceptance:
-    from specviz.bench.core.contexts import Places, distributions
+    from specviz.bench.core.passes import Places, distributions
     from specviz.bench.trees.level_acceptance import LevelAcceptance
     from specviz.core.sampling import Sampling
 

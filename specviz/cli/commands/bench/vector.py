@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from specviz.bench.core.contest import first_prompts
-from specviz.bench.core.provenance import now_utc
+from specviz.bench.core.report import now_utc
 from specviz.cli.experiment import add_count, add_pair_flags, at_least_one, deliver, numbers
 from specviz.cli.sources import SharedModels, live_source
 from specviz.resources import ACCEPTANCE_VECTOR, ROOT, take_over
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.bench.core.contexts import Places, distributions
+    from specviz.bench.core.passes import Places, distributions
     from specviz.core.randomness import SeededRandom
     from specviz.core.sampling import Sampling
     from specviz.tree_policies.acceptance_vector import measure_ranks, measure_vector

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from specviz.bench.plain import TURNS, in_turns, plain_beside, run_beside_plain
 from specviz.errors import TraceError
 from specviz.protocol.choice import Choice
-from specviz.protocol.plain import TURNS, in_turns, plain_beside, run_beside_plain
 from specviz.protocol.runs import RunRequest
 from specviz.theory.speedup import gain, interval, is_noisy
 from specviz.trace import codec

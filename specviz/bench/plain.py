@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from specviz.protocol.choice import STANDARD
 from specviz.protocol.runs import RunRequest, TraceSource
+from specviz.theory.speedup import run_ratio
 from specviz.trace.codec import assemble
 from specviz.trace.events import Finished, PlainDecoding, Trace
 
@@ -40,7 +41,7 @@ def plain_beside(
     plain = replace(request.with_drafter(PLAIN), verifier=STANDARD["verifier"], record=False)
     if source.explain(plain) is not None:
         return None
-    ended = next((one.event for one in source.run(plain, cancelled) if isinstance(one.event, Finished)), None)
+    ended = next((step.event for step in source.run(plain, cancelled) if isinstance(step.event, Finished)), None)
     if ended is None or ended.reason not in WHOLE:
         return None
     return PlainDecoding(len(ended.output_ids), ended.decode_s, 1, ended.output_ids == finished.output_ids)
@@ -66,10 +67,11 @@ def in_turns(
         ended, plain = next(turns, (None, None))
         if ended is None or plain is None or ended.output_ids != finished.output_ids:
             break
-        if not ended.decode_s or not plain.output_tokens:
+        ratio = _ratio(ended, plain)
+        if ratio is None:
             break
         plains.append(plain)
-        ratios.append(_ratio(ended, plain))
+        ratios.append(ratio)
     return replace(_middle(plains), runs=len(ratios), ratios=ratios) if ratios else first
 
 
@@ -78,16 +80,16 @@ def _turns(
 ) -> Iterator[tuple[Finished, PlainDecoding]]:
     """The run and plain decoding, one after the other, until one of them is stopped."""
     while True:
-        ended = next((one.event for one in source.run(request, cancelled) if isinstance(one.event, Finished)), None)
+        ended = next((step.event for step in source.run(request, cancelled) if isinstance(step.event, Finished)), None)
         plain = None if ended is None else plain_beside(source, request, ended, cancelled)
         if ended is None or plain is None:
             return
         yield ended, plain
 
 
-def _ratio(finished: Finished, plain: PlainDecoding) -> float:
+def _ratio(finished: Finished, plain: PlainDecoding) -> float | None:
     """Tokens per second of a run over those of plain decoding right after it."""
-    return len(finished.output_ids) * plain.decode_s / (plain.output_tokens * finished.decode_s)
+    return run_ratio(len(finished.output_ids), finished.decode_s, plain.output_tokens, plain.decode_s)
 
 
 def _middle(plains: list[PlainDecoding]) -> PlainDecoding:
@@ -109,9 +111,10 @@ def run_beside_plain(source: TraceSource, request: RunRequest, repeats: int = RE
         if plain is None:
             return trace
         plains.append(plain)
-    trace = sorted(traces, key=lambda one: one.finished.decode_s / max(1, len(one.finished.output_ids)))[repeats // 2]
-    pairs = [(one.finished, plain) for one, plain in zip(traces, plains, strict=True)]
-    ratios = [_ratio(*pair) for pair in pairs if pair[0].decode_s and pair[1].output_tokens]
-    ratios = ratios if len(ratios) == repeats else []
-    plain = replace(_middle(plains), runs=repeats, ratios=ratios)
+    trace = sorted(traces, key=lambda timed: timed.finished.decode_s / max(1, len(timed.finished.output_ids)))[
+        repeats // 2
+    ]
+    ratios = [_ratio(timed.finished, plain) for timed, plain in zip(traces, plains, strict=True)]
+    known = [ratio for ratio in ratios if ratio is not None]
+    plain = replace(_middle(plains), runs=repeats, ratios=known if len(known) == repeats else [])
     return replace(trace, finished=replace(trace.finished, plain=plain))
