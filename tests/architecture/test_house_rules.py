@@ -81,7 +81,7 @@ SHORT = {
     "specviz/version.py": "read by the build, which must not import anything",
     "specviz/allocator.py": "the page and the engine both ask the C library",
     "specviz/core/clock.py": "every folder that times something reads it",
-    "specviz/protocol/choice.py": "links, sweeps and recordings of earlier releases are all read by it",
+    "specviz/protocol/choice.py": "requests, sweeps, links and recordings all hold their methods by it",
     "specviz/protocol/lanes.py": "`asynchronous` makes lanes and a study shows them, and neither knows the other",
     "specviz/trace/notebook.py": "the events show themselves by it, so it knows none of them",
     "specviz/trace/uniform_draws.py": "engine, check, audit, proof and simulation take every uniform number from it",
