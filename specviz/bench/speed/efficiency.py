@@ -16,14 +16,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import TYPE_CHECKING
 
 from specviz.bench.core.contest import interleaved
 from specviz.bench.core.run import Cancelled, Replay, SourceContestant, collect, never, on
-from specviz.lm.base import Cache, LanguageModel
-from specviz.lm.step_time import Clock, synchronize
 from specviz.protocol.runs import PromptCard
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 from specviz.trace.events import Pass, Round
+
+if TYPE_CHECKING:
+    from specviz.lm.base import Cache, LanguageModel
+    from specviz.lm.step_time import Clock
 
 BOUND = 1.02
 """above 1 by no more than clocks and caches explain; a median beyond it says that the measurement failed"""
@@ -134,6 +137,8 @@ class PassReplay:
         self, role: str, model: LanguageModel, single: Pass, parents: Sequence[int] | None, last_only: bool = False
     ) -> float:
         """Seconds of one pass; the rows of a chain stay, as most of them do in a run."""
+        from specviz.lm.step_time import synchronize  # brings torch, which `bench --help` does without
+
         cache, tokens = self._caches[role], _tokens(model, single.rows)
         synchronize(model.device)
         began = self.clock()

@@ -54,7 +54,7 @@ def test_a_stopped_run_keeps_what_was_computed() -> None:
     last = list(run)[-1]
     assert last.trace is not None
     assert (len(last.trace.rounds), last.trace.finished.reason) == (2, "cancelled")
-    assert "stopped by you" in last.message
+    assert "you stopped it" in last.message
 
 
 def test_a_whole_run_has_plain_decoding_timed_beside_it_where_that_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
