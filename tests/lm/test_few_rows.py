@@ -84,27 +84,3 @@ def test_a_wide_pass_and_a_second_thread_take_the_plain_forward(folder):
         assert not few_rows.takes(1)
     finally:
         torch.set_num_threads(threads)
-
-
-def test_without_a_compiler_there_is_no_library(monkeypatch):
-    monkeypatch.setenv("CC", "")
-    assert compiled.library.__wrapped__(SOURCE) is None
-
-
-def test_a_file_that_does_not_compile_gives_no_library_and_says_so(monkeypatch, tmp_path, caplog):
-    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
-    broken = tmp_path / "broken.c"
-    broken.write_text("int f(void) { return }\n", encoding="utf-8")
-    assert compiled.library.__wrapped__(broken) is None
-    if compiled.shutil.which("cc"):
-        assert "broken.c was not compiled" in caplog.text
-
-
-@needs_compiler
-def test_a_library_is_compiled_once_and_another_source_again(monkeypatch, tmp_path):
-    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
-    source = tmp_path / "number.c"
-    for number in (3, 3, 4):
-        source.write_text(f"int number(void) {{ return {number}; }}\n", encoding="utf-8")
-        assert compiled.library.__wrapped__(source).number() == number
-    assert len(list(tmp_path.glob("compiled/number-*.so"))) == 2
