@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from specviz.core.tree import DraftTree
-from specviz.engine.measured import Measured, measured_of
+from specviz.engine.measured import Beliefs, Measured, beliefs_of, measured_of
 from specviz.engine.session import RoundRecord
 from specviz.trace.events import (
     Committed,
@@ -93,7 +94,7 @@ class Recorder:
 
     def _new_entries(self, tokens: Iterable[int]) -> dict[str, VocabEntry]:
         entries = {}
-        for token in tokens:
+        for token in dict.fromkeys(tokens):
             if token not in self._known:
                 self._known.add(token)
                 entries[str(token)] = vocab_entry(self._texts.token_bytes(token))
@@ -130,8 +131,9 @@ class Recorder:
     def _nodes(self, record: RoundRecord, judged: Judged) -> list[Node]:
         tree = record.proposal.tree
         targets, drafts = self._target_heads(record), self._draft_heads(tree)
-        raw_targets, raw_drafts = self._raw_heads(record)
-        measured = measured_of(record) if self._keep else Measured([None] * len(tree), {}, {})
+        beliefs = beliefs_of(record) if self._keep else None
+        raw_targets, raw_drafts = self._raw_heads(record, beliefs)
+        measured = Measured([None] * len(tree), {}, {}) if beliefs is None else measured_of(record, beliefs)
         fates = _fates(tree, record.verdict)
         places = self._places(tree)
         nodes = []
@@ -192,21 +194,12 @@ class Recorder:
             found |= dict(zip(rows, top_rows(torch.stack(list(rows.values())), self._top), strict=True))
         return found
 
-    def _raw_heads(self, record: RoundRecord) -> tuple[dict[int, TopK], dict[int, TopK]]:
-        """Target and draft per node before the sampling transform, where that changes anything; one pass for all."""
-        if not self._keep or record.sampling.plain:
+    def _raw_heads(self, record: RoundRecord, beliefs: Beliefs | None) -> tuple[dict[int, TopK], dict[int, TopK]]:
+        """Target and draft per node before the sampling transform, where that changes anything."""
+        if beliefs is None or record.sampling.plain:
             return {}, {}
-        draft_logits, n = record.proposal.draft_logits, len(record.proposal.tree)
-        top_ks = top_rows(
-            _probabilities(torch.cat([record.scored.logits, *(rows for _, rows in draft_logits)])), self._top
-        )
-        drafted = [node for level, _ in draft_logits for node in level]
-        return dict(enumerate(top_ks[:n])), dict(zip(drafted, top_ks[n:], strict=True))
-
-
-def _probabilities(logits: Tensor) -> Tensor:
-    """Probabilities [n, V] before any sampling transform."""
-    return logits.float().softmax(-1)
+        top_ks, n = top_rows(beliefs.probs, self._top), len(record.proposal.tree)
+        return dict(enumerate(top_ks[:n])), dict(zip(beliefs.asked, top_ks[n:], strict=True))
 
 
 def top_rows(probs: Tensor, top: int) -> list[TopK]:
@@ -222,6 +215,7 @@ def _top_row(tokens: list[int], values: list[float]) -> TopK:
     return TopK(tokens[: len(values)], values, round(max(0.0, 1.0 - sum(values)), DIGITS))
 
 
+@lru_cache(maxsize=65_536)
 def vocab_entry(data: bytes) -> VocabEntry:
     """A token's exact bytes, and how they show."""
     return VocabEntry(base64.b64encode(data).decode("ascii"), data.decode("utf-8", errors="replace"))
@@ -256,17 +250,19 @@ def _committed(record: RoundRecord) -> Committed:
     )
 
 
-def _mentioned(event: Round) -> Iterable[int]:
+def _mentioned(event: Round) -> list[int]:
     """Every token id that the event names."""
+    tokens = []
     for node in event.nodes:
-        yield node.token
-        yield from node.target.tokens
+        tokens.append(node.token)
+        tokens += node.target.tokens
         for head in (node.draft, node.draft_raw, node.target_raw):
             if head is not None:
-                yield from head.tokens
+                tokens += head.tokens
     if event.judged.residual is not None:
-        yield from event.judged.residual.tokens
-    yield event.judged.token
+        tokens += event.judged.residual.tokens
+    tokens.append(event.judged.token)
     for exhibit in (*event.drafted.knew, *event.drafted.learned):
         for row in exhibit.rows:
-            yield from row.tokens
+            tokens += row.tokens
+    return tokens

@@ -11,7 +11,7 @@ import torch
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
-from specviz.engine.measured import agreements, ranks
+from specviz.engine.measured import _before_on_cpu, _before_on_device, agreements, ranks
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import RoundRecord
 from specviz.proof.exhaustive import ProofCase, session_of
@@ -111,6 +111,13 @@ def test_of_equally_probable_tokens_the_lowest_id_has_the_better_rank():
     for token in (2, 1, 0):
         tree.add(0, token, "point_mass", None, "test")
     assert ranks(torch.tensor([[1.0, 3.0, 3.0], *[[0.0] * 3] * 3]), tree) == [None, 2, 1, 3]
+
+
+@pytest.mark.parametrize("count", [_before_on_cpu, _before_on_device])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_every_device_counts_what_comes_before_a_token_alike(count, dtype):
+    logits = torch.tensor([[1.0, 3.0, 3.0, 3.0], [2.0, -1.0, 0.0, 5.0]], dtype=dtype)
+    assert count(logits, [0, 0, 0, 1, 1], [3, 1, 0, 1, 3]) == [2, 0, 3, 3, 0]
 
 
 def bits(probs: list[float]) -> float:

@@ -65,15 +65,15 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: raw rows in another order",
         "specviz/engine/recorder.py",
-        "return dict(enumerate(top_ks[:n])), dict(zip(drafted, top_ks[n:], strict=True))",
-        "return dict(enumerate(top_ks[:n][::-1])), dict(zip(drafted, top_ks[n:], strict=True))",
+        "return dict(enumerate(top_ks[:n])), dict(zip(beliefs.asked, top_ks[n:], strict=True))",
+        "return dict(enumerate(top_ks[:n][::-1])), dict(zip(beliefs.asked, top_ks[n:], strict=True))",
         (RECORDER,),
     ),
     Fault(
         "recorder: raw rows of the draft in another order",
-        "specviz/engine/recorder.py",
-        "drafted = [node for level, _ in draft_logits for node in level]",
-        "drafted = [node for level, _ in draft_logits for node in reversed(level)]",
+        "specviz/engine/measured.py",
+        "asked = [node for level, _ in draft_logits for node in level]",
+        "asked = [node for level, _ in draft_logits for node in reversed(level)]",
         (RECORDER,),
     ),
     Fault(
