@@ -254,6 +254,7 @@ interface Names extends page.Slots {
   roundTable: typeof exports.roundTable;
   treeGraphml: typeof exports.treeGraphml;
   chromeTrace: typeof exports.chromeTrace;
+  LEAST_GAIN: typeof gain.LEAST_GAIN;
   isTimed: typeof gain.isTimed;
   gain: typeof gain.gain;
   gainInterval: typeof gain.gainInterval;
@@ -298,6 +299,8 @@ interface Names extends page.Slots {
   quote: typeof siblingRules.quote;
   ruleParts: typeof siblingRules.ruleParts;
   siblingRules: typeof siblingRules.siblingRules;
+  isSlower: typeof slowdown.isSlower;
+  whySlower: typeof slowdown.whySlower;
   END: typeof state.END;
   PHASES: typeof state.PHASES;
   readTrace: typeof state.readTrace;

@@ -13,6 +13,8 @@ from specviz.trace.summary import deployable, drafts
 
 FEWEST = 3
 """turns that a spread is told from; as many stand behind the gain of older recordings, whose spread was not kept"""
+LEAST_GAIN = 0.005
+"""gains closer to 1 than this are neither faster nor slower"""
 
 
 def times_as_fast(tokens_per_s: float, plain_tokens_per_s: float) -> float:

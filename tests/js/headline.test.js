@@ -51,6 +51,17 @@ test("passes come first, and a gain is said only where plain decoding was timed,
   assert.equal(S.gain(simulated), null);
 });
 
+test("a slower run says which factor it was, and no other run does", () => {
+  const slow = timed(0.85);
+  for (const round of slow.rounds) round.drafted.seconds *= 100;
+  assert.match(
+    S.outcome(slow).why,
+    /^Drafting costs most: it takes \d+\.\d\d times as long as a plain token, and free /,
+  );
+  assert.equal(S.outcome(timed(1.5)).why, null);
+  assert.equal(S.outcome(timed(1)).why, null);
+});
+
 test("a gain is the median of its turns, with the least and the largest", () => {
   const { said, noisy } = S.outcome(turns(1.4, 1.2, 1.9, 1.5));
   assert.deepEqual([said, noisy], ["1.45× as fast as plain decoding, measured (1.20 to 1.90)", undefined]);

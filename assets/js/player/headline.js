@@ -1,12 +1,11 @@
 /* What stands above the stage: the question of the round at hand, its answer once the verdicts are in, and what the
    whole run gained. Reads the trace through a player's handle, so it stands in the page, in exports and beside lessons
    alike. */
-// needs: dom, gain, numbers, state
+// needs: dom, gain, numbers, slowdown, state
 const headline = (function (S) {
   "use strict";
 
   const { h } = S;
-  const EQUAL = 0.005; // gains closer to 1 than this are no gain
   const many = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
   const passesOf = (count) => `${count} pass${count === 1 ? "" : "es"}`;
 
@@ -45,7 +44,7 @@ const headline = (function (S) {
   }
 
   /** The whole run in a sentence, its passes first: they are counted, times are only measured. What no plain decoding
-      was timed beside speaks of passes alone, and a gain that noise could have made is not told.
+      was timed beside speaks of passes alone, and a gain that noise could have made is not told. A slower run says why.
       @param {trace.Trace} trace */
   function outcome(trace) {
     const tokens = trace.rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
@@ -70,12 +69,12 @@ const headline = (function (S) {
     }
     const speed = `${ratio.toFixed(2)}×`;
     const said =
-      Math.abs(ratio - 1) < EQUAL
+      Math.abs(ratio - 1) < S.LEAST_GAIN
         ? "no faster than plain decoding, measured"
         : ratio > 1
           ? `${speed} as fast as plain decoding, measured`
           : `${speed} as fast: slower than plain decoding, measured`;
-    return { text, said: said + spread, slower: ratio < 1 - EQUAL, note };
+    return { text, said: said + spread, slower: S.isSlower(trace), why: S.whySlower(trace), note };
   }
 
   /** Tokens and passes up to the cursor, the round at hand once it is committed; empty before the first.
@@ -118,13 +117,14 @@ const headline = (function (S) {
       const round = trace.rounds[cursor.round];
       const told = S.view(round, cursor.beat).drawn && !root.dataset.guess;
       S.setText(asked, told ? answer(round) : question(trace, round));
-      const { text, said, slower, noisy, note } = outcome(trace);
+      const { text, said, slower, noisy, why, note } = outcome(trace);
       gained.replaceChildren(
         h("span", { class: "sv-origin" }, trace.started.source),
         ` ${text}${said ? ": " : " "}`,
         ...(said
           ? [h("b", { class: noisy ? "sv-noisy" : slower ? "sv-loss" : "sv-win", title: note }, said), " "]
           : []),
+        ...(why ? [h("span", { class: "sv-why" }, why), " "] : []),
         h("span", { class: "sv-sofar" }, upTo(trace, cursor)),
       );
     }

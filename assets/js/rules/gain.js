@@ -5,6 +5,7 @@ const gain = (function (S) {
   "use strict";
 
   const FEWEST = 3; // turns that a spread is told from; so many stand behind a recording whose spread was not kept
+  const LEAST_GAIN = 0.005; // gains closer to 1 than this are neither faster nor slower
 
   /** Whether plain decoding was timed beside a run whose own times say something.
       @param {trace.Trace} trace */
@@ -45,6 +46,6 @@ const gain = (function (S) {
     return trace.finished.plain.runs < FEWEST || (low <= 1 && high >= 1 && low < high) || high > most;
   }
 
-  return { isTimed, gain, gainInterval, isNoisy };
+  return { LEAST_GAIN, isTimed, gain, gainInterval, isNoisy };
 })(SpecViz);
 Object.assign(SpecViz, gain);
