@@ -186,6 +186,8 @@ declare namespace trace {
     read_per_pass?: number;
     /** tokens that its narrowest (sliding) attention sees, where that is less than its positions: `context_length` is this, because only texts that fit are run. 0: the context is that of its positions */
     window?: number;
+    /** why `auto` took this dtype, in words; empty where another one was asked for. Weights are the same with or without it */
+    dtype_why?: string;
   }
   /** One node of the draft tree. Node 0 is the root: the last committed token, not yet in the cache. */
   interface Node {

@@ -13,6 +13,8 @@ from typing import Any
 from specviz.cli.terminal import Terminal, printable
 from specviz.theory import metrics
 from specviz.theory.rows import NGRAM, repetition
+from specviz.theory.slowdown import why_slower
+from specviz.theory.speedup import gain, is_noisy
 from specviz.trace import cautions
 from specviz.trace.cautions import full_contexts
 from specviz.trace.events import Trace, VocabEntry
@@ -75,6 +77,7 @@ def _rows(trace: Trace) -> list[tuple[str, str]]:
     summary, finished = trace.summary, trace.finished
     rows = [
         ("run with", methods(trace.started)),
+        *_number_format(trace.started),
         ("ended by", finished.reason + (f": {finished.message}" if finished.message else "")),
         ("output", f"{summary.num_output_tokens} tokens in {summary.num_target_passes} target passes"),
         ("repetition", f"{repetition(finished.output_ids):.0%} of its {NGRAM}-grams came before in it"),
@@ -91,7 +94,23 @@ def _rows(trace: Trace) -> list[tuple[str, str]]:
     if summary.tokens_per_second is not None:
         clock = "measured on this run's machine" if trace.started.source == "recorded" else "measured"
         rows.append(("speed", f"{summary.tokens_per_second:.1f} tokens/s ({clock}; prompt {finished.prefill_s:.3f} s)"))
-    return rows
+    return rows + _over_plain(trace)
+
+
+def _over_plain(trace: Trace) -> list[tuple[str, str]]:
+    """What the run gained, as the player's headline says it; no line where no plain decoding was timed beside it."""
+    ratio = gain(trace)
+    if ratio is None:
+        return []
+    why = why_slower(trace)
+    said = "too noisy to say here" if is_noisy(trace) else f"{ratio:.2f}× as fast, measured{f'. {why}' if why else ''}"
+    return [("over plain decoding", said)]
+
+
+def _number_format(started: Started) -> list[tuple[str, str]]:
+    """What `auto` took for the target, and why; no line where a format was asked for."""
+    card = started.target
+    return [("number format", f"{card.dtype}: {card.dtype_why}")] if card.dtype_why else []
 
 
 def _memory_bound(trace: Trace) -> list[tuple[str, str]]:

@@ -35,6 +35,8 @@ class ModelInfo:
     """weights that one pass reads; see the trace's model card"""
     window: int = 0
     """tokens that the narrowest attention of the model sees, where that is what ends its context; see the card"""
+    dtype_why: str = ""
+    """why `auto` took this dtype; empty where another one was asked for"""
 
 
 class Cache(Protocol):

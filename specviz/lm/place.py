@@ -113,8 +113,9 @@ def choose_device(device: str) -> torch.device:
         raise ModelError(f"the device '{device}' cannot be used; choose auto, cpu or {kind}.") from error
 
 
-def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) -> torch.dtype:
-    """`auto` takes what the checkpoint was stored in, but on a CPU bfloat16 only where `bfloat16_pays`.
+def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) -> tuple[torch.dtype, str]:
+    """`auto` takes what the checkpoint was stored in, but on a CPU bfloat16 only where it pays; and why it took that,
+    empty where another format was asked for.
 
     Asks what the processor declares and no clock, so the same run has the same format every time; the bundled models
     are always float32 on a CPU, where greedy text is that of plain decoding. Raises ModelError for other names.
@@ -122,12 +123,17 @@ def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) ->
     if dtype != "auto":
         if dtype not in DTYPES:
             raise ModelError(f"there is no dtype '{dtype}'; choose auto, {', '.join(DTYPES)}.")
-        return DTYPES[dtype]
+        return DTYPES[dtype], ""
     stored = DTYPES.get(str(config.get("dtype") or config.get("torch_dtype") or "float32"), torch.float32)
     if stored == torch.float32 or device.type == "cuda":
-        return stored
-    pays = device.type == "cpu" and bfloat16_pays(width_of(config), lean=why_not_lean(config) is None)
-    return torch.bfloat16 if pays else torch.float32
+        return stored, "its weights are stored so"
+    if device.type != "cpu":
+        return torch.float32, f"shorter formats are not tried on the device {device.type}"
+    width = width_of(config)
+    reason = why_not_bfloat16(width, lean=why_not_lean(config) is None)
+    if reason:
+        return torch.float32, reason
+    return torch.bfloat16, f"width {width} and this processor multiplies it (AMX)"
 
 
 def width_of(config: Mapping[str, Any]) -> int:
@@ -135,16 +141,19 @@ def width_of(config: Mapping[str, Any]) -> int:
     return next((value for name in WIDTHS if isinstance(value := config.get(name), int)), 0)
 
 
-def bfloat16_pays(width: int, lean: bool = False) -> bool:
-    """Whether this CPU has bfloat16 tiles (AMX) and the model is wide enough for them.
+def why_not_bfloat16(width: int, lean: bool = False) -> str | None:
+    """None where the model is wide enough for bfloat16 and this CPU has tiles for it (AMX); else what is missing.
 
     Measured on one thread of an AMX Xeon, one row and five rows together, float32 over bfloat16: by torch's products
     0.53 and 1.03 at width 512, 1.21 and 1.90 at 1024, 1.62 and 2.07 at 2048, 1.74 and 2.40 at 4096; by the lean
     forward's pass over a few rows 1.55 and 1.59 at width 576. Without AMX torch's products in bfloat16 are up to ten
     times slower, and AVX512-BF16 alone was not measured.
     """
+    least = LEAN_WIDE if lean else WIDE
+    if width < least:
+        return f"width {width or 'unknown'}, and bfloat16 pays from {least} on"
     probe = getattr(torch.cpu, "_is_amx_tile_supported", None)
-    return width >= (LEAN_WIDE if lean else WIDE) and probe is not None and bool(probe())
+    return None if probe is not None and probe() else "this processor does not multiply bfloat16 (no AMX)"
 
 
 MAP, RANKS = "map:", "tp:"

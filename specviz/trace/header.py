@@ -90,6 +90,9 @@ class ModelCard:
     window: int = 0
     """tokens that its narrowest (sliding) attention sees, where that is less than its positions: `context_length` is
     this, because only texts that fit are run. 0: the context is that of its positions"""
+    dtype_why: str = field(default="", compare=False)
+    """why `auto` took this dtype, in words; empty where another one was asked for. Weights are the same with or without
+    it"""
 
 
 NUMBER_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}

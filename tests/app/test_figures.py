@@ -157,6 +157,14 @@ def test_policies_stand_beside_drafter_and_verifier_and_a_lossy_one_is_marked() 
     assert found["stop policy hasty ✕ lossy"].tone == "lossy"
 
 
+def test_the_models_badge_says_why_auto_took_its_number_format() -> None:
+    started = sample().started
+    chosen = replace(started, target=replace(started.target, dtype_why="width 384, and <bfloat16> pays from 512 on"))
+    assert badges(started)[2].explanation == "drafter and target weights; device none, float64"
+    assert badges(chosen)[2].explanation.endswith("device none, float64: width 384, and <bfloat16> pays from 512 on")
+    assert "<bfloat16>" not in notices.badge_row(badges(chosen))
+
+
 def test_a_warm_start_says_what_was_brought_along() -> None:
     started = replace(sample().started, memory=MemoryCard("earlier runs", 3, 40_960, "ab" * 32))
     warm = next(badge for badge in badges(started) if "warm" in badge.text)

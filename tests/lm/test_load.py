@@ -199,21 +199,32 @@ def test_a_device_that_is_not_there_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("stored", "tiles", "width", "expected"),
+    ("stored", "tiles", "width", "expected", "why"),
     [
-        ("bfloat16", True, 1024, torch.bfloat16),
-        ("bfloat16", True, 768, torch.float32),
-        ("bfloat16", False, 4096, torch.float32),
-        ("float32", True, 4096, torch.float32),
+        ("bfloat16", True, 1024, torch.bfloat16, "width 1024 and this processor multiplies it (AMX)"),
+        ("bfloat16", True, 768, torch.float32, "width 768, and bfloat16 pays from 1024 on"),
+        ("bfloat16", False, 4096, torch.float32, "this processor does not multiply bfloat16 (no AMX)"),
+        ("float32", True, 4096, torch.float32, "its weights are stored so"),
     ],
 )
-def test_auto_dtype_goes_by_what_processor_and_model_declare(monkeypatch, stored, tiles, width, expected):
+def test_auto_dtype_goes_by_what_processor_and_model_declare_and_says_so(
+    monkeypatch, stored, tiles, width, expected, why
+):
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: tiles)
     cpu = torch.device("cpu")
     for size in ("hidden_size", "n_embd"):
-        assert place.choose_dtype("auto", cpu, {"dtype": stored, size: width}) == expected
-        assert place.choose_dtype("auto", cpu, {"torch_dtype": stored, size: width}) == expected
-    assert place.choose_dtype("bfloat16", cpu, {"dtype": stored}) == torch.bfloat16
+        assert place.choose_dtype("auto", cpu, {"dtype": stored, size: width}) == (expected, why)
+        assert place.choose_dtype("auto", cpu, {"torch_dtype": stored, size: width}) == (expected, why)
+    assert place.choose_dtype("bfloat16", cpu, {"dtype": stored}) == (torch.bfloat16, "")
+
+
+def test_other_devices_take_what_is_stored_or_float32():
+    stored = {"dtype": "bfloat16", "hidden_size": 8}
+    assert place.choose_dtype("auto", torch.device("cuda"), stored) == (torch.bfloat16, "its weights are stored so")
+    assert place.choose_dtype("auto", torch.device("mps"), stored) == (
+        torch.float32,
+        "shorter formats are not tried on the device mps",
+    )
 
 
 def test_auto_takes_bfloat16_for_narrower_models_that_the_lean_forward_runs(monkeypatch):
@@ -222,7 +233,15 @@ def test_auto_takes_bfloat16_for_narrower_models_that_the_lean_forward_runs(monk
     chosen = {
         size: place.choose_dtype("auto", torch.device("cpu"), config | {"hidden_size": size}) for size in (511, 512)
     }
-    assert chosen == {511: torch.float32, 512: torch.bfloat16}
+    assert chosen == {
+        511: (torch.float32, "width 511, and bfloat16 pays from 512 on"),
+        512: (torch.bfloat16, "width 512 and this processor multiplies it (AMX)"),
+    }
+
+
+def test_a_loaded_model_says_why_auto_took_its_format_and_nothing_where_one_was_asked_for():
+    assert load("drafter").info.dtype_why == f"width {load('drafter').info.hidden_size}, and bfloat16 pays from 512 on"
+    assert load("drafter", dtype="float32").info.dtype_why == ""
 
 
 def test_auto_dtype_asks_no_clock_and_keeps_the_bundled_models_exact(monkeypatch):
@@ -231,7 +250,7 @@ def test_auto_dtype_asks_no_clock_and_keeps_the_bundled_models_exact(monkeypatch
         monkeypatch.setattr(time, name, lambda: pytest.fail("asked a clock"))
     configs = [read_config(folder, name) for name, folder in place.bundled_models().items()]
     assert configs
-    assert {place.choose_dtype("auto", torch.device("cpu"), config) for config in configs} == {torch.float32}
+    assert {place.choose_dtype("auto", torch.device("cpu"), config)[0] for config in configs} == {torch.float32}
 
 
 def test_unknown_dtypes_and_adapters_are_errors(checkpoint):

@@ -5,7 +5,15 @@ const browserHeader = (function (S) {
   "use strict";
 
   /** Fields that came after format 1.0 count in the seal only where they say something: name → what says nothing. */
-  const LATER = { read_per_pass: 0, window: 0, further_models: [], pass_reads: "", chat_message: null, scene: null };
+  const LATER = {
+    read_per_pass: 0,
+    window: 0,
+    dtype_why: "",
+    further_models: [],
+    pass_reads: "",
+    chat_message: null,
+    scene: null,
+  };
   /** The hash goes by the names that fields had before format 1.3, and both policies are null here.
       @param {trace.Started} started */
   const byFormerNames = ({ tree_policy: growth, stop_policy: stopping, ...others }) => ({

@@ -116,7 +116,7 @@ def badges(started: Started) -> list[Badge]:
     found = [
         Badge(started.source, started.source, f"{SOURCES[started.source]} ({started.created})"),
         *_clock(started),
-        Badge(pair, "plain", f"drafter and target weights; device {started.machine.device}, {started.machine.dtype}"),
+        Badge(pair, "plain", f"drafter and target weights; device {started.machine.device}, {_number_format(started)}"),
         *_brought(started),
         Badge(f"{temperature} · seed {started.seed}", "plain", "sampling and seed"),
     ]
@@ -125,6 +125,12 @@ def badges(started: Started) -> list[Badge]:
     if started.source != "simulated" and all(card.lossless for _, card in methods):
         found.append(Badge("✓ lossless", "lossless", "the output follows the target's distribution exactly"))
     return found
+
+
+def _number_format(started: Started) -> str:
+    """The target's, and why it was chosen where nobody asked for it."""
+    why = started.target.dtype_why
+    return f"{started.machine.dtype}: {why}" if why else started.machine.dtype
 
 
 def _methods(started: Started) -> list[tuple[str, MethodCard]]:

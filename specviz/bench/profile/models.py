@@ -185,7 +185,7 @@ def _bare(request: ProfileRequest) -> BarePasses:
 def _random(request: ProfileRequest, device: torch.device) -> tuple[BareLlama, ModelSizes]:
     shape, name = shape_named(request.shape), f"{request.shape.lower()} shape, random weights"
     _check_context(request, name, shape.context_length)
-    dtype = choose_dtype(request.dtype, device, {"dtype": "bfloat16", "hidden_size": shape.hidden_size})
+    dtype, _ = choose_dtype(request.dtype, device, {"dtype": "bfloat16", "hidden_size": shape.hidden_size})
     _check_memory(request, shape, name, device, dtype)
     return BareLlama.random(shape, device, dtype), _sizes(shape, name, "", parameters(shape), dtype)
 
@@ -200,7 +200,7 @@ def _checkpoint(request: ProfileRequest, device: torch.device) -> tuple[BareLlam
     fetch_weights(request.target, folder)
     files, shape = weight_files(folder, name), shape_of(config, name)
     _check_context(request, name, shape.context_length)
-    dtype = choose_dtype(request.dtype, device, config)
+    dtype, _ = choose_dtype(request.dtype, device, config)
     _check_memory(request, shape, name, device, dtype)
     shape, weights = lean_weights(config, files, name, dtype, device)
     return BareLlama.of(shape, weights), _sizes(shape, name, sha256_of(files), weights.numbers(), dtype)

@@ -1,0 +1,44 @@
+"""The lines under a printed run: its number format, and what it gained over plain decoding."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from specviz.cli.printed_run import show_summary
+from specviz.cli.terminal import Terminal
+from specviz.trace.events import PlainDecoding, Trace
+from tests.app.doubles import sample
+
+
+def printed(trace: Trace) -> dict[str, str]:
+    """Name → text of every line."""
+    stream = io.StringIO()
+    show_summary(Terminal(stream, colour=False), trace)
+    lines = (line.strip().partition("  ") for line in stream.getvalue().splitlines())
+    return {name: text.strip() for name, _, text in lines}
+
+
+def timed(*ratios: float) -> Trace:
+    """The sample beside plain decoding of one second per token, its drafts of four."""
+    rounds = [replace(this, drafted=replace(this.drafted, seconds=4.0)) for this in sample().rounds]
+    finished = replace(sample().finished, plain=PlainDecoding(20, 20.0, len(ratios), True, list(ratios)))
+    return replace(sample(), started=replace(sample().started, source="live"), rounds=rounds, finished=finished)
+
+
+def test_what_auto_chose_is_told_with_its_reason_and_an_asked_format_is_not() -> None:
+    card = replace(
+        sample().started.target, dtype="bfloat16", dtype_why="width 576 and this processor multiplies it (AMX)"
+    )
+    chosen = replace(sample(), started=replace(sample().started, target=card))
+    assert printed(chosen)["number format"] == "bfloat16: width 576 and this processor multiplies it (AMX)"
+    assert "number format" not in printed(sample())
+
+
+def test_a_slower_run_names_the_factor_and_a_faster_one_its_gain_alone() -> None:
+    assert printed(timed(0.8, 0.8, 0.8))["over plain decoding"].startswith(
+        "0.80× as fast, measured. Drafting costs most: it takes 4.00 times as long as a plain token, and free the run"
+    )
+    assert printed(timed(1.5, 1.5, 1.5))["over plain decoding"] == "1.50× as fast, measured"
+    assert printed(timed(0.8, 1.2, 1.3))["over plain decoding"] == "too noisy to say here"
+    assert "over plain decoding" not in printed(sample())
