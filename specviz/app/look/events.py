@@ -31,6 +31,8 @@ ENGINE: dict[str, Any] = {
 """everything that computes: two runs at once would spoil each other's times"""
 TRAINING: dict[str, Any] = {**ENGINE, "concurrency_id": "training"}
 """one training at a time, beside the engine's lane: it takes turns with runs step by step"""
+FETCHING: dict[str, Any] = {**ENGINE, "concurrency_id": "fetching"}
+"""one download at a time, beside the engine's lane"""
 READING: dict[str, Any] = {**ENGINE, "concurrency_id": "reading", "concurrency_limit": 2}
 """reads many traces: seconds of counting, beside the engine's lane"""
 

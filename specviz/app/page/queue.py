@@ -24,7 +24,7 @@ from gradio import queueing, utils
 from specviz.app import job as jobs
 from specviz.app.form.request import Limits
 from specviz.app.job import CURRENT, Job
-from specviz.app.look.events import ENGINE, READING, TRAINING
+from specviz.app.look.events import ENGINE, FETCHING, READING, TRAINING
 
 FORWARDED = "x-forwarded-for"
 IPV6_PREFIX = 64
@@ -245,6 +245,7 @@ class FairQueue(queueing.Queue):
         """That a job in the lane may take; small answers take what reading takes at most."""
         by_lane = {
             ENGINE["concurrency_id"]: self._limits.engine_seconds,
+            FETCHING["concurrency_id"]: self._limits.engine_seconds,
             TRAINING["concurrency_id"]: self._limits.training_seconds,
         }
         return by_lane.get(lane, self._limits.reading_seconds)

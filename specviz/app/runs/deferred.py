@@ -15,7 +15,18 @@ from specviz.errors import ModelError, SpecVizError
 from specviz.protocol.audits import Audit, Audits
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
-from specviz.protocol.runs import Catalog, Learned, Profiles, Renders, Resume, RunRequest, Surprised, TraceSource
+from specviz.protocol.runs import (
+    Catalog,
+    Fetches,
+    Fetching,
+    Learned,
+    Profiles,
+    Renders,
+    Resume,
+    RunRequest,
+    Surprised,
+    TraceSource,
+)
 from specviz.protocol.trainings import NO_ENGINE, Training, TrainingQuestion, Trains
 from specviz.trace.events import Step, Trace
 
@@ -136,6 +147,16 @@ class DeferredSource:
         if not isinstance(source, Trains):
             raise ModelError(NO_ENGINE)
         return source
+
+    def fetch(self, name: str, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Fetching]:
+        """See `Fetches.fetch`."""
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                return
+        source = self._loaded()
+        if not isinstance(source, Fetches):
+            raise ModelError("there is no machine behind this page; run `specviz get` where there is one.")
+        yield from source.fetch(name, cancelled)
 
     def audit(
         self, trace: Trace, cancelled: Callable[[], bool] = lambda: False, places: Mapping[str, str] | None = None

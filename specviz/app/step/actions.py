@@ -38,6 +38,7 @@ from specviz.app.runs.gallery import Gallery
 from specviz.app.runs.stage import Frame, badges_of, frames, pack, panels_of, resume_at, token_text, unpack
 from specviz.app.step import controls as form
 from specviz.app.step.controls import SHIPPED, RetrainingControls, gamma_card, gamma_state
+from specviz.app.step.fetching import FetchActions
 from specviz.app.step.filling import values_of
 from specviz.app.step.inquiries import AuditActions, cards
 from specviz.app.step.opening import Pair, shown
@@ -171,6 +172,7 @@ class StepActions(Cancellable):
         self.catalog: Catalog = source.catalog()
         self.retraining = Retraining()
         self.audits = AuditActions(source, limits)
+        self.fetching = FetchActions(source)
 
     # --- opening -------------------------------------------------------------------------------------------------
 
@@ -265,6 +267,7 @@ class StepActions(Cancellable):
         super().leave(visitor)
         self.retraining.leave(_name(visitor))
         self.audits.leave(visitor)
+        self.fetching.leave(visitor)
 
     def run_live(
         self, controls: form.Controls, changes: Mapping[str, object] = MappingProxyType({})

@@ -36,6 +36,7 @@ from specviz.app.form.request import Limits, acts, option_key, options_name
 from specviz.app.look import notices
 from specviz.app.look.notices import NO_CHOICE
 from specviz.app.runs.gallery import Gallery, labelled_files
+from specviz.app.step.fetching import FetchParts, fetch_controls, fetchable
 from specviz.app.step.filling import GAMMA
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, OptionCard, RunRequest
 
@@ -329,6 +330,8 @@ class DrawerParts:
     own: OwnPrompts
     rendered: gr.HTML
     """what the target will read, where the prompt is a message"""
+    fetches: list[FetchParts]
+    """a button per real model that this machine lacks"""
 
 
 def drawer(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limits, table: str = "") -> DrawerParts:
@@ -349,7 +352,9 @@ def drawer(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limit
         names = {group: str(controls.fields[group].value) for group in controls.notes}
         lossless = gr.HTML(notices.lossless_mark(*lossless_note(catalog, names)), elem_id="sv-lossless")
         sampling_controls(controls, limits, RunRequest(prompt=""))
-        with gr.Accordion("Models", open=False):
+        lacking = fetchable(catalog, limits)
+        with gr.Accordion("Models", open=bool(lacking)):
+            fetches = [fetch_controls(model) for model in lacking]
             model_controls(controls, catalog, limits)
             rendered = gr.HTML("", elem_id="sv-rendered")
-    return DrawerParts(close, recorded, upload, lossless, own, rendered)
+    return DrawerParts(close, recorded, upload, lossless, own, rendered, fetches)

@@ -22,6 +22,7 @@ from specviz.app.runs.stage import STAGE
 from specviz.app.step import controls as form
 from specviz.app.step.actions import FirstView, RetrainingActions, StepActions, wire_retraining
 from specviz.app.step.controls import BarParts, DrawerParts, bar, drawer
+from specviz.app.step.fetching import wire_fetch, wire_opening
 from specviz.app.step.filling import GAMMA
 from specviz.app.step.inquiries import AuditParts, audit_controls, wire_audit
 from specviz.app.step.links import LinkParts, wire_links
@@ -184,6 +185,8 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     gr.on([*watched, prompt.blur], **explain)
     for options in forms:
         options.typed(**explain)
+    for fetch in parts.drawer.fetches:
+        wire_fetch(actions.fetching, fetch, fields)
 
 
 def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
@@ -267,6 +270,8 @@ def _wire_questions(actions: StepActions, controls: form.Controls, parts: StepPa
 
 def _connect(page: Page) -> None:
     parts = page.parts(TAB)
+    for fetch in parts.drawer.fetches:
+        wire_opening(page.blocks, page.actions(TAB).fetching, fetch, parts.form)
     linked = LinkParts(page.rows, parts.stage(), *parts.bar.buttons(), parts.form, page.kept, page.document)
     wire_links(page.actions(TAB), recorded_names(page.gallery), linked)
 

@@ -9,8 +9,7 @@ import argparse
 import threading
 
 from specviz.cli.terminal import bar, err, out, stop_on_interrupt
-from specviz.errors import ModelError
-from specviz.lm.fetched import AUTO, REAL_MODELS, SMOLLM2, SOURCES, Cancelled, fetch
+from specviz.lm.fetched import AUTO, SMOLLM2, SOURCES, fetch, real_model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,22 +21,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    model = REAL_MODELS.get(args.model)
-    if model is None:
-        raise ModelError(f"there is no model '{args.model[:80]}' to get; choose {', '.join(REAL_MODELS)}.")
+    model, sentence = real_model(args.model), ""
     begun, stopped = threading.Event(), threading.Event()
     begun.set()
     with stop_on_interrupt(begun, stopped), bar(model.size, model.title) as shown:
-
-        def progress(here: int, total: int) -> None:
-            shown.total = total
-            shown.update(here - shown.n)
-
-        try:
-            told = fetch(model, progress, stopped.is_set, args.source)
-        except Cancelled:
-            err().line("Stopped; what was fetched is kept, and the next `specviz get` goes on from it.")
-            return 130
-    out().line(told)
+        for state in fetch(model, stopped.is_set, args.source):
+            sentence = state.sentence
+            if state.total:
+                shown.total = state.total
+                shown.update(state.here - shown.n)
+    if not sentence:
+        err().line("Stopped; what was fetched is kept, and the next `specviz get` goes on from it.")
+        return 130
+    out().line(sentence)
     out().line(f"Run it: specviz run --target {model.name} --chat --drafter ngram --prompt 'Why is the sky blue?'")
     return 0

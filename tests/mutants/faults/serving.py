@@ -112,6 +112,20 @@ FAULTS: tuple[Fault, ...] = (
         ("tests/drafters/test_module_files.py",),
     ),
     Fault(
+        "fetching: strangers are offered to fill the disk",
+        "specviz/app/step/fetching.py",
+        "catalog.fetchable if limits.any_model else ()",
+        "catalog.fetchable",
+        ("tests/app/step/test_fetching.py",),
+    ),
+    Fault(
+        "fetching: a page that opens later does not know what has come",
+        "specviz/app/step/fetching.py",
+        "gr.Row(visible=lacking)",
+        "gr.Row(visible=True)",
+        ("tests/app/step/test_fetching.py",),
+    ),
+    Fault(
         "drafting process: it waits for good",
         "specviz/asynchronous/process.py",
         "    waiting.close()\n    if not active_children()",
