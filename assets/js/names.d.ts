@@ -288,6 +288,7 @@ interface Names extends page.Slots {
   bars: typeof numbers.bars;
   effect: typeof pathRules.effect;
   pathRules: typeof pathRules.pathRules;
+  promptShown: typeof promptText.promptShown;
   recorded: typeof rejudge.recorded;
   sameSettings: typeof rejudge.sameSettings;
   canRejudge: typeof rejudge.canRejudge;

@@ -368,6 +368,32 @@ def test_the_tree_is_a_tree_to_a_screen_reader(player: Page) -> None:
     expect(player.get_by_role("row", name="3 ␣c 2 3 0.50 0.10 rejected")).to_be_visible()
 
 
+MESSAGE = "Why is <b>the</b> sky blue?"
+READ = ("<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n")
+
+
+def test_of_a_chat_the_message_is_shown_and_what_the_template_wrote_on_request(page: Page, tmp_path: Path) -> None:
+    trace = json.loads(SAMPLE)
+    trace["started"] |= {"chat_message": MESSAGE, "prompt_text": MESSAGE.join(READ)}
+    opened(page, tmp_path, json.dumps(trace))
+    prompt, fold = page.locator(".svp-prompt"), page.locator(".svp-text > .svp-link")
+    for _ in range(2):
+        expect(prompt).to_have_text(MESSAGE)
+        expect(fold).to_have_text("show all that the model read")
+        expect(fold).to_have_attribute("aria-expanded", "false")
+        fold.focus()
+        page.keyboard.press("Enter")
+        expect(prompt).to_have_text(MESSAGE.join(READ), use_inner_text=False)
+        assert prompt.locator(".svp-template").all_text_contents() == list(READ)
+        expect(fold).to_have_text("show the message alone")
+        expect(fold).to_have_attribute("aria-expanded", "true")
+        page.keyboard.press("Enter")
+    tops = [
+        page.locator(part).evaluate("part => part.getClientRects()[0].top") for part in (".svp-prompt", ".svp-made")
+    ]
+    assert tops[0] < tops[1], "the answer begins on a line of its own"
+
+
 ROW = {"label": "<i>here</i>", "tokens": [1, 2], "marks": [1], "nodes": [2, 3], "position": 1, "scores": [0.5, 0.25]}
 EXHIBITS = [{"title": "<b>seen before</b>", "marked": "matched", "rows": [ROW]}]
 

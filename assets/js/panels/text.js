@@ -1,19 +1,14 @@
 /* The text strip: the prompt, quiet, then every token with its origin; rejected ones, and those behind the end of the
    text, stay in their place, boxed and said to be that, so that nobody reads them as text. */
-// needs: bytes, dom, picture, state, words
+// needs: bytes, dom, picture, prompt_text, state, words
 const text = (function (S) {
   "use strict";
 
   const { h } = S;
-  const LINES = 3;
   const LETTERS = { accepted: "A", rejected: "R", correction: "C", bonus: "B", target: "T", forced: "F" };
 
-  /** The prompt's last lines, and whether there is more. */
-  function tail(text) {
-    const lines = text.split("\n");
-    const short = lines.slice(-LINES).join("\n").slice(-400);
-    return { short, more: short.length < text.length };
-  }
+  const FOLD = ["show the whole prompt", "fold the prompt"]; // what the button does: of a folded prompt, of an open one
+  const CHAT = ["show all that the model read", "show the message alone"];
 
   function describe(token) {
     const name = S.visible(token.text, token.bytes);
@@ -49,15 +44,10 @@ const text = (function (S) {
     return [span, end];
   }
 
-  /** The whole prompt with a part of it set apart.
-      @param {trace.Trace} trace */
-  function quoted(trace, from, to) {
-    const { texts } = S.pieces(trace, trace.started.prompt_ids);
-    return [
-      texts.slice(0, from).join(""),
-      h("mark", { class: "svp-cited" }, texts.slice(from, to).join("")),
-      texts.slice(to).join(""),
-    ];
+  /** A part of the prompt: what is cited and what a chat's template wrote are set apart. */
+  function promptPart({ text, template, cited }) {
+    if (cited) return h("mark", { class: "svp-cited" }, text);
+    return template ? h("span", { class: "svp-template" }, text) : text;
   }
 
   /** The tokens up to the moment as spans, a span around each round; those from `from` to `to` are cited.
@@ -119,18 +109,17 @@ const text = (function (S) {
     });
 
     return function draw(now) {
-      const text = now.trace.started.prompt_text;
       const given = now.trace.started.prompt_ids.length;
       const [from, to] = now.cited ? [now.cited.position, now.cited.position + now.cited.count] : [0, 0];
       const inPrompt = now.cited && from < given;
-      const wanted = `${inPrompt ? `${from} ${to}` : ""}|${text}`;
+      const wanted = `${inPrompt ? `${from} ${to}` : ""}|${now.trace.started.prompt_text}`;
       if (key !== wanted) {
-        const cut = tail(text);
-        prompt.replaceChildren(
-          ...(inPrompt ? quoted(now.trace, from, to) : [open ? text : (cut.more ? "…" : "") + cut.short]),
-        );
-        more.hidden = !cut.more;
-        S.setText(more, open ? "fold the prompt" : "show the whole prompt");
+        const shown = S.promptShown(now.trace, open, inPrompt ? [from, to] : null);
+        prompt.replaceChildren(...shown.parts.map(promptPart));
+        prompt.classList.toggle("is-message", shown.chat);
+        more.hidden = !shown.more;
+        more.setAttribute("aria-expanded", String(open));
+        S.setText(more, (shown.chat ? CHAT : FOLD)[Number(open)]);
         key = wanted;
       }
       made.replaceChildren(...roundSpans(now, given, from, to));

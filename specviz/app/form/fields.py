@@ -23,8 +23,8 @@ from specviz.protocol.runs import Catalog, ModelDescription, PromptCard, RunRequ
 
 ANY = "bundled name, local folder, or hub id as owner/model@revision"
 CHAT = (
-    "for instruct models: the prompt is wrapped in their chat template, and the player shows what they read. The "
-    "bundled target has no template."
+    "for instruct models: the prompt is wrapped in their chat template, which the player folds away and shows on "
+    "request. The bundled target has no template."
 )
 
 

@@ -185,7 +185,7 @@ def race_view(race: Race) -> RaceView:
     return RaceView(
         source=started.source,
         provenance=provenance(started, len(plain.ratios)),
-        prompt=_end_of(started.prompt_text),
+        prompt=_end_of(started.chat_message or started.prompt_text),
         runners=runners,
         longest_s=max(runner.finish_s for runner in runners),
         equality=equality(

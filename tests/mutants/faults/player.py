@@ -292,4 +292,11 @@ FAULTS: tuple[Fault, ...] = (
         "const alone = sum.spec;",
         (SCRIPTS,),
     ),
+    Fault(
+        "player: a chat's message is looked for in the template's last words",
+        "assets/js/rules/prompt_text.js",
+        "starts.findLast(ended) ?? starts.at(-1)",
+        "starts.at(-1)",
+        (SCRIPTS,),
+    ),
 )
