@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +32,8 @@ WHOLE = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "outpu
 """names in the file → names in a checkpoint of transformers"""
 STORED = {"F32": torch.float32, "F16": torch.float16}
 """files of one of these types alone keep it; every other is unpacked to bfloat16, in which such models are trained"""
+TYPE = "gguf_type"
+"""in the folder's `config.json`: the type of most numbers in the file"""
 DAMAGES = (ValueError, KeyError, IndexError, TypeError, OverflowError, UnicodeDecodeError, AttributeError)
 """what the reader raises over a damaged file"""
 
@@ -153,16 +156,20 @@ def _config(name: str, metadata: _Metadata) -> dict[str, Any]:
 
 def _tensors(name: str, reader: Any, config: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
     """Every tensor under its name in a checkpoint of transformers; completes `config` by what the tensors tell."""
-    stored = {tensor.tensor_type.name for tensor in reader.tensors if len(tensor.shape) > 1}
+    stored = Counter[str]()
+    for tensor in reader.tensors:
+        stored[tensor.tensor_type.name] += int(tensor.n_elements) * (len(tensor.shape) > 1)
+    stored = +stored  # norms, which every file holds in F32, do not count
+    config[TYPE] = stored.most_common(1)[0][0]
     dtype = STORED.get(next(iter(stored)), torch.bfloat16) if len(stored) == 1 else torch.bfloat16
     config["dtype"] = str(dtype).removeprefix("torch.")
     config["tie_word_embeddings"] = all(tensor.name != "output.weight" for tensor in reader.tensors)
     for tensor in reader.tensors:
-        place, numbers = _place(name, tensor.name), _dequantised(name, tensor)
+        key, numbers = _place(name, tensor.name), _dequantised(name, tensor)
         heads = {"attn_q": "num_attention_heads", "attn_k": "num_key_value_heads"}.get(tensor.name.split(".")[-2])
         if heads:
             numbers = _halves(numbers, config[heads])
-        yield place, numbers.to(dtype).contiguous()
+        yield key, numbers.to(dtype).contiguous()
 
 
 def _place(name: str, tensor: str) -> str:

@@ -23,8 +23,9 @@ import torch
 
 from specviz.errors import ModelError, SpecVizError
 from specviz.lm.base import LanguageModel
+from specviz.lm.checkpoint import read_config
 from specviz.lm.fetched import REAL_MODELS
-from specviz.lm.gguf import is_gguf, unpacked
+from specviz.lm.gguf import STORED, TYPE, is_gguf, unpacked
 from specviz.lm.hub.files import from_hub, is_hub_id
 from specviz.lm.llama.shape import why_not_lean
 from specviz.resources import asset_path
@@ -134,6 +135,20 @@ def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) ->
     if reason:
         return torch.float32, reason
     return torch.bfloat16, f"width {width} and this processor multiplies it (AMX)"
+
+
+def chosen_format(name: str, device: str = "auto", dtype: str = "auto") -> str:
+    """In a sentence, how a GGUF file or a fetched model is kept and in which format it computes here; empty for other
+    models, which compute in the format that their authors stored or in one that was asked for. Raises ModelError."""
+    if name not in REAL_MODELS and not is_gguf(name):
+        return ""
+    config = read_config(locate(name), name)
+    kept = str(config.get("dtype") or config.get("torch_dtype") or "float32")
+    stored = config.get(TYPE, "")
+    blocks = f"{stored} blocks, unpacked to {kept}" if stored and stored not in STORED else kept
+    computes = str(choose_dtype(dtype, read_spread(device).device, config)).removeprefix("torch.")
+    why = ", which --dtype auto takes on this machine" if dtype == "auto" else ""
+    return f"{shown_name(name)}: kept as {blocks}; computes in {computes}{why}."
 
 
 def width_of(config: Mapping[str, Any]) -> int:

@@ -45,6 +45,15 @@ def test_quiet_prints_the_text_alone(specviz: Call, played: Any) -> None:
     assert specviz("run", "--prompt", "x", "--quiet").out == SHOWN
 
 
+def test_how_a_gguf_file_is_kept_and_computes_is_said_first_but_not_where_the_text_alone_is_wanted(
+    specviz: Call, played: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "tiny: kept as Q4_1 blocks, unpacked to bfloat16; computes in float32."
+    monkeypatch.setattr("specviz.lm.place.chosen_format", lambda name, device, dtype: said)
+    assert said in specviz("run", "--prompt", "x").err
+    assert said not in specviz("run", "--prompt", "x", "--quiet").err
+
+
 def test_json_is_exactly_one_object_with_text_ids_and_summary(specviz: Call, played: Any) -> None:
     result = specviz("run", "--prompt", "x", "--json")
     data = json.loads(result.out)

@@ -15,6 +15,7 @@ from transformers import LlamaForCausalLM
 from specviz.errors import ModelError
 from specviz.lm.gguf import _halves, is_gguf, unpacked
 from specviz.lm.load import load
+from specviz.lm.place import chosen_format
 from tests.lm.tiny_models import error, plain
 
 gguf = pytest.importorskip("gguf", reason="the extra gguf is not installed")
@@ -102,6 +103,15 @@ def test_its_configuration_and_tokenizer_are_those_of_the_metadata(tmp_path: Pat
     assert (config["tie_word_embeddings"], config["dtype"], config["rope_theta"]) == (True, "float32", 10_000.0)
     assert (folder / "chat_template.jinja").read_text() == "{{ messages[0]['content'] }}"
     assert json.loads((folder / "tokenizer.json").read_text())["model"]["merges"] == [["a", "b"], ["Ġ", "a"]]
+
+
+def test_a_sentence_says_how_a_file_is_kept_and_in_what_it_computes(tmp_path: Path) -> None:
+    blocks, plain_file = made(tmp_path / "tiny.gguf", types="Q8_0"), made(tmp_path / "half.gguf", types="F16")
+    said = "tiny: kept as Q8_0 blocks, unpacked to bfloat16; computes in float32"
+    assert chosen_format(str(blocks), "cpu", "float32") == f"{said}."
+    assert chosen_format(str(blocks), "cpu") == f"{said}, which --dtype auto takes on this machine."
+    assert chosen_format(str(plain_file), "cpu", "bfloat16") == "half: kept as float16; computes in bfloat16."
+    assert chosen_format("target") == chosen_format("owner/model") == ""
 
 
 @pytest.mark.parametrize(("types", "dtype"), [("F16", torch.float16), ("Q8_0", torch.bfloat16)])

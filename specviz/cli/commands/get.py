@@ -33,6 +33,9 @@ def run(args: argparse.Namespace) -> int:
     if not sentence:
         err().line("Stopped; what was fetched is kept, and the next `specviz get` goes on from it.")
         return 130
+    from specviz.lm.place import chosen_format  # brings torch, without which the download begins
+
     out().line(sentence)
+    out().line(chosen_format(model.name))
     out().line(f"Run it: specviz run --target {model.name} --chat --drafter ngram --prompt 'Why is the sky blue?'")
     return 0

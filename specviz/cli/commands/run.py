@@ -58,6 +58,7 @@ def add_own_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from specviz.lm.place import chosen_format  # brings torch, without which the help is printed
     from specviz.trace.codec import assemble
 
     if args.trace is not None:
@@ -68,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
     reason = source.explain(wanted)
     if reason:
         raise OptionError(reason)
+    if not args.quiet and (kept := chosen_format(wanted.target, wanted.device, wanted.dtype)):
+        err().line(kept)
     begun, stopped = threading.Event(), threading.Event()
     printer = _Printer(out(), silent=args.json, prompt=not args.quiet)
     counter = bar(wanted.max_new_tokens, "tokens", shown=args.json)
