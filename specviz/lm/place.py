@@ -146,9 +146,9 @@ def chosen_format(name: str, device: str = "auto", dtype: str = "auto") -> str:
     kept = str(config.get("dtype") or config.get("torch_dtype") or "float32")
     stored = config.get(TYPE, "")
     blocks = f"{stored} blocks, unpacked to {kept}" if stored and stored not in STORED else kept
-    computes = str(choose_dtype(dtype, read_spread(device).device, config)).removeprefix("torch.")
-    why = ", which --dtype auto takes on this machine" if dtype == "auto" else ""
-    return f"{shown_name(name)}: kept as {blocks}; computes in {computes}{why}."
+    precision, why = choose_dtype(dtype, read_spread(device).device, config)
+    computes = str(precision).removeprefix("torch.") + (f": {why}" if why else "")
+    return f"{shown_name(name)}: kept as {blocks}; computes in {computes}."
 
 
 def width_of(config: Mapping[str, Any]) -> int:

@@ -109,7 +109,7 @@ def test_a_sentence_says_how_a_file_is_kept_and_in_what_it_computes(tmp_path: Pa
     blocks, plain_file = made(tmp_path / "tiny.gguf", types="Q8_0"), made(tmp_path / "half.gguf", types="F16")
     said = "tiny: kept as Q8_0 blocks, unpacked to bfloat16; computes in float32"
     assert chosen_format(str(blocks), "cpu", "float32") == f"{said}."
-    assert chosen_format(str(blocks), "cpu") == f"{said}, which --dtype auto takes on this machine."
+    assert chosen_format(str(blocks), "cpu") == f"{said}: width 32, and bfloat16 pays from 512 on."
     assert chosen_format(str(plain_file), "cpu", "bfloat16") == "half: kept as float16; computes in bfloat16."
     assert chosen_format("target") == chosen_format("owner/model") == ""
 
