@@ -23,7 +23,7 @@ from specviz.protocol.runs import MethodDescription, TraceSource
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.definition import expand
 from specviz.protocol.sweeps.result import with_points
-from specviz.protocol.sweeps.toml_file import definition_of
+from specviz.protocol.sweeps.store import definition_of
 from specviz.trace import codec
 from specviz.trace.check import report_of, unreadable
 from specviz.trace.codec import assemble

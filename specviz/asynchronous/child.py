@@ -21,7 +21,7 @@ from torch import Tensor
 
 from specviz.asynchronous.board import Row, SharedBoard, Size
 from specviz.asynchronous.machines import Draft, RolledBack, after, drafter
-from specviz.asynchronous.reader import Draws, Reader
+from specviz.asynchronous.side import Draws, Reader
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.lm.base import LanguageModel

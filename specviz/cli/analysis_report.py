@@ -16,10 +16,9 @@ from specviz.errors import TraceError
 from specviz.protocol.links import pack_request, text_hash
 from specviz.protocol.runs import request_of
 from specviz.theory.analysis.analyse import Analysis, Comparison, analyses
-from specviz.theory.analysis.distances import Calibration, Distances
 from specviz.theory.analysis.facts import RoundFacts, facts_of
 from specviz.theory.analysis.failures import Example, Failure
-from specviz.theory.analysis.rates import Rate, Row
+from specviz.theory.analysis.rates import Calibration, Distances, Rate, Row
 from specviz.theory.rows import MOST, repeats, repetition
 from specviz.trace import codec
 from specviz.trace.events import Trace

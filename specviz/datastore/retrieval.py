@@ -18,8 +18,7 @@ from typing import Any
 from specviz.corpus.plain_english import generator
 from specviz.corpus.plain_english.generator import HELD_OUT_CHARACTERS
 from specviz.corpus.standard_library import Document, collect, training_sample
-from specviz.datastore.build import Encoder, build
-from specviz.datastore.store import ENDING, Datastore, read, write
+from specviz.datastore.store import ENDING, Datastore, Encoder, build, read, write
 from specviz.errors import DatastoreError
 from specviz.lm.place import bundled_models
 from specviz.resources import cache_folder

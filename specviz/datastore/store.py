@@ -5,6 +5,8 @@ bytes. Looking up costs a few dozen comparisons, whatever the size.
 
 The suffixes are ordered by prefix doubling in numpy, O(n log n) per doubling, five doublings: by their first `COMPARED`
 tokens, which is more than anyone looks up. Those that agree so far stand in the order of the text.
+
+`build` makes one from documents, with an end after each, and knows nothing about where they come from.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from specviz.errors import DatastoreError
 from specviz.protocol.runs import DatastoreDescription
-from specviz.trace.exhibits import DatastoreCard
+from specviz.trace.header import DatastoreCard
 
 COMPARED = 32
 """tokens by which suffixes are told apart: the longest lookup and what is read after it fit in"""
@@ -222,3 +224,57 @@ def built(folder: Path) -> tuple[DatastoreDescription, ...]:
         day = datetime.fromtimestamp(changed, UTC).date().isoformat()
         found.append((changed, DatastoreDescription(str(path), card.name, card.tokens, card.size_bytes, day)))
     return tuple(one for _, one in sorted(found, key=lambda pair: (-pair[0], pair[1].file)))
+
+
+MOST_IDS = 2**31
+"""pairs of ranks must fit in 64 bits"""
+
+
+class Encoder(Protocol):
+    """What a build needs of a tokenizer."""
+
+    sha256: str
+
+    @property
+    def size(self) -> int: ...
+
+    def encode(self, text: str) -> list[int]: ...
+
+
+def build(name: str, documents: Sequence[tuple[str, str]], codec: Encoder, report: Report) -> Datastore:
+    """A datastore in memory, of (name, text) per document. Raises DatastoreError where there is nothing to store."""
+    encoded = []
+    for number, (_, text) in enumerate(documents):
+        encoded.append(codec.encode(text))
+        report("encoding", number + 1, len(documents))
+    return from_ids(
+        name,
+        [(title, ids) for (title, _), ids in zip(documents, encoded, strict=True)],
+        codec.sha256,
+        codec.size,
+        report,
+    )
+
+
+def from_ids(
+    name: str,
+    documents: Sequence[tuple[str, Sequence[int]]],
+    tokenizer_sha256: str,
+    vocab_size: int,
+    report: Report = lambda what, done, total: None,
+) -> Datastore:
+    """The same from token ids."""
+    filled = [(title, ids) for title, ids in documents if len(ids)]
+    if not filled:
+        raise DatastoreError("there is no text to build a datastore from; choose a folder that holds some.")
+    kind = np.uint16 if vocab_size < 2**16 else np.uint32
+    parts = [np.array([*ids, vocab_size], kind) for _, ids in filled]
+    ids = np.concatenate(parts)
+    if len(ids) > MOST_IDS:
+        raise DatastoreError(f"the text has {len(ids)} tokens, but a datastore holds {MOST_IDS}; choose fewer files.")
+    begins = np.cumsum([0, *map(len, parts[:-1])]).tolist()
+    suffixes = order(ids, report)
+    card = DatastoreCard(
+        name, len(ids), len(parts), ids.nbytes + suffixes.nbytes, hashlib.sha256(ids.tobytes()).hexdigest()
+    )
+    return Datastore(card, tokenizer_sha256, vocab_size, ids, suffixes, [title for title, _ in filled], begins)

@@ -26,8 +26,7 @@ from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.stop_policies.fixed import FixedStopPolicy
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind, Option
-from specviz.trace.exhibits import Exhibit
-from specviz.trace.header import bytes_per_pass
+from specviz.trace.header import Exhibit, bytes_per_pass
 from specviz.tree_policies.base import TargetProposal, TreePolicy
 
 

@@ -21,7 +21,7 @@ from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.lm.text import TextCodec
 from specviz.options import Options
 from specviz.trace.events import LaneSpan, Option
-from specviz.trace.exhibits import Exhibit
+from specviz.trace.header import Exhibit
 from specviz.tree_policies.base import StepCosts
 
 Texts = tuple[TextCodec, TextCodec, int]

@@ -36,7 +36,7 @@ from specviz.errors import OptionError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import option
 from specviz.protocol.trainings import SHIPPED
-from specviz.trace.exhibits import Exhibit
+from specviz.trace.header import Exhibit
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
-from specviz.trace.exhibits import Exhibit
+from specviz.trace.header import Exhibit
 
 
 class ReadingBlock(nn.Module):

@@ -21,7 +21,7 @@ from specviz.drafters.capabilities import Attaches, Observes
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
-from specviz.trace.exhibits import ITERATIONS, Exhibit, ExhibitRow
+from specviz.trace.header import ITERATIONS, Exhibit, ExhibitRow
 
 SHOWN = 16
 """iterations of a sliding block that are shown together; a block that does not slide is shown whole"""

@@ -33,7 +33,7 @@ from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.stop_policies.confidence import ConfidenceOptions, ConfidenceStopPolicy
 from specviz.trace.declared_method import Candidates
-from specviz.trace.exhibits import Exhibit
+from specviz.trace.header import Exhibit
 
 ATTENTION_HEADS = 6
 EXIT_LAYER = 2

@@ -19,7 +19,7 @@ from specviz.errors import MemoryFileError
 from specviz.options import Options, option, to_mapping
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import Option
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.header import Exhibit, ExhibitRow
 
 WINDOW, POOL = "window", "pool"
 """what nodes are marked with; a node of both branches is a guess"""

@@ -26,7 +26,7 @@ from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.header import Exhibit, ExhibitRow
 
 ATTENTION_HEADS = 6
 WIDER = 2

@@ -23,7 +23,7 @@ from specviz.drafters.learned.published import published_heads_file, read_publis
 from specviz.lm.base import GivesFeatures
 from specviz.options import Options
 from specviz.trace.declared_method import Candidates
-from specviz.trace.exhibits import Exhibit
+from specviz.trace.header import Exhibit
 
 
 @dataclass(frozen=True)

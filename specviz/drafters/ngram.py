@@ -17,7 +17,7 @@ from specviz.errors import OptionError
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import Option
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.header import Exhibit, ExhibitRow
 
 SEARCHED = 32
 """the last occurrences of an n-gram that are looked at for different continuations"""

@@ -35,7 +35,7 @@ from specviz.lm.base import LanguageModel
 from specviz.options import option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind
-from specviz.trace.exhibits import SEEN_BEFORE, Exhibit, ExhibitRow
+from specviz.trace.header import SEEN_BEFORE, Exhibit, ExhibitRow
 
 MODEL, TEXT, DATASTORE = "model", "text", "datastore"
 CONSIDERED = 64

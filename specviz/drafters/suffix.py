@@ -24,7 +24,7 @@ from specviz.lm.base import LanguageModel
 from specviz.options import Options, from_mapping, option, to_mapping
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind, Option
-from specviz.trace.exhibits import SEEN_BEFORE, Exhibit, ExhibitRow
+from specviz.trace.header import SEEN_BEFORE, Exhibit, ExhibitRow
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
 
 MOST_REMEMBERED = 20_000

@@ -24,7 +24,7 @@ from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import Option
-from specviz.trace.exhibits import MATRIX_AT_START, MATRIX_BEHIND, MATRIX_REWRITTEN, Exhibit, ExhibitRow
+from specviz.trace.header import MATRIX_AT_START, MATRIX_BEHIND, MATRIX_REWRITTEN, Exhibit, ExhibitRow
 from specviz.tree_policies.base import StepCosts
 
 Path = tuple[int, ...]

@@ -14,9 +14,10 @@ from specviz.lm.step_time import draft_pass_s, machine, step_times
 from specviz.options import Options, in_effect
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.stop_policies.base import StopOptions, StopPolicy
-from specviz.trace.exhibits import DatastoreCard, MemoryCard
 from specviz.trace.header import (
     Branch,
+    DatastoreCard,
+    MemoryCard,
     MethodCard,
     ModelCard,
     SamplingCard,

@@ -15,7 +15,7 @@ from specviz.drafters.base import Drafter
 from specviz.drafters.capabilities import Remembers
 from specviz.errors import MemoryFileError
 from specviz.options import Options
-from specviz.trace.exhibits import MemoryCard
+from specviz.trace.header import MemoryCard
 
 FORMAT = "specviz-memory 1"
 

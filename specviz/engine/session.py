@@ -36,7 +36,7 @@ from specviz.errors import DraftError, OptionError, PromptError
 from specviz.lm.base import GivesFeatures, LanguageModel
 from specviz.options import Options
 from specviz.trace.events import CommittedToken, EndReason, LaneSpan, TrimReason
-from specviz.trace.exhibits import Exhibit
+from specviz.trace.header import Exhibit
 from specviz.tree_policies.base import TargetProposal
 from specviz.verifiers.base import Verdict, Verifier
 

@@ -21,15 +21,14 @@ from specviz.engine.recorder import Recorder
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import OptionError, PromptError
-from specviz.live.models import Models
+from specviz.live.models import Models, prompt_of, shown
 from specviz.live.plan import make_plan
-from specviz.live.seeing import prompt_of, shown
 from specviz.lm.base import SeesPictures
 from specviz.lm.text import TextCodec
 from specviz.options import Options
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.trace.events import Step
-from specviz.trace.exhibits import DatastoreCard
+from specviz.trace.header import DatastoreCard
 from specviz.tree_policies.base import Pair, StepCosts
 
 

@@ -20,8 +20,7 @@ from specviz.engine.decode import Cancelled
 from specviz.errors import SpecVizError
 from specviz.live import catalog, training
 from specviz.live.audit.audit import audit
-from specviz.live.models import Loader, Models
-from specviz.live.pairs import check_pair, rendered
+from specviz.live.models import Loader, Models, check_pair, rendered
 from specviz.live.plan import make_plan
 from specviz.live.run import Runs
 from specviz.lm import fetched

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from specviz.errors import ProofError
 from specviz.proof.exhaustive import ProofCase
-from specviz.proof.greedy import Comparison
 from specviz.proof.planted import CAUGHT, Finding
-from specviz.proof.sampled import Sample
+from specviz.proof.sampled import Comparison, Sample
 from specviz.proof.table import EXACT, Row, names_of, options_of
 
 Cells = Sequence[str]

@@ -18,8 +18,7 @@ from torch import Tensor
 
 from specviz.core.randomness import AcceptDraw, RandomSource, TokenDraw
 from specviz.core.sampling import Sampling, transform
-from specviz.datastore.build import from_ids
-from specviz.datastore.store import Datastore
+from specviz.datastore.store import Datastore, from_ids
 from specviz.drafters.base import DRAFTERS, Drafter, DraftPolicies
 from specviz.drafters.capabilities import Observes, Remembers, Retrieves, further_models, with_model
 from specviz.engine.pairing import follow

@@ -21,21 +21,7 @@ from specviz.trace.declared_method import DRAFTERS, STOP_POLICIES, TREE_POLICIES
 from specviz.trace.declared_rule import KNOWN
 from specviz.trace.events import FORMAT, Trace
 from specviz.trace.files import STANDARD, Limits
-from specviz.trace.rules import (
-    agreement,
-    commit,
-    distributions,
-    draft,
-    exhibits,
-    header,
-    noise,
-    passes,
-    residuals,
-    run,
-    stops,
-    verdicts,
-    wholeness,
-)
+from specviz.trace.rules import commit, distributions, draft, header, passes, residuals, run, stops, verdicts, wholeness
 from specviz.trace.rules.scene import producer_of, scenes_of
 from specviz.trace.structure import Problem, structure
 
@@ -133,29 +119,29 @@ __all__ = ["Problem", "check", "errors", "read_checked", "report_of", "unreadabl
 _ROUND_RULES = (
     distributions.tree,
     distributions.transformed,
-    agreement.ranks,
-    agreement.agreements,
+    distributions.ranks,
+    distributions.agreements,
     draft.candidates,
     passes.passes,
-    exhibits.exhibits,
+    header.exhibits,
     verdicts.verdicts,
     verdicts.thresholds,
     verdicts.reaches,
-    noise.needed,
-    noise.uniforms,
-    noise.candidates,
-    noise.followed,
+    residuals.needed,
+    residuals.uniforms,
+    residuals.candidates,
+    residuals.followed,
     residuals.adjusted,
     residuals.residual,
     residuals.scaled_residuals,
     verdicts.kseq_residual,
     commit.last_token,
-    noise.last_drawn,
+    residuals.last_drawn,
     commit.committed,
 )
 _RULES_OVER_ROUNDS = (
     wholeness.alike,
-    exhibits.matrices,
+    header.matrices,
     stops.learned,
 )
 _RUN_RULES = (

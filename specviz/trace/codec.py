@@ -25,7 +25,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import TraceError, TraceVersionError, shown
 from specviz.resources import ROOT
-from specviz.trace import events, exhibits, header
+from specviz.trace import events, header
 from specviz.trace.events import FORMAT, VERSION, Finished, Node, Round, Step, Trace, VocabEntry
 from specviz.trace.files import STANDARD, Limits, compressed, read_file, write_file
 from specviz.trace.guard import json_of, sentence_of, text_of
@@ -183,7 +183,7 @@ SCHEMA_FILE = ROOT / "schema" / f"trace-{VERSION}.schema.json"
 
 def schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of a whole trace; descriptions are the docstrings of the types."""
-    generated = described(TRACE_ADAPTER.json_schema(), "Trace", (header, events, exhibits))
+    generated = described(TRACE_ADAPTER.json_schema(), "Trace", (header, events))
     generated["properties"]["format"] = {"const": FORMAT, "description": "tells a trace from other JSON"}
     major = VERSION.split(".")[0]
     generated["properties"]["version"] |= {"pattern": rf"^{major}\.[0-9]+$", "description": "major.minor of the format"}

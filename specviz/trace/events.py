@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from specviz.trace.exhibits import Exhibit
+from specviz.trace.header import Exhibit, Started
 from specviz.trace.header import Option as Option
-from specviz.trace.header import Started
 from specviz.trace.notebook import html_of, line_of
 
 FORMAT = "specviz-trace"

@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 from specviz.errors import TraceError, shown
 from specviz.trace.events import Committed, Judged, Node, Round, TopK, Trace, VocabEntry
-from specviz.trace.exhibits import ExhibitRow
 from specviz.trace.files import Limits
-from specviz.trace.header import Started
+from specviz.trace.header import ExhibitRow, Started
 
 Severity = Literal["error", "warning"]
 

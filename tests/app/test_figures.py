@@ -12,8 +12,7 @@ from specviz.app.speedup.view import speedup_view
 from specviz.protocol.choice import Choice
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
 from specviz.protocol.sweeps.store import sweep_csv
-from specviz.trace.exhibits import MemoryCard
-from specviz.trace.header import MethodCard, StepTime
+from specviz.trace.header import MemoryCard, MethodCard, StepTime
 from tests.app.doubles import sample
 
 FLAT = (StepTime(1, 100, 0.010, 0.010, 0.010), StepTime(16, 100, 0.010, 0.010, 0.010))

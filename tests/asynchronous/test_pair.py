@@ -8,8 +8,8 @@ from threading import Timer
 import pytest
 
 from specviz.asynchronous.board import SharedBoard, Size
-from specviz.asynchronous.pair import AsyncPair, Job
-from specviz.asynchronous.reader import Draws, Speaker
+from specviz.asynchronous.process import AsyncPair, Job
+from specviz.asynchronous.side import Draws, Speaker
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.errors import ModelError

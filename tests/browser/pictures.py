@@ -19,7 +19,7 @@ from plotly.offline import get_plotlyjs
 from specviz.app.components.standalone import standalone_html
 from specviz.app.lab.chart import chart
 from specviz.app.studies.chart import draw as draw_chart
-from specviz.cli.remake.steps import SWEEP
+from specviz.cli.remake import SWEEP
 from specviz.lm.load import load
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.points import Policies, SweepPoint

@@ -13,7 +13,7 @@ from playwright.sync_api import Download, Page, expect
 
 from specviz.app.form.request import Limits
 from specviz.protocol.sweeps import store as sweep_store
-from specviz.protocol.sweeps.toml_file import read_definition
+from specviz.protocol.sweeps.store import read_definition
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.browser.conftest import MEASURING

@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
+from specviz.cli import remake as listed
 from specviz.cli.commands import remake as command
 from specviz.cli.main import COMMANDS, build_parser, main
-from specviz.cli.remake import steps as listed
-from specviz.cli.remake.outdated import IN_TEXT, bundled, named, part_of, reasons
-from specviz.cli.remake.steps import Output, Step, steps
+from specviz.cli.remake import IN_TEXT, Output, Step, bundled, named, part_of, reasons, steps
 from specviz.errors import SpecVizError
 from specviz.resources import ROOT
 

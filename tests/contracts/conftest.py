@@ -11,8 +11,7 @@ import torch
 
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.datastore.build import from_ids
-from specviz.datastore.store import Datastore
+from specviz.datastore.store import Datastore, from_ids
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import further_models, retrieves, with_model
 from specviz.engine.pairing import follow

@@ -11,9 +11,8 @@ import pytest
 
 from specviz.cli.main import main
 from specviz.corpus.plain_english.generator import documents
-from specviz.datastore.build import build, from_ids
 from specviz.datastore.retrieval import Datastores, folder_texts, library, place_of, plain_english
-from specviz.datastore.store import built, order, read, write
+from specviz.datastore.store import build, built, from_ids, order, read, write
 from specviz.errors import DatastoreError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.choice import Choice

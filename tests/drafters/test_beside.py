@@ -12,7 +12,7 @@ import pytest
 
 from specviz.asynchronous.board import Size
 from specviz.asynchronous.process import DraftingProcess, end_waiting
-from specviz.asynchronous.reader import Draws
+from specviz.asynchronous.side import Draws
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS

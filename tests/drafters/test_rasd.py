@@ -8,7 +8,7 @@ import torch
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
-from specviz.datastore.build import from_ids
+from specviz.datastore.store import from_ids
 from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.drafting.matching import Found

@@ -6,7 +6,7 @@ import pytest
 
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.datastore.build import from_ids
+from specviz.datastore.store import from_ids
 from specviz.drafters.base import DraftContext
 from specviz.drafters.rest import RestDrafter, RestOptions
 from specviz.errors import DatastoreError, OptionError

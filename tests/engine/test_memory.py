@@ -16,7 +16,7 @@ from specviz.options import Options, option, to_mapping
 from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.header import Exhibit, ExhibitRow
 from tests.proof.letters import toy_loader
 
 REQUEST = RunRequest("abc", drafter=Choice("pupil"), max_new_tokens=4, memory="warm")

@@ -18,8 +18,8 @@ from specviz.theory import metrics
 from specviz.trace import codec
 from specviz.trace.events import Trace, VocabEntry
 from specviz.trace.exports.markdown import code, number, round_table
-from specviz.trace.exports.networkx_graph import graphml, to_graph
 from specviz.trace.exports.perfetto import LANES, chrome_trace
+from specviz.trace.exports.tables import graphml, to_graph
 from tests.js.node import ROOT, run
 
 GOLDEN = [ROOT / "tests" / "golden" / name for name in ("trace-1.0-sample.json", "trace-1.0-greedy.json")]

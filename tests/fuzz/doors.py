@@ -41,7 +41,7 @@ from specviz.protocol.links import pack, read_request
 from specviz.protocol.runs import RunRequest, setting_names
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.definition import expand
-from specviz.protocol.sweeps.toml_file import read_definition
+from specviz.protocol.sweeps.store import read_definition
 from specviz.studies.lanes.result import STUDY as LANES
 from specviz.theory import roofline
 from specviz.trace import codec

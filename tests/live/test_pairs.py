@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from specviz.errors import ModelError, PromptError
-from specviz.live import pairs
+from specviz.live import models
 from specviz.live.source import LiveSource
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
@@ -69,20 +69,20 @@ def test_a_folder_that_is_no_checkpoint_is_said(tmp_path, folder):
 
 
 def test_a_hub_model_is_asked_for_once_and_its_trouble_every_time(monkeypatch, folder):
-    pairs._on_the_hub.cache_clear()
+    models._on_the_hub.cache_clear()
     good, asked = folder("good", "ab"), []
 
     def locate(name: str):
         asked.append(name)
         if name == "some/gone":
             raise ModelError("there is no some/gone on the hub.")
-        return pairs.Path(good)
+        return models.Path(good)
 
-    monkeypatch.setattr(pairs, "locate", locate)
+    monkeypatch.setattr(models, "locate", locate)
     assert reason("some/model", "some/model@v2") is None
     assert reason("some/model", "some/model@v2") is None
     assert asked == ["some/model", "some/model@v2"]
     for _ in range(2):
         assert reason("some/model", "some/gone") == "there is no some/gone on the hub."
     assert asked[2:] == ["some/gone", "some/gone"]
-    pairs._on_the_hub.cache_clear()
+    models._on_the_hub.cache_clear()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from specviz.datastore.build import from_ids
-from specviz.datastore.store import Datastore
+from specviz.datastore.store import Datastore, from_ids
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 

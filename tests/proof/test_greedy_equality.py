@@ -10,7 +10,7 @@ from specviz.drafters.base import DRAFTERS
 from specviz.engine.session import Session
 from specviz.live.catalog import bundled_prompts
 from specviz.proof.exhaustive import ProofCase
-from specviz.proof.greedy import COLD, comparisons, greedy_cases, plain_texts
+from specviz.proof.sampled import COLD, comparisons, greedy_cases, plain_texts
 from specviz.proof.small_models import SHAPE, small_pair
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS

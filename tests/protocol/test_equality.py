@@ -9,7 +9,7 @@ import pytest
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource
 from specviz.protocol.choice import Choice
-from specviz.protocol.equality import compare
+from specviz.protocol.races import compare
 from specviz.protocol.runs import RunRequest
 from specviz.trace.events import Finished, Step
 from tests.app.doubles import ReplaySource, sample

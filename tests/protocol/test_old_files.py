@@ -10,7 +10,7 @@ from specviz.protocol.links import read_request
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.definition import fingerprint
 from specviz.protocol.sweeps.result import points_of
-from specviz.protocol.sweeps.toml_file import definition_of, read_definition, to_toml
+from specviz.protocol.sweeps.store import definition_of, read_definition, to_toml
 from specviz.theory.rows import summarise
 
 GOLDEN = Path(__file__).parents[1] / "golden"

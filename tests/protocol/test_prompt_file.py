@@ -11,9 +11,8 @@ import pytest
 from specviz.errors import BenchError, OptionError, PromptError
 from specviz.live.catalog import saved
 from specviz.protocol.prompt_file import MOST_PROMPTS, prompts_of_text, read_prompts
-from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, expand, fingerprint
-from specviz.protocol.sweeps.spec import prompts_of
-from specviz.protocol.sweeps.toml_file import checked, definition_of, read_definition, to_toml
+from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, expand, fingerprint, prompts_of
+from specviz.protocol.sweeps.store import checked, definition_of, read_definition, to_toml
 
 ONE, TWO = '{"id": "a", "family": "sums", "text": "1+1="}', '{"id": 7, "text": "Two words", "extra": [1]}'
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from specviz.errors import OptionError
-from specviz.live.plan import make_plan
+from specviz.live.plan import _KINDS, check_types, make_plan
 from specviz.protocol.choice import STANDARD, Choice, with_choices
-from specviz.protocol.request_types import _KINDS, check_types
 from specviz.protocol.runs import RunRequest
 
 OPTIONS = "but must be a mapping of option names to numbers, text or lists of whole numbers."

@@ -6,8 +6,7 @@ import pytest
 
 from specviz.errors import OptionError
 from specviz.theory import formulas as theory
-from specviz.theory.formulas import StepTimes
-from specviz.theory.published import LEVIATHAN_SPEEDUPS, LEVIATHAN_TABLE_1, PublishedSpeedup
+from specviz.theory.formulas import LEVIATHAN_SPEEDUPS, LEVIATHAN_TABLE_1, PublishedSpeedup, StepTimes
 from specviz.trace.header import StepTime
 
 

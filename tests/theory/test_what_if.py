@@ -11,8 +11,7 @@ import pytest
 from specviz.errors import OptionError
 from specviz.theory import formulas as theory
 from specviz.theory import what_if
-from specviz.theory.formulas import StepTimes
-from specviz.theory.published import LEVIATHAN_SPEEDUPS, LEVIATHAN_TABLE_1, PublishedSpeedup
+from specviz.theory.formulas import LEVIATHAN_SPEEDUPS, LEVIATHAN_TABLE_1, PublishedSpeedup, StepTimes
 from specviz.theory.what_if import Clock, Shape
 
 CLOCK = Clock(StepTimes((1, 2, 4, 8), (10.0, 11.0, 12.0, 20.0)), 1.0)

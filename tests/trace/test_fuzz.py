@@ -17,7 +17,7 @@ from specviz.errors import TraceError
 from specviz.trace.check import check
 from specviz.trace.codec import loads
 from specviz.trace.events import Trace
-from specviz.trace.exports.networkx_graph import to_graph
+from specviz.trace.exports.tables import to_graph
 from specviz.trace.replay import state_after
 from tests.trace.changing import SAMPLE
 

@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 
 from specviz.errors import TraceError
-from specviz.trace.exports.networkx_graph import graphml, node_link_json, to_graph
+from specviz.trace.exports.tables import graphml, node_link_json, to_graph
 from tests.trace.changing import sample
 
 TREE = 1

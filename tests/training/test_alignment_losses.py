@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from specviz.training.alignment import losses
-from specviz.training.alignment.losses import LOSSES, acceptance, policy_term
+from specviz.training.alignment import align
+from specviz.training.alignment.align import LOSSES, acceptance, policy_term
 
 P = torch.tensor([[4, 2, 2, 0], [1, 1, 2, 4]], dtype=torch.float64) / 8
 Q = torch.tensor([[2, 2, 3, 1], [1, 5, 1, 1]], dtype=torch.float64) / 8
@@ -117,7 +117,7 @@ def test_sampled_tvdpp_is_the_policy_gradient_of_its_samples() -> None:
     found = gradient(of_logits("tvdpp-sampled", p), at)
     torch.manual_seed(3)
     q = at.softmax(-1)
-    drawn = torch.multinomial(q, losses.SAMPLES, replacement=True)
+    drawn = torch.multinomial(q, align.SAMPLES, replacement=True)
     reward = (p > q).double().gather(-1, drawn)
     advantage = (reward - reward.mean()) / reward.std(correction=0)
 
@@ -217,4 +217,4 @@ def test_tvd_is_one_minus_alpha_of_the_verifier() -> None:
 
 def test_two_losses_cannot_share_a_name() -> None:
     with pytest.raises(AssertionError, match="two losses are called 'fkl'"):
-        losses.loss("fkl")(losses.fkl)
+        align.loss("fkl")(align.fkl)

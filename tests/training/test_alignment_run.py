@@ -235,7 +235,7 @@ def test_a_file_that_is_no_study_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_plan_has_a_name_of_its_own_and_every_loss_a_cell() -> None:
-    from specviz.training.alignment.losses import LOSSES
+    from specviz.training.alignment.align import LOSSES
 
     found = plans()
     assert len({plan.name for plan in found}) == len(found)

@@ -1,5 +1,5 @@
 /* A round or a run in the formats of other tools, made in the page so that it works without a server. Pure; the same
-   as `specviz/trace/exports` and `specviz/trace/exports/networkx_graph.py` in Python, which tests hold. */
+   as `specviz/trace/exports` and `specviz/trace/exports/tables.py` in Python, which tests hold. */
 // needs: distributions, numbers, timeline
 const exports = (function (S) {
   "use strict";

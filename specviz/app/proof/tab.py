@@ -28,8 +28,8 @@ from specviz.app.proof.view import (
 from specviz.app.tab import Page, Tab
 from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.choice import Choice
-from specviz.protocol.equality import PLAIN, Equality, compare
 from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, SampleQuestion, Toy
+from specviz.protocol.races import PLAIN, Equality, compare
 from specviz.protocol.runs import Catalog, RunRequest, TraceSource
 
 Updates = tuple[object, ...]

@@ -15,7 +15,7 @@ from typing import Literal
 
 from specviz.theory import metrics
 from specviz.trace.events import Round, Trace, VocabEntry
-from specviz.trace.exhibits import ITERATIONS, MATRIX_AT_START, MATRIX_BEHIND, MATRIX_REWRITTEN, Exhibit
+from specviz.trace.header import ITERATIONS, MATRIX_AT_START, MATRIX_BEHIND, MATRIX_REWRITTEN, Exhibit
 
 
 @dataclass(frozen=True, slots=True)

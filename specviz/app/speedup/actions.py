@@ -42,11 +42,10 @@ from specviz.errors import BenchError, OptionError, SpecVizError
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import Catalog, PromptCard, TraceSource
 from specviz.protocol.sweeps import store as sweep_store
-from specviz.protocol.sweeps.definition import SweepDefinition, expand
+from specviz.protocol.sweeps.definition import SweepDefinition, SweepSpec, cases, expand, request_for, run_count
 from specviz.protocol.sweeps.points import SweepPoint, title
 from specviz.protocol.sweeps.result import points_of, with_points
-from specviz.protocol.sweeps.spec import SweepSpec, cases, request_for, run_count
-from specviz.protocol.sweeps.toml_file import read_definition
+from specviz.protocol.sweeps.store import read_definition
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]

@@ -25,11 +25,10 @@ from specviz.bench.sweep.runner import Keep, every_drafter, runnable, sweep, war
 from specviz.bench.sweep.workplace import trace_name
 from specviz.errors import OptionError
 from specviz.protocol.runs import Catalog, MethodDescription, TraceSource
-from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, nearest
+from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, SweepSpec, cases, nearest, run_count
 from specviz.protocol.sweeps.points import BASELINE, Policies, SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, WarmUp, continued, introduce
-from specviz.protocol.sweeps.spec import SweepSpec, cases, run_count
-from specviz.protocol.sweeps.toml_file import checked
+from specviz.protocol.sweeps.store import checked
 from specviz.trace import codec
 from specviz.trace.events import Trace
 

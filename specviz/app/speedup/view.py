@@ -18,8 +18,7 @@ from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
 from specviz.protocol.sweeps.result import points_of
-from specviz.protocol.sweeps.store import sweep_csv
-from specviz.protocol.sweeps.toml_file import to_toml
+from specviz.protocol.sweeps.store import sweep_csv, to_toml
 from specviz.theory import formulas as theory
 from specviz.theory.rows import MOST, SweepRow, repeats_itself, summarise, varied
 from specviz.trace.header import ModelCard, in_role

@@ -33,8 +33,7 @@ from specviz.app.what_if.view import (
 from specviz.errors import OptionError, SpecVizError
 from specviz.theory import metrics, what_if
 from specviz.theory import roofline as hardware
-from specviz.theory.formulas import StepTimes
-from specviz.theory.published import LEVIATHAN_SPEEDUPS
+from specviz.theory.formulas import LEVIATHAN_SPEEDUPS, StepTimes
 from specviz.theory.simulation import Simulation, rates_of, simulate
 from specviz.theory.what_if import Clock, Shape, draft_pass_s
 from specviz.trace.events import Trace

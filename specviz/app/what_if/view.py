@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 
 from specviz.app.look.style import GRID, SERIES, TEXT, style
 from specviz.theory import what_if
-from specviz.theory.published import LEVIATHAN_SETTING, PublishedSpeedup
+from specviz.theory.formulas import LEVIATHAN_SETTING, PublishedSpeedup
 from specviz.theory.what_if import ChainPoint, Clock, Shape, WhatIfResult
 from specviz.trace.events import Trace
 

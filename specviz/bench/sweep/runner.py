@@ -17,9 +17,7 @@ from specviz.bench.core.contest import interleaved
 from specviz.bench.core.run import WARM_UP_TOKENS, Collected, collect, first_run, on
 from specviz.errors import BenchError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
-from specviz.protocol.sweeps.points import BASELINE, RunCost, SweepPoint, title
-from specviz.protocol.sweeps.result import WarmUp
-from specviz.protocol.sweeps.spec import (
+from specviz.protocol.sweeps.definition import (
     RunKey,
     SweepCase,
     SweepDrafter,
@@ -29,6 +27,8 @@ from specviz.protocol.sweeps.spec import (
     request_for,
     run_key,
 )
+from specviz.protocol.sweeps.points import BASELINE, RunCost, SweepPoint, title
+from specviz.protocol.sweeps.result import WarmUp
 from specviz.theory import metrics
 from specviz.theory.rows import repetition
 from specviz.theory.speedup import speed_ratio

@@ -26,10 +26,9 @@ from specviz.bench.sweep.runner import SweepGroup, groups, keys
 from specviz.bench.sweep.workplace import Made, Ready, Workplace
 from specviz.errors import BenchError
 from specviz.protocol.runs import TraceSource
-from specviz.protocol.sweeps.definition import SweepDefinition
+from specviz.protocol.sweeps.definition import RunKey, SweepDefinition, SweepSpec
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import Worker, check_alike
-from specviz.protocol.sweeps.spec import RunKey, SweepSpec
 
 LOOK_S = 0.2
 """how often a sweep that waits looks whether it was stopped"""

@@ -17,10 +17,9 @@ from pathlib import Path
 from specviz.bench.sweep.runner import Keep, SweepGroup, measured, runnable, warm_up
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.runs import PromptCard, TraceSource
-from specviz.protocol.sweeps.definition import SweepDefinition, expand
+from specviz.protocol.sweeps.definition import RunKey, SweepDefinition, SweepSpec, expand, prompts_of, run_key
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, Worker, introduce
-from specviz.protocol.sweeps.spec import RunKey, SweepSpec, prompts_of, run_key
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.files import replace_whole

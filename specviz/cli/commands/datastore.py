@@ -53,9 +53,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace, codec: Any, path: Path) -> None:
-    from specviz.datastore.build import build
     from specviz.datastore.retrieval import folder_texts, library
-    from specviz.datastore.store import write
+    from specviz.datastore.store import build, write
 
     if args.corpus is not None and not args.corpus.is_dir():
         raise DatastoreError(f"there is no folder '{args.corpus}'; check the path.")

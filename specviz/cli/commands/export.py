@@ -74,7 +74,7 @@ def _markdown(trace: Trace, index: int | None) -> bytes:
 
 def _graphml(trace: Trace, index: int | None) -> bytes:
     from specviz.trace.exports.markdown import picked
-    from specviz.trace.exports.networkx_graph import graphml, to_graph
+    from specviz.trace.exports.tables import graphml, to_graph
 
     return graphml(to_graph(picked(trace, index or 0), trace))
 

@@ -127,13 +127,13 @@ def _compare(args: argparse.Namespace, result: Result) -> None:
     """Greedy texts of the bundled pair."""
     from specviz.live.catalog import bundled_prompts
     from specviz.lm.load import load
-    from specviz.proof import greedy
+    from specviz.proof import sampled
     from specviz.proof.document import comparisons_table
 
     target, drafter = (load(name, device="cpu", dtype="float32") for name in ("target", "drafter"))
     prompts = [tuple(target.tokenizer.encode(card.text)) for card in bundled_prompts()[: args.prompts]]
-    running = greedy.comparisons((target.model, drafter.model), prompts, args.tokens)
-    found = list(progress(running, "greedy texts", len(greedy.greedy_cases())))
+    running = sampled.comparisons((target.model, drafter.model), prompts, args.tokens)
+    found = list(progress(running, "greedy texts", len(sampled.greedy_cases())))
     result.holds = result.holds and not any(one.different for one in found)
     pair = ", ".join(f"{one.info.name} (sha256 {one.info.weights_sha256[:12]})" for one in (target, drafter))
     result.sections["greedy"] = f"{comparisons_table(found)}\n\nWritten by {pair} in float32."

@@ -18,8 +18,17 @@ from specviz.cli.sources import live_source
 from specviz.cli.terminal import bar, out, printable, progress
 from specviz.errors import OptionError
 from specviz.protocol.choice import Choice
-from specviz.protocol.equality import compare
-from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, NAMES, Lines, ProofLine, SampleQuestion, Toy
+from specviz.protocol.proofs import (
+    BREAKS,
+    DRAWS,
+    MOST_CANDIDATES,
+    NAMES,
+    Lines,
+    ProofLine,
+    SampleQuestion,
+    Toy,
+)
+from specviz.protocol.races import compare
 from specviz.protocol.runs import RunRequest
 from specviz.resources import ROOT
 

@@ -16,8 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 from specviz.cli.experiment import at_least_one
-from specviz.cli.remake.outdated import bundled, reasons
-from specviz.cli.remake.steps import Step, steps
+from specviz.cli.remake import Step, bundled, reasons, steps
 from specviz.cli.terminal import err, out
 from specviz.errors import OptionError
 from specviz.resources import INSTALLED, ROOT

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_graph(trace: Trace, args: argparse.Namespace) -> None:
     """One round's tree for graph tools. Raises OptionError where the round or the suffix is missing."""
-    from specviz.trace.exports.networkx_graph import graphml, node_link_json, to_graph
+    from specviz.trace.exports.tables import graphml, node_link_json, to_graph
 
     writers: dict[str, Callable[[DiGraph[int]], bytes]] = {
         ".graphml": graphml,

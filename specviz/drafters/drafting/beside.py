@@ -19,8 +19,7 @@ import torch
 from specviz.asynchronous.board import Size
 from specviz.asynchronous.machines import Machine, Reach, Verify, Wait, Want, after
 from specviz.asynchronous.process import DraftingProcess, drafting_process, hand_back
-from specviz.asynchronous.reader import Draws
-from specviz.asynchronous.side import DraftingSide, SameProcess
+from specviz.asynchronous.side import DraftingSide, Draws, SameProcess
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree, Shape
@@ -32,7 +31,7 @@ from specviz.lm.place import origin_of
 from specviz.registry import OptionsT_co
 from specviz.trace.cautions import DRAFTER_FULL
 from specviz.trace.events import BESIDE, IN_TURN, LaneSpan, LaneWork
-from specviz.trace.exhibits import Exhibit
+from specviz.trace.header import Exhibit
 
 ENDED = "drafter_process_ended"
 """note of a round that was decoded plainly because the process is gone"""

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from specviz.core.tree import ROOT, DraftTree
 from specviz.datastore.store import Datastore, Ids, Match
-from specviz.trace.exhibits import LOOKED_UP, Exhibit, ExhibitRow
+from specviz.trace.header import LOOKED_UP, Exhibit, ExhibitRow
 
 START = 0
 """state of the empty string"""

@@ -28,7 +28,7 @@ from specviz.drafters.learned.weights import WEIGHTS_HELP
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.options import option
 from specviz.protocol.trainings import SHIPPED
-from specviz.trace.exhibits import Exhibit
+from specviz.trace.header import Exhibit
 
 
 @dataclass(frozen=True)

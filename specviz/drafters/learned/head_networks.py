@@ -29,7 +29,7 @@ from specviz.drafters.base import bytes_of
 from specviz.drafters.learned.module import Distance, DrafterModule, FeatureBatch, TargetParts
 from specviz.options import Options, option
 from specviz.trace.events import Option
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.header import Exhibit, ExhibitRow
 
 RANKS = 10
 """candidates per head whose accuracy is counted"""

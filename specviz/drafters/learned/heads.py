@@ -32,7 +32,7 @@ from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED
 from specviz.trace.events import CandidateKind, Option
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.header import Exhibit, ExhibitRow
 from specviz.tree_policies.base import Draft, TreePolicy
 from specviz.tree_policies.drawing import DRAWS
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy

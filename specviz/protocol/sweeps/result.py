@@ -12,9 +12,15 @@ from dataclasses import dataclass, fields, replace
 
 from specviz.errors import BenchError
 from specviz.protocol.runs import TraceSource
-from specviz.protocol.sweeps.definition import SweepDefinition, fingerprint
+from specviz.protocol.sweeps.definition import (
+    SweepDefinition,
+    SweepDrafter,
+    SweepSpec,
+    fingerprint,
+    prompts_of,
+    run_count,
+)
 from specviz.protocol.sweeps.points import BASELINE, SweepPoint
-from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, prompts_of, run_count
 from specviz.trace.header import Machine, ModelCard, Started, StepTime
 
 KIND = "specviz-sweep"

@@ -31,8 +31,7 @@ from specviz.studies.alignment.result import (
 )
 from specviz.studies.study import Workplace
 from specviz.theory.formulas import memory_bound_speedup
-from specviz.training.alignment.align import Recipe, aligned, source_of, weights_key
-from specviz.training.alignment.losses import LOSSES
+from specviz.training.alignment.align import LOSSES, Recipe, aligned, source_of, weights_key
 from specviz.training.alignment.measure import JudgedText, WrittenText, judged, measured
 from specviz.training.alignment.texts import BOTH, DATA, Diet, Source
 from specviz.training.generation import continue_batch

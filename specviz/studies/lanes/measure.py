@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from specviz.asynchronous.machines import judged
-from specviz.asynchronous.pair import AsyncPair, Job
-from specviz.asynchronous.reader import Draws, Speaker
+from specviz.asynchronous.process import AsyncPair, Job
+from specviz.asynchronous.side import Draws, Speaker
 from specviz.asynchronous.simulation import Clock, dsi
 from specviz.bench.core.contest import first_prompts, rotated
 from specviz.bench.core.report import origin_here

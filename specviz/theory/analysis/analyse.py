@@ -11,10 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from specviz.theory.analysis.distances import Calibration, Distances, calibration, distances
 from specviz.theory.analysis.facts import CLASSES, Candidate, RoundFacts, RunFacts, facts_of
 from specviz.theory.analysis.failures import Failure, Pair, failures, rejected_pairs
-from specviz.theory.analysis.rates import BITS, POSITIONS, RANKS, Rate, Row, accepted, rate, rows
+from specviz.theory.analysis.rates import (
+    BITS,
+    POSITIONS,
+    RANKS,
+    Calibration,
+    Distances,
+    Rate,
+    Row,
+    accepted,
+    calibration,
+    distances,
+    rate,
+    rows,
+)
 from specviz.trace.events import Trace
 from specviz.trace.replay import display_pieces, token_bytes
 

@@ -11,8 +11,7 @@ from math import log, sqrt
 
 from specviz.trace.declared_method import FROM_TARGET, STOP_POLICIES, KnownStopPolicy, MovingThreshold, known_drafter
 from specviz.trace.events import Node
-from specviz.trace.rules.agreement import ROUNDING, entropy
-from specviz.trace.rules.distributions import drawn_by, sharpened
+from specviz.trace.rules.distributions import ROUNDING, drawn_by, entropy, sharpened
 from specviz.trace.rules.scene import ANYTHING, EXACT, SINGLE, Bounds, Range, Scene, recorded
 from specviz.trace.structure import Problem
 

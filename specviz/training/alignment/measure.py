@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from transformers import LlamaForCausalLM
 
-from specviz.training.alignment.losses import acceptance
+from specviz.training.alignment.align import acceptance
 from specviz.training.target import layer_outputs, logits_of
 
 COVERED = 4

@@ -24,7 +24,7 @@ from specviz.drafters.learned.published import write_speculators
 from specviz.drafters.learned.weights import ModuleCard, fill_from, write_module
 from specviz.errors import TrainingError
 from specviz.options import Options, from_mapping, to_mapping
-from specviz.training.alignment.losses import LOSSES
+from specviz.training.alignment.align import LOSSES
 from specviz.training.modules.loop import TABLE_RATIO, LoopOptions, ModuleLoop, Modules, Report, Row
 from specviz.training.modules.measure import DRAFT_LENGTH, HeldOut
 from specviz.training.modules.teacher import Reading, Teacher

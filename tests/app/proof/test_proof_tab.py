@@ -13,8 +13,8 @@ from specviz.app.proof.tab import INTACT, PAIR, PRESETS, TOY, ProofActions, badg
 from specviz.app.proof.view import exact_summary, exact_table, exact_view, sampled_summary, sampled_view
 from specviz.errors import OptionError
 from specviz.proof.lines import lines
-from specviz.protocol.equality import Equality
 from specviz.protocol.proofs import BREAKS, Cell, Sampled, Toy
+from specviz.protocol.races import Equality
 from tests.app.doubles import ReplaySource, sample
 
 VISITOR = SimpleNamespace(session_hash="one")

@@ -25,9 +25,8 @@ from specviz.app.step.controls import Controls, method_controls
 from specviz.app.step.opening import OpeningActions
 from specviz.protocol.runs import DatastoreDescription
 from specviz.protocol.sweeps import store as sweep_store
-from specviz.protocol.sweeps.definition import expand
-from specviz.protocol.sweeps.spec import cases
-from specviz.protocol.sweeps.toml_file import definition_of
+from specviz.protocol.sweeps.definition import cases, expand
+from specviz.protocol.sweeps.store import definition_of
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, ReplaySource, catalog, sample
 from tests.app.form.test_request import FORM

@@ -22,7 +22,7 @@ from specviz.app.what_if.view import (
 from specviz.errors import OptionError
 from specviz.protocol.counterfactual import others
 from specviz.theory import roofline as hardware
-from specviz.theory.published import LEVIATHAN_SPEEDUPS
+from specviz.theory.formulas import LEVIATHAN_SPEEDUPS
 from specviz.trace import codec
 from specviz.trace.check import check
 from specviz.trace.header import StepTime

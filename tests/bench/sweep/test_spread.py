@@ -19,10 +19,9 @@ from specviz.bench.sweep.spread import Keep, SpreadSweep
 from specviz.bench.sweep.workplace import Made, Ready, Workplace
 from specviz.errors import BenchError
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
-from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition
+from specviz.protocol.sweeps.definition import DrafterEntry, RunKey, SweepDefinition, SweepSpec
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import continued, with_points
-from specviz.protocol.sweeps.spec import RunKey, SweepSpec
 from tests.fake_source import FakeSource
 
 DEFINITION = SweepDefinition(drafters=(DrafterEntry("model"),), gammas=(1, 3), prompts=("one", "two"))

@@ -12,8 +12,8 @@ from specviz.bench.core.run import check_deployable
 from specviz.bench.sweep.runner import sweep
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.choice import Choice
+from specviz.protocol.sweeps.definition import SweepDrafter, SweepSpec, cases, run_count
 from specviz.protocol.sweeps.points import Policies, title
-from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, cases, run_count
 from specviz.theory.rows import summarise
 from specviz.trace.header import MethodCard
 

@@ -61,14 +61,14 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "checker: any divergence is let pass",
-        "specviz/trace/rules/agreement.py",
+        "specviz/trace/rules/distributions.py",
         "said.kl_bits < least - ROUNDING:",
         "said.kl_bits < 0:",
         (AGREEMENT,),
     ),
     Fault(
         "checker: a rank may be anything beyond its place",
-        "specviz/trace/rules/agreement.py",
+        "specviz/trace/rules/distributions.py",
         "return Range(1 + surely, size if beyond else 1 + perhaps)",
         "return Range(1, size)",
         (AGREEMENT,),
@@ -103,7 +103,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "analysis: calibration leaves out what was not tested",
-        "specviz/theory/analysis/distances.py",
+        "specviz/theory/analysis/rates.py",
         "for candidate in candidates if candidate.in_text]",
         "for candidate in candidates if candidate.tested]",
         (ANALYSIS,),

@@ -9,8 +9,8 @@ import pytest
 
 from specviz.bench.sweep.runner import sweep
 from specviz.protocol.sweeps import store
+from specviz.protocol.sweeps.definition import SweepDrafter, SweepSpec
 from specviz.protocol.sweeps.points import by_output
-from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec
 from specviz.resources import asset_path
 from specviz.theory.rows import memory_ratio_of, summarise
 from tests.app.lab.sweeps import drafted

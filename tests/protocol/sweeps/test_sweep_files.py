@@ -14,11 +14,19 @@ from specviz.bench.sweep.runner import runnable, sweep, warm_up
 from specviz.errors import BenchError, ModelError, SpecVizError
 from specviz.live import catalog
 from specviz.protocol.sweeps import store as sweep_store
-from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, expand, fingerprint
+from specviz.protocol.sweeps.definition import (
+    DrafterEntry,
+    SweepDefinition,
+    SweepDrafter,
+    SweepSpec,
+    cases,
+    expand,
+    fingerprint,
+    run_count,
+)
 from specviz.protocol.sweeps.points import title
 from specviz.protocol.sweeps.result import SweepResult, continued, introduce, points_of, with_points
-from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, cases, run_count
-from specviz.protocol.sweeps.toml_file import definition_of, read_definition, to_toml
+from specviz.protocol.sweeps.store import definition_of, read_definition, to_toml
 from specviz.resources import ROOT
 from specviz.trace import files
 from specviz.trace.header import Machine, StepTime

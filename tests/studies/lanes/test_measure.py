@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.asynchronous.pair import Job
+from specviz.asynchronous.process import Job
 from specviz.core.sampling import Sampling
 from specviz.lm.load import load
 from specviz.lm.place import Origin
@@ -58,7 +58,7 @@ def target():
 @pytest.fixture(scope="module")
 def text(target) -> list[int]:
     """The model's own greedy text."""
-    from specviz.asynchronous.reader import Draws, Speaker
+    from specviz.asynchronous.side import Draws, Speaker
     from specviz.core.randomness import SeededRandom
 
     return [*PROMPT, *Speaker(target, Draws(Sampling(0.0), SeededRandom(0))).next_tokens(PROMPT, 6)]

@@ -16,8 +16,18 @@ from specviz.bench.core.report import between, origin_of, plain_data, write_betw
 from specviz.bench.core.run import FirstRun
 from specviz.bench.drafters import plan as drafter_plan
 from specviz.bench.drafters.plan import Named
-from specviz.bench.drafters.stored import check_mergeable, merged, place_of_report, read_report, write_report
-from specviz.bench.drafters.table import DrafterReport, Part, Section, markdown, part
+from specviz.bench.drafters.table import (
+    DrafterReport,
+    Part,
+    Section,
+    check_mergeable,
+    markdown,
+    merged,
+    part,
+    place_of_report,
+    read_report,
+    write_report,
+)
 from specviz.cli.experiment import (
     PAIR,
     add_count,

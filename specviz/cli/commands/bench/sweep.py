@@ -29,12 +29,10 @@ from specviz.errors import BenchError, OptionError
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps import store as sweep_store
-from specviz.protocol.sweeps.definition import SweepDefinition, expand, fingerprint
+from specviz.protocol.sweeps.definition import SweepDefinition, SweepSpec, cases, expand, fingerprint, run_count
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, check_definition, continued, introduce, points_of, with_points
-from specviz.protocol.sweeps.spec import SweepSpec, cases, run_count
-from specviz.protocol.sweeps.store import sweep_csv
-from specviz.protocol.sweeps.toml_file import read_definition
+from specviz.protocol.sweeps.store import read_definition, sweep_csv
 
 SUMMARY = "measure the sweep that a file declares: drafters, lengths, trees, policies, temperatures, prompts"
 
