@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -25,6 +26,7 @@ from specviz.trace.files import STANDARD, Limits, read_file, write_file
 from specviz.trace.guard import json_of, sentence_of, text_of
 
 if TYPE_CHECKING:
+    from specviz.lm.load import LoadedModel
     from specviz.protocol.runs import TraceSource
 
 ResultT = TypeVar("ResultT")
@@ -197,6 +199,16 @@ def count(name: str, default: int | None, meaning: str) -> Flag:
     return Flag(name, f"{meaning}{told}", default, int, "N", least=1)
 
 
+THREADS = count("--threads", 1, "torch threads")
+"""of a study that has no shared flags"""
+NICE = Flag("--nice", "lowers the priority of the training by this much", 0, int, "N")
+
+
+def work_folder(name: str, meaning: str) -> Flag:
+    """Where a study that was interrupted goes on from."""
+    return Flag("--work-dir", f"{meaning} (default %(default)s)", Path(".cache/specviz", name), Path, "FOLDER")
+
+
 @dataclass(slots=True)
 class Workplace:
     """What the command hands to `measure`: the flags' values, the models and where to report."""
@@ -218,6 +230,22 @@ class Workplace:
     """says whether to stop: after Ctrl-C, or once so many minutes are over"""
     whole: bool = True
     """set to False where the measurement was cut short and its result is only to be shown"""
+
+    def model(self, name: str) -> LoadedModel:
+        """On the device and in the number format of the flags; on the CPU in float32 where the study has none for
+        them. Raises ModelError where it cannot be loaded."""
+        device, dtype = getattr(self.args, "device", "cpu"), getattr(self.args, "dtype", "float32")
+        loaded: LoadedModel = self.models(name, device=device, dtype=dtype)
+        return loaded
+
+    def pair(self) -> tuple[LoadedModel, LoadedModel]:
+        """Target and drafter of the flags. Raises ModelError."""
+        return self.model(self.args.target), self.model(self.args.drafter_model)
+
+    def make_way(self) -> None:
+        """Lowers the priority of this process as `NICE` says, where the system can."""
+        if self.args.nice and hasattr(os, "nice"):
+            os.nice(self.args.nice)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,7 @@ def run_study(study: Study[Any], args: argparse.Namespace, shown: Callable[[Any]
     if tables is not None and study.codec is not None:
         result = study.codec.read(study.path if tables == OWN else tables)
     else:
+        _use_threads(args)
         result = study.measure(workplace)
         if result is None:
             return 0
@@ -111,6 +112,14 @@ def _check_counts(study: Study[Any], args: argparse.Namespace) -> None:
         value = getattr(args, flag.removeprefix("--").replace("-", "_"))
         if fewest is not None and value is not None and value < fewest:
             raise OptionError(f"{flag} is {value}, but must be at least {fewest}.")
+
+
+def _use_threads(args: argparse.Namespace) -> None:
+    """As many threads for torch as the flag says; a study without one needs no torch."""
+    if hasattr(args, "threads"):
+        from specviz.lm.step_time import use_threads
+
+        use_threads(args.threads)
 
 
 def _workplace(args: argparse.Namespace) -> Workplace:

@@ -153,7 +153,6 @@ class Material:
 def measure(workplace: Workplace) -> AlignmentStudy:
     """The shipped pair; goes on from the work folder."""
     args = workplace.args
-    torch.set_num_threads(args.threads)
     disable_progress_bar()
     tokens = args.tokens or TOKENS
     material = material_of(ROOT / "models", ROOT / "prompts" / "prompts.json", args.work_dir, tokens)
@@ -168,7 +167,7 @@ def measure(workplace: Workplace) -> AlignmentStudy:
     words = [f"--{name} {value}" for name, value in (("cells", args.cells), ("tokens", args.tokens)) if value]
     words += ["--finished"] * args.finished
     command = " ".join(["specviz study alignment", *words, "--write"])
-    origin = origin_here(*(workplace.models(name, device="cpu", dtype="float32") for name in ("target", *starts)))
+    origin = origin_here(*(workplace.model(name) for name in ("target", *starts)))
     models = {card.name: card.weights_sha256 for card in (origin.target, *origin.drafters)}
     first = next(iter(material.texts.values()))
     prompts = {domain: sum(judged.text.domain == domain for judged in first) for domain in DOMAINS}

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from specviz.errors import OptionError
 from specviz.studies.chart import Axis, Chart, Panel, Series
-from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View, count
+from specviz.studies.study import STUDIES, THREADS, Choice, Codec, Flag, Remade, Study, Table, View, count, work_folder
 
 DOMAINS = ("english", "python")
 BOTH, BEFORE = "both", "before"
@@ -343,17 +342,11 @@ STUDY = STUDIES.add(
         view=view,
         tables=markdown,
         flags=(
-            Flag(
-                "--work-dir",
-                "texts and finished cells; a study goes on from it (default %(default)s)",
-                Path(".cache/specviz/alignment"),
-                Path,
-                "FOLDER",
-            ),
+            work_folder("alignment", "texts and finished cells; a study goes on from it"),
             count("--tokens", None, "tokens that every cell learns from"),
             count("--cells", None, "only the first N cells"),
             Flag("--finished", "take the cells that the work folder has, and run no other"),
-            count("--threads", 1, "torch threads"),
+            THREADS,
         ),
         remade=Remade("what aligning the drafters with the target brings", 25, shares=True),
     )

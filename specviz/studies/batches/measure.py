@@ -26,7 +26,6 @@ from specviz.errors import ModelError, OptionError
 from specviz.lm.base import LanguageModel
 from specviz.lm.batch import GivesBatches
 from specviz.lm.load import LoadedModel
-from specviz.lm.step_time import use_threads
 from specviz.options import several_numbers
 from specviz.protocol.runs import PromptCard
 from specviz.studies.batches.result import FORMAT, PLAIN, VERSION, BatchFile, BatchPoint, BatchText, Shape
@@ -73,11 +72,9 @@ class Compared:
 def measure(workplace: Workplace) -> BatchFile:
     """Raises OptionError and ModelError for what cannot be measured, before a model has read the prompts."""
     args = workplace.args
-    use_threads(args.threads)
     cards = _prompts(args, workplace.source().catalog().prompts)
     plan = _plan(args, cards)
-    target = workplace.models(args.target, device=args.device, dtype=args.dtype)
-    drafter = workplace.models(args.drafter_model, device=args.device, dtype=args.dtype)
+    target, drafter = workplace.pair()
     compared = compare(_batching(target), _batching(drafter), _with_tokens(plan, cards, target), workplace.say)
     origin = origin_here(target, drafter)
     return BatchFile(
@@ -204,10 +201,6 @@ def _prompts(args: argparse.Namespace, cards: Sequence[PromptCard]) -> list[Prom
 
 def _plan(args: argparse.Namespace, cards: Sequence[PromptCard]) -> BatchPlan:
     """What is measured, before a model has read the prompts. Raises OptionError where it cannot be."""
-    from specviz.core.sampling import Sampling
-    from specviz.engine.termination import Limits
-    from specviz.studies.batches.measure import BatchPlan
-
     return BatchPlan(
         [(card.id, ()) for card in cards], _sizes(args), _shapes(args), Sampling(args.temperature), args.seed,
         Limits(args.max_new_tokens), args.repeats,

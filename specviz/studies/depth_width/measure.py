@@ -6,7 +6,6 @@ Interrupted, the training goes on from its folder. The distilled weights are kep
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,6 @@ from specviz.drafters.small_model import STUDIED, SmallModelModule, block_parame
 from specviz.errors import BenchError
 from specviz.lm.base import GivesFeatures, LanguageModel
 from specviz.lm.load import LoadedModel
-from specviz.lm.step_time import use_threads
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.resources import ROOT
@@ -150,10 +148,8 @@ def _text_set(
 def _first(workplace: Workplace) -> DepthStudy:
     """The distilled set: begun, under way or finished."""
     args = workplace.args
-    use_threads(args.threads)
     disable_progress_bar()
-    if args.nice and hasattr(os, "nice"):
-        os.nice(args.nice)
+    workplace.make_way()
     return DepthStudy(training_of(args.minutes, args.tokens, TARGET, args.work_dir), args.work_dir / FIRST)
 
 
@@ -170,7 +166,7 @@ class _AtHand:
 def _at_hand(workplace: Workplace) -> _AtHand:
     source = workplace.source()
     return _AtHand(
-        workplace.models(TARGET, device="cpu", dtype="float32"),
+        workplace.model(TARGET),
         source,
         first_prompts(source.catalog(), workplace.args.prompts),
         RunRequest("", max_new_tokens=MOST, dtype="float32", device="cpu", record=False),
@@ -201,7 +197,7 @@ def _lines(workplace: Workplace) -> Callable[[dict[str, Any]], None]:
 
 def _replay(workplace: Workplace, files: Sequence[Path]) -> None:
     """Matched tokens per round of the shipped networks on recorded texts, which need no pass of the target."""
-    target = workplace.models(TARGET, device="cpu", dtype="float32").model
+    target = workplace.model(TARGET).model
     traces = (codec.read(file) for file in files or sorted((ROOT / "traces").glob("*.json.gz")))
     texts = of_traces(traces, target.info.weights_sha256)
     most = max(len(recorded_text.tokens) - recorded_text.start for recorded_text in texts)

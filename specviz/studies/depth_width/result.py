@@ -17,7 +17,21 @@ from specviz.studies.chart import Axis, Chart, Level, Panel, Series
 from specviz.studies.depth_width.findings import Modelled, best, correlations, finding, modelled, together
 from specviz.studies.depth_width.networks import DISTILLED, FAMILIES, TEXT, DepthWidths, Measured, problems
 from specviz.studies.depth_width.tables import markdown
-from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Slider, Study, Table, View, count
+from specviz.studies.study import (
+    NICE,
+    STUDIES,
+    THREADS,
+    Choice,
+    Codec,
+    Flag,
+    Remade,
+    Slider,
+    Study,
+    Table,
+    View,
+    count,
+    work_folder,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,13 +335,9 @@ STUDY = STUDIES.add(
             count("--tokens", 20_000_000, "most tokens for each network"),
             count("--prompts", 3, "prompts of each family to replay on"),
             count("--repeats", 1, "times every prompt is run"),
-            Flag(
-                "--work-dir",
-                "texts, checkpoints and trained networks; the training goes on from it (default %(default)s)",
-                Path(".cache/specviz/depth-width"), Path, "FOLDER",
-            ),
-            Flag("--threads", "torch threads (default %(default)s)", 1, int, "N"),
-            Flag("--nice", "lowers the priority of the training by this much", 0, int, "N"),
+            work_folder("depth-width", "texts, checkpoints and trained networks; the training goes on from it"),
+            THREADS,
+            NICE,
             Flag(
                 "--replay",
                 "train, time and run nothing: replay the shipped networks on what the target wrote in these traces; "

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from transformers.utils.logging import disable_progress_bar
 
 from specviz.studies.fspad.result import Cell, FspadStudy
@@ -29,7 +28,6 @@ FEATURE_WEIGHT, TOKEN_WEIGHT = 1.0, 0.1
 def measure(workplace: Workplace) -> FspadStudy:
     """On the shipped target."""
     args = workplace.args
-    torch.set_num_threads(args.threads)
     disable_progress_bar()
     training = small(args.minutes, args.tokens, args.target, args.work_dir)
     return run_study(training, "specviz study fspad --write", Lines(workplace.row))

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from specviz.studies.study import STUDIES, Codec, Flag, Remade, Study, Table
+from specviz.studies.study import STUDIES, THREADS, Codec, Flag, Remade, Study, Table, work_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +77,8 @@ STUDY = STUDIES.add(
             Flag("--minutes", "most minutes for all cells (default %(default)s)", 10.0, float, "M"),
             Flag("--tokens", "most tokens for each cell (default %(default)s)", 2_000_000, int, "N"),
             Flag("--target", "bundled name or folder of the target (default %(default)s)", "target", str, "NAME"),
-            Flag(
-                "--work-dir", "texts and checkpoints; a study goes on from it (default %(default)s)",
-                Path(".cache/specviz/train"), Path, "FOLDER",
-            ),
-            Flag("--threads", "torch threads (default %(default)s)", 1, int, "N"),
+            work_folder("train", "texts and checkpoints; a study goes on from it"),
+            THREADS,
         ),
         remade=Remade(
             "what each half of FSPAD brings", 35, ("--minutes", "30"), rests_on=("target",), shares=True

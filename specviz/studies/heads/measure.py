@@ -23,7 +23,7 @@ from specviz.corpus.plain_english import generator
 from specviz.errors import BenchError, OptionError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.load import LoadedModel
-from specviz.lm.step_time import CACHED_ROWS, filled_cache, synchronize, use_threads
+from specviz.lm.step_time import CACHED_ROWS, filled_cache, synchronize
 from specviz.lm.text import check_vocabularies
 from specviz.lm.vocabulary import TrimmedModel
 from specviz.protocol.runs import PromptCard
@@ -49,9 +49,7 @@ def measure(workplace: Workplace) -> HeadsStudy:
     """Raises OptionError for sizes that are none, and where the tokenizer has no table of frequencies."""
     args = workplace.args
     sizes = _sizes(args.sizes)
-    use_threads(args.threads)
-    target = workplace.models(args.target, device=args.device, dtype=args.dtype)
-    drafter = workplace.models(args.drafter_model, device=args.device, dtype=args.dtype)
+    target, drafter = workplace.pair()
     catalog = workplace.source().catalog()
     if args.count:
         _count(workplace, target, drafter, [card.text for card in catalog.prompts])

@@ -23,7 +23,7 @@ from specviz.engine.header import model_card
 from specviz.errors import OptionError, PromptError
 from specviz.lm.base import LanguageModel
 from specviz.lm.place import Origin
-from specviz.lm.step_time import machine, use_threads
+from specviz.lm.step_time import machine
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 from specviz.protocol.runs import Catalog, PromptCard
 from specviz.studies.lanes.result import FORMAT, VERSION, Comparison, LanesCase, LanesFile, LanesRow, LanesRun
@@ -37,11 +37,9 @@ METHODS = ("plain", "sd", "pearl", "amusd")
 def measure(workplace: Workplace) -> LanesFile:
     """With the drafter as it is, and with one that sleeps after each pass."""
     args = workplace.args
-    use_threads(args.threads)
     if args.slow < 0:
         raise OptionError(f"--slow is {args.slow:g} ms, but a sleep is 0 or longer.")
-    target = workplace.models(args.target, device=args.device, dtype=args.dtype)
-    drafter = workplace.models(args.drafter_model, device=args.device, dtype=args.dtype)
+    target, drafter = workplace.pair()
     cards = _cards(workplace.source().catalog(), args.prompt_id, args.prompts)
     prompts = [(card.id, target.tokenizer.encode(card.text)) for card in cards]
     origin = Origin(args.drafter_model, args.device, args.dtype)

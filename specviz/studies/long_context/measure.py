@@ -8,7 +8,6 @@ several tokens less a draft of one, shared out, is what one more pass takes.
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -49,17 +48,15 @@ RAISED = 8448
 def measure(workplace: Workplace) -> LongContexts:
     """The study. Interrupted, the training goes on from its work folder."""
     args = workplace.args
-    torch.set_num_threads(args.threads)
     disable_progress_bar()
     kept = STUDY.codec.read(STUDY.path) if args.keep_costs and STUDY.codec else None
     passes = kept.costs if kept else _all_costs(workplace)
-    if args.nice and hasattr(os, "nice"):
-        os.nice(args.nice)
+    workplace.make_way()
     trainings = trainings_of(TARGET, args.work_dir)
     networks = both_networks(trainings, Lines(workplace.row))
     acceptance = tuple(within(networks))
     further = beyond(TARGET, networks.by_anchors, RaisedOptions(RAISED), workplace.say)
-    origin = origin_here(*(workplace.models(name, device="cpu", dtype="float32") for name in PAIR))
+    origin = origin_here(*(workplace.model(name) for name in PAIR))
     return LongContexts(
         passes,
         kept.repeats if kept else args.repeats,
@@ -80,7 +77,7 @@ def _all_costs(workplace: Workplace) -> tuple[ContextCost, ...]:
     """Of target and drafter with their contexts raised."""
     with tempfile.TemporaryDirectory() as folder:
         raised = [str(write_raised(locate(name), Path(folder) / name, RAISED)) for name in PAIR]
-        target, drafter = (workplace.models(name, device="cpu", dtype="float32").model for name in raised)
+        target, drafter = (workplace.model(name).model for name in raised)
         found = []
         for cost in costs(target, drafter, workplace.args.repeats):
             workplace.say(f"{cost.context} tokens  {cost.drafter}  {cost.median_ms:.2f} ms  {cost.bytes} bytes")

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from specviz.bench.core.report import DASH
 from specviz.errors import OptionError
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.studies.chart import Axis, Chart, Panel, Series, Upright
-from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View
+from specviz.studies.study import NICE, STUDIES, THREADS, Choice, Codec, Flag, Remade, Study, Table, View, work_folder
 
 TARGET = "target"
 """the target itself among those that are measured: one row, with which a drafter's pass is compared"""
@@ -383,13 +382,10 @@ STUDY = STUDIES.add(
         tables=markdown,
         flags=(
             Flag("--repeats", "drafts timed at each context (default %(default)s)", 12, int, "N"),
-            Flag(
-                "--work-dir", "texts and checkpoints; the training goes on from it (default %(default)s)",
-                Path(".cache/specviz/train"), Path, "FOLDER",
-            ),
-            Flag("--threads", "torch threads (default %(default)s)", 1, int, "N"),
+            work_folder("train", "texts and checkpoints; the training goes on from it"),
+            THREADS,
             Flag("--keep-costs", "measure acceptance alone: times and bytes stay those of the kept result"),
-            Flag("--nice", "lowers the priority of the training by this much", 0, int, "N"),
+            NICE,
         ),
         remade=Remade("what a long text costs drafters, and what anchor-offset training brings", 12),
     )

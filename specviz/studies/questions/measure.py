@@ -21,7 +21,6 @@ from specviz.bench.core.contest import rotated
 from specviz.bench.core.report import origin_here
 from specviz.errors import OptionError
 from specviz.lm.base import Cache, LanguageModel
-from specviz.lm.step_time import use_threads
 from specviz.studies.questions.result import QuestionReport, WayRow
 from specviz.studies.study import Workplace
 from specviz.theory.speedup import times_as_fast
@@ -128,8 +127,7 @@ def measure(workplace: Workplace) -> QuestionReport:
     args = workplace.args
     document = _text(args.document) if args.document else DOCUMENT
     questions = _lines(args.questions) if args.questions else QUESTIONS
-    use_threads(args.threads)
-    target = workplace.models(args.target, device=args.device, dtype=args.dtype)
+    target = workplace.model(args.target)
     text, eos = target.tokenizer, target.info.eos_ids
     task = Task(text.encode(document), [text.encode_rendered(one) for one in questions], args.max_new_tokens)
     _check(text.encode_rendered(document), "document")

@@ -85,7 +85,7 @@ def measure(workplace: Workplace) -> StyleFile | None:
         reason = source.explain(replace(request, prompt=plan.prompt(first)))
         if reason:
             raise OptionError(reason)
-    clock, name = work_clock(workplace.models(args.target, device=args.device, dtype=args.dtype).model.device)
+    clock, name = work_clock(workplace.model(args.target).model.device)
     with workplace.time_limit(args.max_minutes) as cancelled:
         found = compare(source, plan, clock, cancelled, workplace.say)
     origin = origin_of(found.headers)
@@ -190,8 +190,6 @@ def _write_prompts(args: argparse.Namespace, say: Callable[[str], None]) -> None
 
 
 def _plan(args: argparse.Namespace) -> StylePlan:
-    from specviz.studies.styles.measure import StylePlan
-
     drafters = _names(args.drafters, "drafters", ())
     template = RunRequest(
         prompt="", chat=args.chat, record=False,
