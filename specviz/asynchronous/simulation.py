@@ -51,24 +51,6 @@ def plainly(say: Say, prompt: Sequence[int], length: int, clock: Clock) -> Lanes
     return Lanes("plain", text, now, spans)
 
 
-def sequentially(guess: Guess, say: Say, prompt: Sequence[int], length: int, gamma: int, clock: Clock) -> Lanes:
-    """Speculative decoding as usual: draft, then verify, then draft."""
-    text, spans, now = list(prompt), list[Span](), 0.0
-    while len(text) < length:
-        tail = _guesses(guess, text, min(gamma, length - len(text) - 1))
-        if tail:
-            spans.append(Span(DRAFT, "draft", now, now + len(tail) * clock.draft_s, len(tail)))
-            now = spans[-1].end_s
-        said = _answers(say, text, tail)
-        accepted = shared(tail, said)
-        spans.append(
-            Span(TARGET, "verify", now, now + clock.target_s(len(tail) + 1), len(tail), accepted + 1, accepted)
-        )
-        now = spans[-1].end_s
-        text += [*tail[:accepted], said[accepted]]
-    return Lanes("sd", text, now, spans)
-
-
 def amusd(guess: Guess, say: Say, prompt: Sequence[int], length: int, ahead: int, widest: int, clock: Clock) -> Lanes:
     """AMUSD: both machines on one board, each as fast as its passes."""
     board = LocalBoard(prompt)

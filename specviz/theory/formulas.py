@@ -20,7 +20,7 @@ measured by SpecViz; a screen that shows one shows its source too.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from statistics import fmean
@@ -62,52 +62,16 @@ def expected_tokens_by_depth(rates: Sequence[float]) -> float:
     return 1 + sum(prod(rates[:depth]) for depth in range(1, len(rates) + 1))
 
 
-def tree_expected_tokens(parents: Sequence[int], rates: Sequence[float]) -> float:
-    """Tokens per target pass of a tree: the sum over nodes of the product of `rates` on their path (root: 1).
-
-    `parents[i]` is node i's parent, -1 for node 0; `rates[i]` the probability that node i is accepted once its parent
-    was (siblings exclude each other, so theirs sum to at most 1). `rates[0]` is not used.
-
-    >>> tree_expected_tokens([-1, 0, 0, 1], [1.0, 0.5, 0.25, 0.5])
-    2.0
-    """
-    if len(parents) != len(rates):
-        raise OptionError(f"{len(parents)} nodes have {len(rates)} rates; give one for each, the root included.")
-    reached = [1.0]
-    for node, parent in enumerate(parents[1:], start=1):
-        if not 0 <= parent < node:
-            raise OptionError(f"node {node} has parent {parent}; parents stand before their children.")
-        _probability("a rate", rates[node])
-        reached.append(reached[parent] * rates[node])
-    return sum(reached)
-
-
-def branching_expected_tokens(alpha: float, branching: Sequence[int]) -> float:
-    """Optimistic bound for a tree of k = `branching` children per level: 1 - (1 - alpha)^k, siblings independent."""
-    _probability("alpha", alpha)
-    return expected_tokens_by_depth([1 - (1 - alpha) ** children for children in branching])
-
-
 def wall_time_factor(alpha: float, gamma: int, cost_ratio: float) -> float:
     """Speedup of a chain, target passes costing the same at any width: expected tokens / (gamma c + 1); theorem 3.8."""
     _cost(cost_ratio)
     return expected_tokens(alpha, gamma) / (gamma * cost_ratio + 1)
 
 
-def operations_factor(alpha: float, gamma: int, operations_ratio: float) -> float:
-    """Arithmetic of a chain relative to plain decoding: (gamma c^ + gamma + 1) / expected tokens; theorem 3.11."""
-    _cost(operations_ratio)
-    return (gamma * operations_ratio + gamma + 1) / expected_tokens(alpha, gamma)
-
-
-def least_gain(alpha: float, cost_ratio: float) -> float | None:
-    """What gamma 1 is sure to gain when alpha > c: (1 + alpha) / (1 + c); None where no gamma helps (corollary 3.9)."""
-    return wall_time_factor(alpha, 1, cost_ratio) if alpha > cost_ratio else None
-
-
 def best_gamma(alpha: float, cost_ratio: float, longest: int = 64) -> int:
     """The gamma with the largest `wall_time_factor`, the shortest on a tie; 0 where drafting does not pay."""
-    return _best(lambda gamma: wall_time_factor(alpha, gamma, cost_ratio), longest)
+    _length(longest)
+    return max(range(longest + 1), key=lambda gamma: (wall_time_factor(alpha, gamma, cost_ratio), -gamma))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,16 +154,6 @@ def round_speedup(
 def speedup(alpha: float, gamma: int, times: StepTimes, draft_step_s: float, overhead_s: float = 0.0) -> float:
     """Speedup of a chain with measured times: expected tokens x t(1) / (t(gamma + 1) + gamma t_draft + overhead)."""
     return round_speedup(expected_tokens(alpha, gamma), times, gamma, gamma * draft_step_s, overhead_s)
-
-
-def best_gamma_measured(alpha: float, times: StepTimes, draft_step_s: float, longest: int = 64) -> int:
-    """The chain length with the largest `speedup`, the shortest on a tie; 0 where drafting does not pay."""
-    return _best(lambda gamma: speedup(alpha, gamma, times, draft_step_s), longest)
-
-
-def _best(value: Callable[[int], float], longest: int) -> int:
-    _length(longest)
-    return max(range(longest + 1), key=lambda gamma: (value(gamma), -gamma))
 
 
 def _probability(name: str, value: float) -> None:
@@ -314,13 +268,3 @@ LEVIATHAN_SPEEDUPS: tuple[PublishedSpeedup, ...] = (
     _t5("summaries of CNN/DM", "T5-large 800M", 1, 3, 0.56, 1.6, 1.7),
 )
 """alpha: the paper's table 2; c and the prediction: its table 4; measured: its table 2"""
-
-LEVIATHAN_TABLE_1: tuple[tuple[float, int, float, float], ...] = (
-    (0.6, 2, 1.53, 1.96),
-    (0.7, 3, 1.58, 2.53),
-    (0.8, 2, 1.23, 2.44),
-    (0.8, 5, 1.63, 3.69),
-    (0.9, 2, 1.11, 2.71),
-    (0.9, 10, 1.60, 6.86),
-)
-"""the same paper's table 1: alpha, gamma, operations, speed, both for a drafter that costs nothing"""

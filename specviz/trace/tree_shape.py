@@ -116,23 +116,8 @@ def families(paths: Iterable[Path]) -> dict[Path, list[int]]:
     return found
 
 
-def paths_of(parents: Sequence[int]) -> list[Path]:
-    """The shape of a tree: per node but the root its path, a child's rank being its place among its siblings."""
-    paths: list[Path] = [()]
-    children = [0] * len(parents)
-    for parent in parents[1:]:
-        paths.append((*paths[parent], children[parent]))
-        children[parent] += 1
-    return paths[1:]
-
-
 def written(path: Path) -> str:
     return ",".join(map(str, path))
-
-
-def paths_text(paths: Iterable[Path]) -> str:
-    """The list as `read_paths` reads it."""
-    return "; ".join(written(path) for path in paths)
 
 
 def _parts(text: str) -> list[str]:

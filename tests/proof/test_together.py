@@ -9,7 +9,7 @@ import pytest
 from specviz.errors import ProofError
 from specviz.lm.batch import OneByOne
 from specviz.proof.exhaustive import ProofCase
-from specviz.proof.together import joint_error, joint_law
+from tests.proof.joint_law import joint_error, joint_law
 
 ROUNDING = 1e-12
 CHAIN = ProofCase("model", "sequential", (("gamma", 1),), prompt=(0,), length=2, vocab_size=2)

@@ -10,7 +10,6 @@ import pytest
 
 from specviz.app.look.notices import badges
 from specviz.errors import OptionError
-from specviz.theory import formulas as theory
 from specviz.theory import metrics, simulation, what_if
 from specviz.theory.formulas import StepTimes
 from specviz.theory.simulation import BONUS, FIX, GUESS, PLAIN, Simulation, simulate
@@ -90,14 +89,6 @@ def test_formulas_agree_with_monte_carlo(alphas: tuple[float, ...], branching: t
     assert abs(fmean(lengths) - what_if.tokens_per_round(alphas, Shape(branching))) < 4 * error < 0.25
     modelled = what_if.outcome(alphas, Shape(branching), Clock(TIMES, 1.0)).speedup
     assert simulation.modelled_speedup(trace) == pytest.approx(modelled, rel=4 * error / fmean(lengths))
-
-
-def test_the_general_tree_formula_agrees_with_the_simulated_tree() -> None:
-    """The sum over paths, with what each node's earlier siblings leave, is the formula of levels."""
-    this = run((0.4,), 3, 2, 1, rounds=1).rounds[0]
-    rates = [node.target_prob or 0.0 for node in this.nodes]
-    total = theory.tree_expected_tokens([node.parent for node in this.nodes], rates)
-    assert total == pytest.approx(what_if.tokens_per_round([0.4], Shape((3, 2, 1))))
 
 
 def test_a_run_s_own_rates_can_be_simulated_with() -> None:

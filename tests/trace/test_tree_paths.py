@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specviz.errors import OptionError
-from specviz.trace.tree_shape import MOST_CHARACTERS, families, gap, paths_of, paths_text, read_paths
+from specviz.trace.tree_shape import MOST_CHARACTERS, families, gap, read_paths
 
 SHAPE = ((0,), (1,), (0, 0), (0, 1), (0, 0, 0))
 
@@ -23,10 +23,6 @@ SHAPE = ((0,), (1,), (0, 0), (0, 1), (0, 0, 0))
 )
 def test_a_list_is_read_in_any_order_and_in_both_forms(text):
     assert read_paths(text) == SHAPE
-
-
-def test_a_list_is_written_as_it_is_read():
-    assert read_paths(paths_text(SHAPE)) == SHAPE
 
 
 @pytest.mark.parametrize(
@@ -57,6 +53,5 @@ def test_a_rank_left_out_is_found():
     assert gap(read_paths("0; 0,1")) == (0, 0)
 
 
-def test_the_shape_of_a_tree_is_told_by_the_places_among_siblings():
-    assert paths_of([-1, 0, 0, 1, 1, 3]) == [(0,), (1,), (0, 0), (0, 1), (0, 0, 0)]
+def test_a_family_is_the_ranks_below_a_path():
     assert families(SHAPE) == {(): [0, 1], (0,): [0, 1], (0, 0): [0]}

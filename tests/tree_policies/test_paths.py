@@ -12,7 +12,7 @@ from specviz.drafters.model import ModelDrafter
 from specviz.errors import OptionError
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
-from specviz.trace.tree_shape import paths_of, read_paths
+from specviz.trace.tree_shape import read_paths
 from specviz.tree_policies.paths import PathsOptions, PathsTreePolicy
 
 MODEL = TableModel(6, seed=2)
@@ -24,6 +24,15 @@ def drafted(sampling, **options):
     drafter.use(MODEL)
     drafter.follow(DraftPolicies(PathsTreePolicy(from_mapping(PathsOptions, options))))
     return drafter.propose(DraftContext([1, 2], 0, 9, sampling, SeededRandom(3))).tree
+
+
+def paths_of(parents):
+    """Per node but the root its path, a child's rank being its place among its siblings."""
+    paths, children = [()], [0] * len(parents)
+    for parent in parents[1:]:
+        paths.append((*paths[parent], children[parent]))
+        children[parent] += 1
+    return paths[1:]
 
 
 def by_probability(tokens):

@@ -1,4 +1,4 @@
-"""Several texts in one batch, proved: the joint law of all of them, by walking every branch of all of them at once.
+"""The joint law of several texts in one batch, by walking every branch of all of them at once.
 
 Lossless in a batch means more than the right law for each text: what is drawn for one may not depend on another. The
 joint law must be the product of the target's own laws.
