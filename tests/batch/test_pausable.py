@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from specviz.batch import Pausable
+from specviz.batch.pausable import Pausable
 
 
 def test_it_runs_up_to_each_question_and_no_further() -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.batch import Decoded, Model, SessionOf, Turn, decode_together
+from specviz.batch.together import Decoded, Model, SessionOf, Turn, decode_together
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree

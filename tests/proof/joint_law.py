@@ -14,7 +14,7 @@ from math import prod
 
 from torch import Tensor
 
-from specviz.batch import Model, SessionOf, decode_together
+from specviz.batch.together import Model, SessionOf, decode_together
 from specviz.core.randomness import AcceptDraw, RandomSource, TokenDraw
 from specviz.engine.session import Session
 from specviz.lm.base import LanguageModel

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from specviz.batch import Decoded, Model, SessionOf, Turn, decode_together
+from specviz.batch.together import Decoded, Model, SessionOf, Turn, decode_together
 from specviz.bench.core.contest import rotated
 from specviz.bench.core.passes import work_clock
 from specviz.bench.core.report import machine_load, now_utc, origin_here
