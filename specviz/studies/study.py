@@ -26,7 +26,6 @@ from specviz.trace.files import STANDARD, Limits, read_file, write_file
 from specviz.trace.guard import json_of, sentence_of, text_of
 
 if TYPE_CHECKING:
-    from specviz.lm.load import LoadedModel
     from specviz.protocol.runs import TraceSource
 
 ResultT = TypeVar("ResultT")
@@ -231,14 +230,13 @@ class Workplace:
     whole: bool = True
     """set to False where the measurement was cut short and its result is only to be shown"""
 
-    def model(self, name: str) -> LoadedModel:
-        """On the device and in the number format of the flags; on the CPU in float32 where the study has none for
+    def model(self, name: str) -> Any:
+        """A `specviz.lm.load.LoadedModel` on the device and in the number format of the flags; on the CPU in float32 where the study has none for
         them. Raises ModelError where it cannot be loaded."""
         device, dtype = getattr(self.args, "device", "cpu"), getattr(self.args, "dtype", "float32")
-        loaded: LoadedModel = self.models(name, device=device, dtype=dtype)
-        return loaded
+        return self.models(name, device=device, dtype=dtype)
 
-    def pair(self) -> tuple[LoadedModel, LoadedModel]:
+    def pair(self) -> tuple[Any, Any]:
         """Target and drafter of the flags. Raises ModelError."""
         return self.model(self.args.target), self.model(self.args.drafter_model)
 

@@ -27,9 +27,8 @@ from specviz.bench.core.rows import (
     texts_table,
     varied_prompts,
 )
-from specviz.bench.trees.level_acceptance import AcceptanceRow
 from specviz.bench.trees.plan import TreeCase, plain_name
-from specviz.bench.trees.same_trees import SameTreeRow
+from specviz.bench.trees.rules import AcceptanceRow, SameTreeRow
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 from specviz.theory.rows import MOST, RowStatistics
 

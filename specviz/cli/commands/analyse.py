@@ -15,8 +15,7 @@ from specviz.cli.analysis_report import DOCUMENT, SECTION, comparison, report, s
 from specviz.cli.sources import readable, trace_files
 from specviz.cli.terminal import err, out, printable, progress
 from specviz.errors import OptionError, TraceError
-from specviz.theory.analysis.analyse import PATTERNS, SURPRISING, Named, analyses, compare, matching
-from specviz.theory.analysis.csv_files import csv_files
+from specviz.theory.analysis.analyse import PATTERNS, SURPRISING, Named, analyses, compare, csv_files, matching
 from specviz.theory.analysis.facts import RunFacts, facts_of
 
 

@@ -3,14 +3,19 @@
     name, trace ─► facts_of ─► analysis_of ─► Analysis (plain data: dataclasses, tuples, strings and numbers)
                             └► compare ─► Comparison
 
-Reads traces alone, any number of them; a page, the command line and a notebook show the same result.
+Reads traces alone, any number of them; a page, the command line and a notebook show the same result. As CSV, which
+`specviz analyse --csv` writes, it is one file per table of flat columns; text that a spreadsheet would run as a formula
+gets a leading apostrophe there, and `specviz.read(…).tables()` gives the text as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 
+from specviz.protocol.sweeps.store import cell
 from specviz.theory.analysis.facts import CLASSES, Candidate, RoundFacts, RunFacts, facts_of
 from specviz.theory.analysis.failures import Failure, Pair, failures, rejected_pairs
 from specviz.theory.analysis.rates import (
@@ -27,7 +32,7 @@ from specviz.theory.analysis.rates import (
     rate,
     rows,
 )
-from specviz.trace.events import Trace
+from specviz.trace.events import Agreement, Trace
 from specviz.trace.replay import display_pieces, token_bytes
 
 Named = tuple[str, Trace]
@@ -240,3 +245,99 @@ def _difference(first: Named, second: Named) -> Difference | None:
         for _, trace in (first, second)
     ]
     return Difference(shared, before, *words)
+
+
+NUMBERS = [field.name for field in fields(Agreement)]
+PLAIN = [field.name for field in fields(Candidate) if field.name not in ("belief", "judged")]
+TABLES = (
+    "by_depth", "by_draft_rank", "agreement", "by_target_rank", "by_target_entropy", "by_token_class", "by_copied",
+    "by_position", "patterns",
+)  # fmt: skip
+"""fields of an `Analysis` that are rows of rates"""
+
+
+def csv_files(runs: Sequence[RunFacts], analyses: Sequence[Analysis]) -> Mapping[str, str]:
+    """File name → content."""
+    return {
+        "candidates.csv": _table(
+            ["drafter", *PLAIN, *(f"belief_{name}" for name in NUMBERS), *(f"judged_{name}" for name in NUMBERS)],
+            _candidates(runs),
+        ),
+        "rounds.csv": _table(
+            ["drafter", *(field.name for field in fields(RoundFacts))],
+            ([run.drafter, *_values(this)] for run in runs for this in run.rounds),
+        ),
+        "rates.csv": _table(["drafter", "table", "case", "hits", "of", "value", "low", "high"], _rates(analyses)),
+        "pairs.csv": _table(
+            ["drafter", "drafted", "wanted", "drafted_token", "wanted_token", "count", "example_run", "example_round"],
+            _pairs(analyses),
+        ),
+        "failures.csv": _table(
+            ["drafter", "kind", "words", "hits", "of", "value", "low", "high", "run", "round", "drafted", "wanted"],
+            _failures(analyses),
+        ),
+        "calibration.csv": _table(
+            ["drafter", "draft_probability", "count", "mean_draft", "mean_target", "accepted", "tested"],
+            _calibration(analyses),
+        ),
+    }
+
+
+def _table(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(list(map(cell, line)) for line in lines)
+    return text.getvalue()
+
+
+def _values(record: object) -> list[object]:
+    return [getattr(record, field.name) for field in fields(record)]  # type: ignore[arg-type]
+
+
+def _candidates(runs: Sequence[RunFacts]) -> Iterator[list[object]]:
+    for run in runs:
+        for candidate in run.candidates:
+            numbers = [getattr(side, name, None) for side in (candidate.belief, candidate.judged) for name in NUMBERS]
+            yield [run.drafter, *(getattr(candidate, name) for name in PLAIN), *numbers]
+
+
+def _rates(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
+    for analysis in analyses:
+        yield [analysis.drafter, "acceptance", "all", *_numbers(analysis.acceptance)]
+        for name in TABLES:
+            rows: tuple[Row, ...] = getattr(analysis, name)
+            for row in rows:
+                yield [analysis.drafter, name, row.label, *_numbers(row.rate)]
+
+
+def _numbers(rate: Rate) -> list[object]:
+    return [rate.hits, rate.of, rate.value, rate.low, rate.high]
+
+
+def _pairs(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
+    for analysis in analyses:
+        for pair in analysis.pairs:
+            first = pair.examples[0]
+            yield [
+                analysis.drafter, pair.drafted, pair.wanted, pair.drafted_token, pair.wanted_token, pair.count,
+                first.run,
+                first.round,
+            ]  # fmt: skip
+
+
+def _failures(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
+    for analysis in analyses:
+        for failure in analysis.failures:
+            first = failure.examples[0]
+            where = [first.run, first.round, first.drafted, first.wanted]
+            yield [analysis.drafter, failure.kind, failure.words, *_numbers(failure.share), *where]
+
+
+def _calibration(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
+    for analysis in analyses:
+        for some in analysis.calibration.bins if analysis.calibration else ():
+            yield [
+                analysis.drafter, some.label, some.count, some.mean_draft, some.mean_target, some.accepted.hits,
+                some.accepted.of,
+            ]  # fmt: skip

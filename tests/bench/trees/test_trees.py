@@ -15,10 +15,9 @@ import torch
 from specviz.bench.core.contest import ContestRun, Measured
 from specviz.bench.core.report import check_section, write_between
 from specviz.bench.core.rows import ranked
-from specviz.bench.trees import level_acceptance as level_acceptance
-from specviz.bench.trees.level_acceptance import LevelAcceptance
+from specviz.bench.trees import rules
 from specviz.bench.trees.plan import TreeCase, TreePlan, branchings, cases, plain_name, shapes_of_budget
-from specviz.bench.trees.same_trees import Setup, judge_all
+from specviz.bench.trees.rules import LevelAcceptance, Setup, judge_all
 from specviz.bench.trees.table import _tree_table, classes, rows, varied
 from specviz.core.randomness import SeededRandom
 from specviz.drafters.base import DraftContext, DraftPolicies
@@ -93,10 +92,10 @@ def test_rungs_by_hand() -> None:
     """p = (0.5, 0.5), q = (0.8, 0.2). One: 0.5 + 0.2. After a rejection only token 1 is left of p: 0.3 · 0.2 more
     i.i.d., 0.3 · 1 more without replacement, where token 0 was rejected and token 1 is certain."""
     p, q = np.array([0.5, 0.5]), np.array([0.8, 0.2])
-    assert level_acceptance.one_after_the_other(p, q, 1) == pytest.approx(0.7)
-    assert level_acceptance.one_after_the_other(p, q, 2) == pytest.approx(0.76)
-    assert level_acceptance.pair_recursive(p, q) == pytest.approx(1.0)
-    assert level_acceptance.looked_up(p, q, 2) == pytest.approx(0.5 * 0.96 + 0.5 * 0.36)
+    assert rules.one_after_the_other(p, q, 1) == pytest.approx(0.7)
+    assert rules.one_after_the_other(p, q, 2) == pytest.approx(0.76)
+    assert rules.pair_recursive(p, q) == pytest.approx(1.0)
+    assert rules.looked_up(p, q, 2) == pytest.approx(0.5 * 0.96 + 0.5 * 0.36)
 
 
 def test_a_pair_without_replacement_agrees_with_every_rejection_taken_one_by_one() -> None:
@@ -108,7 +107,7 @@ def test_a_pair_without_replacement_agrees_with_every_rejection_taken_one_by_one
         for token in np.flatnonzero(q > p):
             left = np.where(np.arange(5) == token, 0.0, q) / (1.0 - q[token])
             total += (q - p)[token] * np.minimum(rest / rest.sum(), left).sum()
-        assert level_acceptance.pair_recursive(p, q) == pytest.approx(total)
+        assert rules.pair_recursive(p, q) == pytest.approx(total)
 
 
 def test_each_rule_stays_below_its_bound_and_equal_models_accept_everything() -> None:

@@ -37,9 +37,8 @@ from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
 
 if TYPE_CHECKING:
-    from specviz.bench.trees.level_acceptance import LevelAcceptance
     from specviz.bench.trees.plan import TreeCase, TreePlan
-    from specviz.bench.trees.same_trees import SameTreeRow
+    from specviz.bench.trees.rules import LevelAcceptance, SameTreeRow
     from specviz.bench.trees.table import TreeReport
     from specviz.engine.session import Method
     from specviz.lm.load import LoadedModel
@@ -176,17 +175,17 @@ def _runs(bench: Bench, cancelled: Cancelled) -> tuple[list[ContestRun], bool]:
 
 def _same_trees(bench: Bench, outcomes: Sequence[ContestRun], cancelled: Cancelled) -> tuple[list[SameTreeRow], bool]:
     """The verifiers on the same trees of the texts that do not repeat themselves, and whether everything was judged."""
-    from specviz.bench.trees import same_trees
+    from specviz.bench.trees import rules
     from specviz.bench.trees.table import varied
 
-    setup = same_trees.Setup(bench.target, lambda request: _method(bench, request))
-    total = len(same_trees.same_trees(bench.cases)) * len(bench.prompts)
+    setup = rules.Setup(bench.target, lambda request: _method(bench, request))
+    total = len(rules.same_trees(bench.cases)) * len(bench.prompts)
     err().line(f"the same trees for all verifiers: {total} runs…")
-    loop = same_trees.judge_all(setup, bench.cases, bench.prompts, cancelled)
+    loop = rules.judge_all(setup, bench.cases, bench.prompts, cancelled)
     judged = list(progress(loop, "same trees", total))
     places = varied(bench.cases, outcomes)
     chosen = [one for one in judged if (one.tree[1], one.prompt) in places]
-    return same_trees.rows(chosen, bench.args.seed), len(judged) == total
+    return rules.rows(chosen, bench.args.seed), len(judged) == total
 
 
 def _method(bench: Bench, request: RunRequest) -> Method:
@@ -208,7 +207,7 @@ def _method(bench: Bench, request: RunRequest) -> Method:
 
 def _level_acceptance(bench: Bench) -> LevelAcceptance:
     from specviz.bench.core.passes import Places, distributions
-    from specviz.bench.trees.level_acceptance import LevelAcceptance
+    from specviz.bench.trees.rules import LevelAcceptance
     from specviz.core.sampling import Sampling
 
     args = bench.args

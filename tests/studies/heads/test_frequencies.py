@@ -7,8 +7,8 @@ import pytest
 from specviz.core.sampling import Sampling
 from specviz.corpus.standard_library import Document
 from specviz.errors import TrainingError
+from specviz.studies.heads.measure import CountPlan, beginnings, continuations, count_all
 from specviz.theory.token_frequencies import table_of, to_json
-from specviz.training.frequencies import CountPlan, beginnings, continuations, count_all
 from tests.proof.letters import toy_loader
 
 LOAD = toy_loader()
