@@ -231,8 +231,8 @@ class Workplace:
     """set to False where the measurement was cut short and its result is only to be shown"""
 
     def model(self, name: str) -> Any:
-        """A `specviz.lm.load.LoadedModel` on the device and in the number format of the flags; on the CPU in float32 where the study has none for
-        them. Raises ModelError where it cannot be loaded."""
+        """A `LoadedModel` on the device and in the number format of the flags; on the CPU in float32 where the study
+        has none for them. Raises ModelError where it cannot be loaded."""
         device, dtype = getattr(self.args, "device", "cpu"), getattr(self.args, "dtype", "float32")
         return self.models(name, device=device, dtype=dtype)
 
