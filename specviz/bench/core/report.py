@@ -105,6 +105,11 @@ class Origin:
     created: str
     """UTC, ISO 8601"""
 
+    @property
+    def weights(self) -> dict[str, str]:
+        """Model → SHA-256 of its weights, which `specviz remake` compares."""
+        return {card.name: card.weights_sha256 for card in (self.target, *self.drafters)}
+
     def __str__(self) -> str:
         """A sentence for the end of a report. It names the processor, never the host."""
         machine = self.machine

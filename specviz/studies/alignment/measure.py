@@ -168,10 +168,11 @@ def measure(workplace: Workplace) -> AlignmentStudy:
     words += ["--finished"] * args.finished
     command = " ".join(["specviz study alignment", *words, "--write"])
     origin = origin_here(*(workplace.model(name) for name in ("target", *starts)))
-    models = {card.name: card.weights_sha256 for card in (origin.target, *origin.drafters)}
     first = next(iter(material.texts.values()))
     prompts = {domain: sum(judged.text.domain == domain for judged in first) for domain in DOMAINS}
-    return AlignmentStudy(GAMMA, tokens, prompts, starts, tuple(cells), len(plans()), models, command, str(origin))
+    return AlignmentStudy(
+        GAMMA, tokens, prompts, starts, tuple(cells), len(plans()), origin.weights, command, str(origin)
+    )
 
 
 def material_of(models: Path, prompts: Path, folder: Path, tokens: int) -> Material:

@@ -90,9 +90,8 @@ def measure(workplace: Workplace) -> CaptionReport:
     if not rows:
         raise BenchError("not a single drafter was finished; give it more time.")
     origin = origin_of(headers)
-    models = {drafter.name: drafter.weights_sha256 for drafter in (origin.target, *origin.drafters)}
     command = f"specviz study captions --scenes {args.scenes} --gamma {args.gamma} --write"
-    return CaptionReport(args.gamma, tuple(rows), models, command, str(origin))
+    return CaptionReport(args.gamma, tuple(rows), origin.weights, command, str(origin))
 
 
 def rows_of(

@@ -102,7 +102,7 @@ def _run(workplace: Workplace) -> DepthWidths:
         found.replayed_tokens,
         plan.timed,
         machine_load(),
-        {origin.target.name: origin.target.weights_sha256},
+        origin.weights,
         command,
         str(origin),
         _text_set(workplace, second, here, found.texts, command),

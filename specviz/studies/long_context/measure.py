@@ -65,7 +65,7 @@ def measure(workplace: Workplace) -> LongContexts:
         trainings[True].texts.length,
         origin.target.context_length,
         RAISED,
-        {card.name: card.weights_sha256 for card in (origin.target, *origin.drafters)},
+        origin.weights,
         "specviz study long-context --write",
         kept.origin if kept else str(origin),
         further,
