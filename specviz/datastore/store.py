@@ -6,7 +6,7 @@ bytes. Looking up costs a few dozen comparisons, whatever the size.
 The suffixes are ordered by prefix doubling in numpy, O(n log n) per doubling, five doublings: by their first `COMPARED`
 tokens, which is more than anyone looks up. Those that agree so far stand in the order of the text.
 
-`build` makes one from documents, with an end after each, and knows nothing about where they come from.
+`build` makes one from documents, wherever they come from, with an end after each.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 assistant model, with prompt lookup.
 
 Place in the flow: `specviz bench` turns its flags into a `BenchOptions` and asks here for contestants. transformers'
-are built from the same weight folders, number format and thread count as ours.
+are built beside them, from the same weight folders, number format and thread count.
 """
 
 from __future__ import annotations
