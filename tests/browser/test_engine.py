@@ -17,6 +17,7 @@ from specviz.app.components.engine_files import write_engine
 from specviz.app.runs.gallery import gallery
 from specviz.app.site import write_site
 from specviz.live.source import LiveSource
+from specviz.protocol.choice import with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace import codec
 from specviz.trace.check import check
@@ -83,7 +84,7 @@ def test_a_tab_loads_the_models_and_writes_the_run_that_the_engine_writes(page: 
     [done] = ask(page, {"ask": "run", "request": REQUEST}, "done")
     trace = loads(json.dumps(done["trace"]))
     assert [str(problem) for problem in check(trace)] == []
-    due = assemble(LiveSource(measure=False).run(RunRequest(**REQUEST, dtype="float32")))
+    due = assemble(LiveSource(measure=False).run(RunRequest(**with_choices({**REQUEST, "dtype": "float32"}))))
     assert trace.finished.text == due.finished.text
     assert [this.judged.u for this in trace.rounds] == [this.judged.u for this in due.rounds]
     assert trace.started.machine.processor == "browser: WebAssembly SIMD"

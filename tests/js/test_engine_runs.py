@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from specviz.live.audit.audit import audit
 from specviz.live.source import LiveSource
+from specviz.lm.load import LoadedModel, load
+from specviz.protocol.choice import with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.codec import assemble, dumps, loads
@@ -19,7 +21,7 @@ from tests.js.engine import answer
 from tests.js.node import ROOT
 
 TIE = 1e-4
-"""nats between the two best tokens below which rounding may choose either"""
+"""nats between two tokens below which rounding may choose either"""
 CLOSE = 1e-5
 """of probabilities; recorded ones are rounded to six decimals"""
 FEWEST_EQUAL = 0.995
@@ -83,7 +85,7 @@ def sampled() -> list[tuple[dict[str, Any], Trace]]:
 
 
 def engines(source: LiveSource, request: dict[str, Any]) -> Trace:
-    return assemble(source.run(RunRequest(**request, dtype="float32")))
+    return assemble(source.run(RunRequest(**with_choices({**request, "dtype": "float32"}))))
 
 
 def test_its_numbers_of_seeds_and_keys_are_the_engines() -> None:
@@ -108,27 +110,60 @@ def test_the_checkpoints_say_what_its_traces_say(sampled: list[tuple[dict[str, A
         assert [str(difference) for difference in last.differences] == [], request
 
 
-def differing(trace: Trace, due: Trace) -> Iterator[str]:
-    """Where two greedy texts part and it is no tie of the target's; nothing where they are equal or it is one."""
-    pairs = enumerate(zip(trace.finished.output_ids, due.finished.output_ids, strict=False))
-    at = next((at for at, (one, other) in pairs if one != other), None)
-    if at is not None:
-        yield f"token {at}: {trace.finished.output_ids[at]}, and the engine writes {due.finished.output_ids[at]}"
+@dataclass(frozen=True)
+class Parting:
+    """The first token that two greedy texts do not share."""
+
+    at: int
+    browsers: int
+    engines: int
+    nats: float
+    """by how much the target prefers the engine's token"""
 
 
-def test_greedy_runs_are_the_engines_token_for_token(
-    greedy: list[tuple[dict[str, Any], Trace]], source: LiveSource
+@pytest.fixture(scope="module")
+def target() -> LoadedModel:
+    return load("target", dtype="float32")
+
+
+def parting(trace: Trace, due: Trace, target: LoadedModel) -> Parting | None:
+    """Where two greedy texts part, measured in a pass over all before it; None where they are equal."""
+    ids, due_ids = trace.finished.output_ids, due.finished.output_ids
+    for at, (browsers, of_engine) in enumerate(zip(ids, due_ids, strict=False)):
+        if browsers != of_engine:
+            before = [*due.started.prompt_ids, *due_ids[:at]]
+            logits = target.model.forward(before, target.model.new_cache(), None)[-1]  # (vocabulary,)
+            return Parting(at, browsers, of_engine, float(logits[of_engine] - logits[browsers]))
+    assert len(ids) == len(due_ids), "one text ends where the other goes on"
+    return None
+
+
+def test_greedy_runs_are_the_engines_token_for_token_but_for_ties(
+    greedy: list[tuple[dict[str, Any], Trace]], source: LiveSource, target: LoadedModel
 ) -> None:
     tokens = equal = 0
-    parted = []
+    partings = []
     for request, trace in greedy:
         due = engines(source, request)
+        parted = parting(trace, due, target)
         tokens += len(due.finished.output_ids)
-        equal += sum(
-            one == other for one, other in zip(trace.finished.output_ids, due.finished.output_ids, strict=False)
-        )
-        parted += [f"{request}: {words}" for words in differing(trace, due)]
-    assert equal >= FEWEST_EQUAL * tokens, parted
+        equal += len(due.finished.output_ids) if parted is None else parted.at
+        partings += [(request, parted)] if parted else []
+    assert [each for each in partings if each[1].nats >= TIE] == []
+    assert equal >= FEWEST_EQUAL * tokens, partings
+
+
+def test_a_token_that_the_target_does_not_prefer_is_no_tie(
+    greedy: list[tuple[dict[str, Any], Trace]], target: LoadedModel
+) -> None:
+    trace = greedy[0][1]
+    ids = list(trace.finished.output_ids)
+    ids[3] = 5
+    parted = parting(replace(trace, finished=replace(trace.finished, output_ids=ids)), trace, target)
+    assert parted is not None
+    assert (parted.at, parted.browsers, parted.engines) == (3, 5, trace.finished.output_ids[3])
+    assert parted.nats >= TIE
+    assert parting(trace, trace, target) is None
 
 
 def test_a_seed_gives_the_run_that_the_engine_gives(
