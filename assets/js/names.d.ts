@@ -9,6 +9,7 @@ interface Names extends page.Slots {
   widen: typeof checkpoint.widen;
   BrowserEngine: typeof decode.BrowserEngine;
   traceOf: typeof decode.traceOf;
+  choicesOf: typeof download.choicesOf;
   engineFiles: typeof download.engineFiles;
   DraftTree: typeof draftTree.DraftTree;
   ScoredTree: typeof draftTree.ScoredTree;
@@ -99,6 +100,11 @@ interface Names extends page.Slots {
   standing: typeof replay.standing;
   raceCommand: typeof replay.raceCommand;
   runHere: typeof runHere.runHere;
+  mountHere: typeof runHere.mountHere;
+  startHere: typeof runHere.startHere;
+  offerHere: typeof runHere.offerHere;
+  hereSays: typeof runHere.hereSays;
+  hereWords: typeof runHere.hereWords;
   site: typeof site.site;
   deliver: typeof site.deliver;
   barsPanel: typeof bars.barsPanel;

@@ -14,7 +14,7 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from specviz.app.components.engine_files import write_engine
+from specviz.app.components.engine_files import megabytes, write_engine
 from specviz.app.components.standalone import scripts, styles
 from specviz.app.lab.chart import charts
 from specviz.app.runs.gallery import Gallery, name_of, recorded_names
@@ -95,8 +95,7 @@ def write_site(
     charted = [path for path in sorted(sweeps.glob("*")) if path.name.endswith(SUFFIXES)]
     files += [_delivered(out / "sweeps" / f"{_stem(path)}.js", _charts(path)) for path in charted]
     files.append(_text(out / "plotly.js", get_plotlyjs()))
-    carried = write_engine(out) if engine else []
-    files += carried
+    files += write_engine(out) if engine else []
     names = [name_of(card.file) for card in gallery.cards]
     data = {
         "first": name_of(gallery.first or gallery.cards[0].file),
@@ -104,7 +103,7 @@ def write_site(
         "recorded": recorded_names(gallery),
         "sweeps": [_stem(path) for path in charted],
         "lessons": lessons,
-        "engine": round(sum(path.stat().st_size for path in carried) / 1e6),
+        "engine": megabytes() if engine else 0,
     }
     page = PAGE.replace("{policy}", POLICY).replace("{site}", _css()).replace("{styles}", styles())
     page = page.replace("{data}", json.dumps(data).replace("<", "\\u003c")).replace("{scripts}", scripts())

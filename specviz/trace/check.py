@@ -176,9 +176,13 @@ def errors(problems: list[Problem]) -> list[Problem]:
 
 def read_checked(path: str | Path, limits: Limits = STANDARD) -> Trace:
     """Read a file and refuse it where it contradicts itself. Raises TraceError naming file and place."""
-    trace = read(path, limits)
+    return checked(read(path, limits), Path(path).name)
+
+
+def checked(trace: Trace, name: str) -> Trace:
+    """The trace again. Raises TraceError, by this name, where it contradicts itself."""
     for problem in errors(check(trace)):
-        raise TraceError(f"{Path(path).name}: {problem}")
+        raise TraceError(f"{name}: {problem}")
     return trace
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +12,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from specviz.app.components.engine_files import write_engine
 from specviz.app.runs.gallery import gallery
@@ -22,8 +23,10 @@ from specviz.protocol.runs import RunRequest
 from specviz.trace import codec
 from specviz.trace.check import check
 from specviz.trace.codec import assemble, loads
-from tests.app.doubles import sample
+from tests.app.doubles import ReplaySource, sample
 from tests.browser.conftest import PATIENCE_MS
+from tests.browser.page_server import opened, served
+from tests.browser.test_full_queue import full
 
 pytestmark = pytest.mark.browser
 
@@ -111,3 +114,48 @@ def test_a_site_that_carries_the_engine_shows_a_run_made_in_the_tab(page: Page, 
     page.get_by_role("button", name="Run here").click()
     expect(page.locator(".svs-here p")).to_contain_text("Run in this browser: 64 tokens in", timeout=4 * PATIENCE_MS)
     expect(page.locator(".svp-prompt").first).to_contain_text("Once upon a time")
+
+
+SHOWN = "document.querySelector('#sv-player .sv-player').specviz.trace"
+
+
+@pytest.fixture
+def bundled(tmp_path: Path) -> Iterator[str]:
+    """The page with a recording that fills its controls with the bundled pair."""
+    started = sample().started
+    assert started.drafter.model is not None
+    small = replace(started.drafter.model, name="drafter")
+    drafter = replace(started.drafter, name="model", options={"gamma": 3}, model=small)
+    pair = replace(started, drafter=drafter, target=replace(started.target, name="target"))
+    codec.write(replace(sample(), started=pair), tmp_path / "pair.json.gz")
+    with served(ReplaySource(sample()), tmp_path, tabs=["watch"]) as url:
+        yield url
+
+
+def test_where_the_servers_queue_is_full_the_page_offers_the_browser_and_it_runs_what_stands_in_the_controls(
+    context: BrowserContext, bundled: str
+) -> None:
+    page = context.new_page()  # a queue that refuses is an error in the console, which `page` would not have
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    opened(page, bundled)
+    page.route("**/queue/join*", full)
+    page.locator("#sv-run").click()
+    expect(page.locator("#sv-message")).to_contain_text("Or press Run here: your own browser has no queue")
+    expect(page.locator("#sv-here .is-offered")).to_be_visible()
+    page.get_by_role("button", name="Run here (my browser)").click()
+    expect(page.locator("#sv-message")).to_contain_text("Run in your browser: ", timeout=4 * PATIENCE_MS)
+    shown = page.evaluate(f"{SHOWN}.started")
+    assert (shown["prompt_text"], shown["drafter"]["name"], shown["machine"]["processor"]) == (
+        "def add(a, b):\n",
+        "model",
+        "browser: WebAssembly SIMD",
+    )
+    page.locator("#sv-settings").click()
+    page.locator("#sv-verifier").get_by_text("loose").first.click()
+    page.locator("#sv-settings").click()
+    page.get_by_role("button", name="Run here (my browser)").click()
+    expect(page.locator("#sv-message")).to_have_text(
+        "The browser's engine has no verifier 'loose'; run it on the server."
+    )
+    assert faults == []

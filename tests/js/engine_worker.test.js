@@ -96,6 +96,19 @@ test("a run before the files are there is refused in a sentence", async () => {
   assert.deepEqual(await wait("failed"), [{ say: "failed", message: "the engine's files are not loaded yet." }]);
 });
 
+test("a request is checked before anything large is fetched", async () => {
+  const over = network();
+  const first = worker(over);
+  const asked = { ...request(1).request, target: MODEL };
+  first.ask({ ask: "check", base: LOAD.base, request: asked });
+  await first.wait("fits");
+  const second = worker(over);
+  second.ask({ ask: "check", base: LOAD.base, request: { ...asked, tree_policy: "sequoia" } });
+  const [{ message }] = await second.wait("failed");
+  assert.equal(message, "the browser's engine has no tree policy 'sequoia'; run it on the server.");
+  assert.deepEqual(over.asked, ["manifest.json", "catalog.json", "manifest.json"]);
+});
+
 test("cancelling ends a run as cancelled, and its trace is whole", async () => {
   const { ask, wait } = worker(network());
   ask(LOAD);

@@ -205,6 +205,31 @@ def test_a_seed_gives_the_run_that_the_engine_gives(
             {"drafter": "ngram", "temperature": 1.0, "verifier": "specinfer"},
             "the verifier 'specinfer' does not judge candidates of the kind 'point_mass'; choose another one.",
         ),
+        ({"drafter": "none", "target": "a/b"}, "the browser's engine has no target 'a/b'; run it on the server."),
+        (
+            {"drafter": "model", "drafter_model": "a/b"},
+            "the browser's engine has no model 'a/b'; run it on the server.",
+        ),
+        (
+            {"drafter": "model", "tree_policy": "sequoia"},
+            "the browser's engine has no tree policy 'sequoia'; run it on the server.",
+        ),
+        (
+            {"drafter": "model", "stop_policy": "entropy"},
+            "the browser's engine has no stop policy 'entropy'; run it on the server.",
+        ),
+        (
+            {"drafter": "token_recycling", "memory": "warm"},
+            "the browser's engine has no memory of earlier runs, and this request's is 'warm'; run it on the server.",
+        ),
+        (
+            {"drafter": "none", "chat": True},
+            "the browser's engine has no chat template, and the prompt is marked as a message; run it on the server.",
+        ),
+        (
+            {"drafter": "none", "scene": "red circle at 8,8"},
+            "the browser's engine has no target that sees a picture; run it on the server.",
+        ),
     ],
 )
 def test_what_it_cannot_run_it_says_in_a_sentence(settings: dict[str, Any], sentence: str) -> None:

@@ -5,7 +5,7 @@
 // needs: arena, checkpoint, header, llama, methods, recorder, session, step_times, tokenizer
 /** @typedef {{ config: any, weights: Uint8Array<ArrayBuffer> }} ModelFiles
     @typedef {{ kernels: BufferSource | null, tokenizer: Uint8Array<ArrayBuffer>, eosIds: number[], version: string,
-      catalog: { drafters: MethodDescription[], verifiers: MethodDescription[] },
+      catalog: BrowserCatalog,
       models: Record<string, ModelFiles> }} EngineFiles the first model is the target
     @typedef {{ kind: "started", event: trace.Started, vocab: Record<string, trace.VocabEntry> }
       | { kind: "round", event: trace.Round, vocab: Record<string, trace.VocabEntry> }
@@ -67,12 +67,8 @@ const decode = (function (S) {
     /** A request as a header, a session and a recorder. Throws in a sentence where it cannot be run.
         @param {BrowserRequest} request */
     async begin(request) {
-      const { drafter, rule, options, ruleOptions } = S.planOf(request, this.catalog);
+      const { drafter, rule, options, ruleOptions } = S.planOf(request, this.catalog, [...this.models.keys()]);
       const name = request.drafter === "model" ? (request.drafter_model ?? "drafter") : null;
-      if (name !== null && !this.models.has(name))
-        throw new Error(
-          `the model '${name.slice(0, 40)}' is not loaded here; choose ${[...this.models.keys()].join(", ")}.`,
-        );
       const model = name === null ? null : this.models.get(name);
       const { temperature, top_k: topK, top_p: topP } = request;
       const promptIds = this.tokenizer.encode(request.prompt);

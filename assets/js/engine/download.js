@@ -36,6 +36,7 @@ const download = (function (S) {
   /** One file, from the cache or the network; what is not what the manifest names is refused and not kept.
       @param {string} base @param {FileEntry} file @param {Network} network @param {AbortSignal} signal */
   async function fileOf(base, file, network, signal, tell) {
+    signal.throwIfAborted();
     const address = `${base}${file.name}?${file.sha256.slice(0, 16)}`; // another release, another address
     const cache = await network.caches?.open(CACHE);
     const kept = await cache?.match(address);
@@ -50,14 +51,29 @@ const download = (function (S) {
     return bytes;
   }
 
-  /** All files that a manifest names, as the engine takes them.
-      @param {string} base address of the folder, ending in a slash @param {Network} network
-      @param {AbortSignal} signal @param {Progress} report @returns {Promise<EngineFiles>} */
-  async function engineFiles(base, network, signal, report) {
+  /** @param {string} base address of the folder, ending in a slash @param {Network} network
+      @param {AbortSignal} signal @returns {Promise<Manifest>} */
+  async function manifestOf(base, network, signal) {
     const answer = await network.fetch(`${base}manifest.json`, { signal });
     if (!answer.ok) throw new Error(`the engine's manifest.json is not there (${answer.status}).`);
-    /** @type {Manifest} */
-    const manifest = await answer.json();
+    return answer.json();
+  }
+
+  /** What there is to choose from, without anything large: the catalogue of methods and the models, the target first.
+      @param {string} base @param {Network} network @param {AbortSignal} signal
+      @returns {Promise<{ catalog: BrowserCatalog, models: string[] }>} */
+  async function choicesOf(base, network, signal) {
+    const manifest = await manifestOf(base, network, signal);
+    const file = manifest.files.find(({ name }) => name === "catalog.json");
+    const bytes = await fileOf(base, file, network, signal, () => {});
+    return { catalog: JSON.parse(new TextDecoder().decode(bytes)), models: manifest.models };
+  }
+
+  /** All files that a manifest names, as the engine takes them.
+      @param {string} base @param {Network} network @param {AbortSignal} signal @param {Progress} report
+      @returns {Promise<EngineFiles>} */
+  async function engineFiles(base, network, signal, report) {
+    const manifest = await manifestOf(base, network, signal);
     const of = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
     /** @type {Map<string, Uint8Array<ArrayBuffer>>} */
     const files = new Map();
@@ -82,6 +98,6 @@ const download = (function (S) {
     };
   }
 
-  return { engineFiles };
+  return { choicesOf, engineFiles };
 })(SpecViz);
 Object.assign(SpecViz, download);

@@ -3,9 +3,12 @@
 // needs: declared, drafters, token_recycling, verifiers
 /** @typedef {{ drafter: string, drafter_options?: Record<string, any>, drafter_model?: string, verifier?: string,
       verifier_options?: Record<string, number>, temperature: number, top_k: number, top_p: number, seed: number,
-      max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number }}
+      max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number,
+      target?: string, tree_policy?: string, stop_policy?: string, memory?: string, chat?: boolean, scene?: string }}
       BrowserRequest
-      what is asked for, under the names of a `RunRequest`
+      what is asked for, under the names of a `RunRequest`; the last line is what the server alone has, unless it says
+      what is usual
+    @typedef {{ drafters: MethodDescription[], verifiers: MethodDescription[] }} BrowserCatalog
     @typedef {{ name: string, type: string, default: any, minimum: number | null, maximum: number | null,
       choices: string[], unless: string }} OptionDescription
     @typedef {{ name: string, lossless: boolean, options: OptionDescription[] }} MethodDescription */
@@ -21,12 +24,30 @@ const methods = (function (S) {
     token_recycling: S.TokenRecyclingDrafter,
   };
 
+  /** Why the browser's engine cannot run something: it has none of what is asked for. */
+  function absent(what, name = "") {
+    const called = name && ` '${String(name).slice(0, 40)}'`;
+    return new Error(`the browser's engine has no ${what}${called}; run it on the server.`);
+  }
+
   /** A method of the catalogue by its name. Throws where the browser's engine has none. */
   function described(methods, what, name, isHere) {
     const method = methods.find((one) => one.name === name);
-    if (!method || !isHere)
-      throw new Error(`the browser's engine has no ${what} '${String(name).slice(0, 40)}'; run it on the server.`);
+    if (!method || !isHere) throw absent(what, name);
     return method;
+  }
+
+  /** Throws where a request has a setting that the server alone can follow.
+      @param {BrowserRequest} request @param {string[]} models the target first */
+  function checkSettings(request, models) {
+    const { target = models[0], drafter_model: drafting = "drafter", memory = "cold" } = request;
+    if (target !== models[0]) throw absent("target", target);
+    if (request.drafter === "model" && !models.includes(drafting)) throw absent("model", drafting);
+    if ((request.tree_policy ?? "auto") !== "auto") throw absent("tree policy", request.tree_policy);
+    if ((request.stop_policy ?? "fixed") !== "fixed") throw absent("stop policy", request.stop_policy);
+    if (memory !== "cold") throw absent("memory of earlier runs, and this request's is", memory);
+    if (request.chat) throw absent("chat template, and the prompt is marked as a message");
+    if (request.scene) throw absent("target that sees a picture");
   }
 
   /** A method's options: the defaults and what is given; without those that another replaces.
@@ -52,9 +73,9 @@ const methods = (function (S) {
     verifier && verifier !== "auto" ? verifier : temperature === 0 ? "greedy" : "sequential";
 
   /** A request whose methods are there and belong together. Throws in a sentence where not.
-      @param {BrowserRequest} request
-      @param {{ drafters: MethodDescription[], verifiers: MethodDescription[] }} catalog */
-  function planOf(request, catalog) {
+      @param {BrowserRequest} request @param {BrowserCatalog} catalog @param {string[]} models the target first */
+  function planOf(request, catalog, models) {
+    checkSettings(request, models);
     const name = ruleOf(request);
     const drafter = described(
       catalog.drafters,

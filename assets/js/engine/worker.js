@@ -1,12 +1,14 @@
 /* The worker's side: a page asks by messages, and is answered by messages. What is asked ends what
    is going on.
 
-   {ask: "load", base} ─► progress … ─► ready        {ask: "run", request} ─► step … ─► done
-   {ask: "cancel"} asks for nothing more             failed: a sentence, whatever was asked */
-// needs: decode, download
-/** @typedef {{ ask: "load", base: string } | { ask: "run", request: BrowserRequest } | { ask: "cancel" }} Asked
+   {ask: "check", base, request} ─► fits             {ask: "run", request} ─► step … ─► done
+   {ask: "load", base} ─► progress … ─► ready        failed: a sentence, whatever was asked
+   {ask: "cancel"} asks for nothing more */
+// needs: decode, download, methods
+/** @typedef {{ ask: "check", base: string, request: BrowserRequest } | { ask: "load", base: string }
+      | { ask: "run", request: BrowserRequest } | { ask: "cancel" }} Asked
     @typedef {{ say: "progress", bytes: number, of: number, file: string } | { say: "ready", seconds: number }
-      | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace } | { say: "failed", message: string }}
+      | { say: "fits" } | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace } | { say: "failed", message: string }}
       Said
     @typedef {{ onmessage: ((message: { data: Asked }) => void) | null, postMessage: (said: Said) => void }} Port */
 
@@ -24,14 +26,21 @@ const engineWorker = (function (S) {
     let stop = new AbortController();
     let going = Promise.resolve(); // what is asked later waits: runs share the models' caches
 
-    async function load(base, signal) {
+    /** Whether a request can be run here, before anything large is fetched for it. */
+    async function check({ base, request }, signal) {
+      const { catalog, models } = await S.choicesOf(base, network, signal);
+      S.planOf(request, catalog, models);
+      port.postMessage({ say: "fits" });
+    }
+
+    async function load({ base }, signal) {
       const began = performance.now();
       const files = await S.engineFiles(base, network, signal, (at) => port.postMessage({ say: "progress", ...at }));
       engine = await S.BrowserEngine.load(files);
       port.postMessage({ say: "ready", seconds: (performance.now() - began) / 1000 });
     }
 
-    async function run(request, signal) {
+    async function run({ request }, signal) {
       if (!engine) throw new Error("the engine's files are not loaded yet.");
       const steps = [];
       for await (const step of engine.run(request, () => signal.aborted)) {
@@ -42,13 +51,15 @@ const engineWorker = (function (S) {
       port.postMessage({ say: "done", trace: S.traceOf(steps) });
     }
 
+    /** @type {Record<string, (asked: any, signal: AbortSignal) => Promise<void>>} */
+    const answers = { check, load, run };
     port.onmessage = ({ data }) => {
       stop.abort();
       if (data.ask === "cancel") return;
       stop = new AbortController();
       const { signal } = stop;
       going = going
-        .then(() => (data.ask === "load" ? load(data.base, signal) : run(data.request, signal)))
+        .then(() => answers[data.ask](data, signal))
         .catch((error) => port.postMessage({ say: "failed", message: error.message }));
     };
   }

@@ -1,5 +1,6 @@
-/* A run in the visitor's own tab, on a site that carries the engine: a form, the worker behind it, and the trace for
-   the player. What it costs is said before it is fetched. */
+/* A run in the visitor's own tab: the worker behind it, what is said as it goes on, and the two places that offer it: a
+   form on a site that carries the engine, and a button beside Run on the served page. What it costs is said before it
+   is fetched. */
 // needs: dom, numbers
 const runHere = (function (S) {
   "use strict";
@@ -13,18 +14,66 @@ const runHere = (function (S) {
   ];
   const MB = 1e6;
   const [SEED, TOKENS] = [7, 64];
+  const STOPPED = { say: "failed", message: "you stopped it before it began." };
+  const LOST = { say: "failed", message: "the engine's script engine.js did not load; reload the page." };
 
-  /** What a message of the worker says to the visitor. */
+  /** What a message of the worker says to the visitor. Pure. */
   function words(said) {
+    if (said.say === "fits") return "Loading the models, which your browser keeps.";
     if (said.say === "progress")
       return `Loading the models: ${(said.bytes / MB).toFixed(0)} of ${(said.of / MB).toFixed(0)} MB.`;
     if (said.say === "ready") return `The models are here after ${said.seconds.toFixed(1)} s.`;
     if (said.say === "step")
-      return said.step.kind === "round" ? `Round ${said.step.event.index + 1}.` : "Running here.";
-    if (said.say === "failed") return `This did not work: ${said.message}`;
+      return said.step.kind === "round"
+        ? `Running in your browser: round ${said.step.event.index + 1}.`
+        : "Running here.";
+    if (said.say === "failed") return said.message.slice(0, 1).toUpperCase() + said.message.slice(1);
     const { output_ids: tokens, decode_s: seconds } = said.trace.finished;
     return `Run in this browser: ${S.count(tokens.length, "token")} in ${S.seconds(seconds)}.`;
   }
+
+  /** The engine in a worker, made with the first request: checks each one, fetches the models for the first that it can
+      run, and runs it. `hear` is given every message of the worker. */
+  function engineHere(hear) {
+    const base = new URL("engine/", document.baseURI).href;
+    /** @type {Worker | null} */
+    let worker = null;
+    let loaded = false;
+    let request = null; // null again once the visitor has stopped it
+    const ask = (asked) => worker.postMessage(asked);
+    const next = {
+      fits: () => ask(loaded ? { ask: "run", request } : { ask: "load", base }),
+      ready: () => ask({ ask: "run", request }),
+    };
+    function answer({ data }) {
+      if (data.say === "ready") loaded = true;
+      const goesOn = data.say in next;
+      if (!request && (goesOn || data.say === "failed")) return hear(STOPPED);
+      if (goesOn) next[data.say]();
+      return hear(data);
+    }
+    return {
+      run(asked) {
+        request = asked;
+        if (!worker) {
+          worker = new Worker(new URL("engine.js", document.baseURI));
+          worker.onmessage = answer;
+          worker.onerror = () => {
+            worker = null;
+            loaded = false;
+            hear(LOST);
+          };
+        }
+        ask({ ask: "check", base, request });
+      },
+      stop() {
+        request = null;
+        ask({ ask: "cancel" });
+      },
+    };
+  }
+
+  const isOver = ({ say }) => say === "done" || say === "failed";
 
   /** The form; `show` is given each finished trace as text. `megabytes`: what the first run fetches. */
   function runHere(megabytes, show) {
@@ -44,32 +93,82 @@ const runHere = (function (S) {
     });
     const said = h("p", { role: "status" }, `The first run fetches ${megabytes} MB, which the browser keeps.`);
     const button = h("button", { type: "submit" }, "Run here");
-    /** @type {Worker | null} */
-    let worker = null;
-    let request = null;
-    const run = () => worker.postMessage({ ask: "run", request });
-    const tell = ({ data }) => {
+    const engine = engineHere((data) => {
       S.setText(said, words(data));
-      button.disabled = data.say !== "done" && data.say !== "failed";
-      if (data.say === "ready") run();
+      button.disabled = !isOver(data);
       if (data.say === "done") show(JSON.stringify(data.trace));
-    };
+    });
     const ask = (event) => {
       event.preventDefault();
       button.disabled = true;
       const shape = { temperature: Number(warm.value), top_k: 0, top_p: 1, seed: SEED, max_new_tokens: TOKENS };
-      request = { prompt: prompt.value, drafter: drafter.value, ...shape };
-      if (worker) {
-        run();
-        return;
-      }
-      worker = new Worker("engine.js");
-      worker.onmessage = tell;
-      worker.postMessage({ ask: "load", base: new URL("engine/", location.href).href });
+      engine.run({ prompt: prompt.value, drafter: drafter.value, ...shape });
     };
     return h("form", { class: "svs-here", onsubmit: ask }, [prompt, drafter, warm, button, said]);
   }
 
-  return { runHere };
+  // --- the served page ---
+
+  const LABEL = "Run here (my browser)";
+  /** The page's button, once it is mounted.
+      @type {{ start: (answer: string) => void, offer: () => void, line: string }} */
+  const served = { start() {}, offer() {}, line: "" };
+
+  /** The button beside Run. `tell("asked")`: what stands in the controls is wanted, and comes by `startHere`; `tell("said")`:
+      `hereSays` has another line; `tell("ran", {trace})`: a run, as text. */
+  function mountHere(element, props, tell) {
+    const label = h("span", {}, LABEL);
+    const title = `Runs in your own browser; the first time it fetches ${props.megabytes} MB, which it keeps.`;
+    const button = h("button", { type: "button", title, onclick: press }, label);
+    let busy = false;
+    const root = element.querySelector(".sv-here");
+    root.replaceChildren(button);
+
+    function say(text, tone) {
+      const line = h("p", { class: `sv-message sv-message-${tone}`, role: "status", "aria-live": "polite" }, text);
+      if (served.line === line.outerHTML) return;
+      served.line = line.outerHTML;
+      tell("said");
+    }
+    function rest(isBusy) {
+      busy = isBusy;
+      S.setText(label, busy ? "Stop" : LABEL);
+    }
+    const engine = engineHere((data) => {
+      rest(!isOver(data));
+      say(words(data), data.say === "failed" ? "error" : "busy");
+      if (data.say === "done") tell("ran", { trace: JSON.stringify(data.trace) });
+    });
+    function press() {
+      root.classList.remove("is-offered");
+      if (busy) {
+        engine.stop();
+        return;
+      }
+      served.line = "";
+      tell("asked");
+    }
+    served.start = (answer) => {
+      const { request, refusal } = JSON.parse(answer);
+      if (refusal) {
+        say(refusal, "error");
+        return;
+      }
+      rest(true);
+      engine.run(request);
+    };
+    served.offer = () => {
+      root.classList.add("is-offered");
+      root.closest(".sv-bar").dataset.open = "1"; // on a phone the bar hides all but the prompt and Run
+    };
+  }
+
+  const startHere = (answer) => served.start(answer);
+  /** The server has no room: its own browser is the visitor's next best. */
+  const offerHere = () => served.offer();
+  /** What is to be said of the run in the browser, as HTML. */
+  const hereSays = () => served.line;
+
+  return { runHere, mountHere, startHere, offerHere, hereSays, hereWords: words };
 })(SpecViz);
 Object.assign(SpecViz, runHere);

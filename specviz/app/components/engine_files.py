@@ -1,10 +1,11 @@
-"""What a browser needs to run the bundled models itself: the worker's script, and the files that it fetches.
+"""What a browser needs to run the bundled models itself: the worker's script, and the files that it fetches; as routes
+of the served page, or copied into a folder.
 
     engine.js                 rules as the verifiers declare them, then the scripts of assets/js/engine
     engine/manifest.json      version, models, and every file with its size and hash
     engine/…                  kernels, tokenizer, configs, weights
 
-The page's own scripts carry none of it.
+The page's own scripts carry none of it. A file's address ends in its hash, so a browser may keep it for good.
 """
 
 from __future__ import annotations
@@ -13,8 +14,13 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 
 from specviz.app.components.standalone import ENGINE, needed, script_names
 from specviz.resources import asset_path, read_json, read_text
@@ -25,6 +31,10 @@ MODELS = ("target", "drafter", "drafter-weak")
 """the target first"""
 OF_A_MODEL = ("config.json", "model.safetensors")
 MANIFEST = "manifest.json"
+SCRIPT = "engine.js"
+TYPES = {".wasm": "application/wasm", ".json": "application/json", ".safetensors": "application/octet-stream"}
+ASK_AGAIN, FOR_GOOD = "no-cache", "public, max-age=31536000, immutable"
+"""of what changes under its address, and of what does not"""
 
 
 def worker_script() -> str:
@@ -45,6 +55,12 @@ def engine_files() -> Iterator[tuple[str, Path]]:
         yield name, asset_path(*name.split("/"))
 
 
+def megabytes() -> int:
+    """What a first run fetches."""
+    return round(sum(path.stat().st_size for _, path in engine_files() if path.is_file()) / 1e6)
+
+
+@cache
 def manifest() -> dict[str, Any]:
     """What the worker reads first."""
     generation = read_json(asset_path("models", MODELS[0], "generation_config.json"))
@@ -57,7 +73,7 @@ def manifest() -> dict[str, Any]:
 
 def write_engine(out: Path) -> list[Path]:
     """Write `engine.js` and the folder `engine` into `out`; their files."""
-    written = [out / "engine.js", out / ENGINE / MANIFEST]
+    written = [out / SCRIPT, out / ENGINE / MANIFEST]
     (out / ENGINE).mkdir(parents=True, exist_ok=True)
     written[0].write_text(worker_script(), encoding="utf-8")
     written[1].write_text(json.dumps(manifest(), indent=1) + "\n", encoding="utf-8")
@@ -67,3 +83,27 @@ def write_engine(out: Path) -> list[Path]:
         shutil.copyfile(path, copy)
         written.append(copy)
     return written
+
+
+def routes() -> list[Route]:
+    """The same for a server, at the addresses that the folder would have."""
+    return [
+        Route(f"/{SCRIPT}", _script),
+        Route(f"/{ENGINE}/{MANIFEST}", _manifest),
+        Route(f"/{ENGINE}/{{name:path}}", _file),
+    ]
+
+
+def _script(_: Request) -> Response:
+    return Response(worker_script(), media_type="text/javascript", headers={"cache-control": ASK_AGAIN})
+
+
+def _manifest(_: Request) -> Response:
+    return JSONResponse(manifest(), headers={"cache-control": ASK_AGAIN})
+
+
+def _file(request: Request) -> Response:
+    path = dict(engine_files()).get(request.path_params["name"])
+    if path is None or not path.is_file():
+        return PlainTextResponse("The browser's engine has no such file.", 404)
+    return FileResponse(path, media_type=TYPES[path.suffix], headers={"cache-control": FOR_GOOD})

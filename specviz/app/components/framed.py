@@ -51,6 +51,23 @@ class Player(Framed):
     VALUE = "a trace as JSON text"
 
 
+class RunHere(Framed):
+    """The button that runs what stands in the controls in the visitor's own browser. The value is what the server
+    answers to `asked`, as JSON text: {"request"} or {"refusal"}. Listeners: `asked` (the button was pressed), `said`
+    (`SpecViz.hereSays` has another line to show), `ran` (a run is over; carries {trace}, as JSON text)."""
+
+    FRAME = '<div class="sv-here"></div>'
+    SCRIPT = """
+const tell = { asked: () => trigger("asked"), said: () => trigger("said"), ran: (run) => trigger("ran", run) };
+SpecViz.mountHere(element, props, (what, data) => tell[what](data));
+"""
+    VALUE = "a request for the browser's engine, or why there is none, as JSON text"
+
+    def __init__(self, value: str = "", megabytes: int = 0, **settings: Any) -> None:
+        """`megabytes`: what the first run fetches."""
+        super().__init__(value, megabytes=megabytes, **settings)
+
+
 class RaceStage(Framed):
     """Replays a recorded race, as `specviz.app.race.view.race_json` writes it."""
 

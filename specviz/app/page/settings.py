@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 from starlette.middleware import Middleware
 
+from specviz.app.components import engine_files
 from specviz.app.components.standalone import head
 from specviz.app.endpoints import mcp_installed
 from specviz.app.form.request import Limits
@@ -163,12 +164,13 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
         "state_session_capacity": 200,
         "mcp_server": mcp_installed(),
         "app_kwargs": {
+            "routes": engine_files.routes(),
             "middleware": [
                 Middleware(Uploads, largest=limits.import_bytes, behind_proxy=on_a_space(environment)),
                 Middleware(Policy, on_a_space=on_a_space(environment)),
                 Middleware(Door),
                 Middleware(CompressedDocument, compresslevel=LEVEL),
-            ]
+            ],
         },
     }
 

@@ -17,7 +17,8 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.components.framed import MethodOptions, held, read_held
+from specviz.app.components.engine_files import megabytes
+from specviz.app.components.framed import MethodOptions, RunHere, held, read_held
 from specviz.app.form.fields import Family, OwnPrompts, described, model_fields, own_prompts
 from specviz.app.form.methods import (
     Kind,
@@ -235,6 +236,7 @@ class BarParts:
     run: gr.Button
     stop: gr.Button
     settings: gr.Button
+    here: RunHere
     message: gr.HTML
     families: list[tuple[Family, gr.Button]]
     prompt_note: gr.HTML
@@ -258,11 +260,12 @@ def bar(controls: Controls, gallery: Gallery, catalog: Catalog, message: str) ->
                 run = gr.Button("Run", variant="primary", min_width=72, elem_id="sv-run")
                 stop = gr.Button("Stop", variant="stop", min_width=64, interactive=False, elem_id="sv-stop")
                 settings = gr.Button("Settings", min_width=84, elem_id="sv-settings")
+            here = RunHere(megabytes=megabytes(), min_width=96, elem_id="sv-here")
         with gr.Row(elem_classes="sv-under"):
             with gr.Accordion(KNOWS, open=False, elem_classes="sv-knows"):
                 chips, note = _families(catalog)
             line = gr.HTML(notices.message(message), elem_id="sv-message")
-    return BarParts(example, run, stop, settings, line, chips, note)
+    return BarParts(example, run, stop, settings, here, line, chips, note)
 
 
 def _families(catalog: Catalog) -> tuple[list[tuple[Family, gr.Button]], gr.HTML]:

@@ -16,10 +16,10 @@ import gradio as gr
 
 from specviz.app.form.request import Limits
 from specviz.app.look import notices
-from specviz.app.look.events import Answer
+from specviz.app.look.events import Answer, sent
 from specviz.app.look.notices import NO_CHOICE
 from specviz.app.runs.gallery import Gallery
-from specviz.app.runs.stage import STAGE, imported, pack, shown_as, stage_of, unpack
+from specviz.app.runs.stage import STAGE, ending, imported, pack, shown_as, stage_of, unpack
 from specviz.app.step.controls import Controls
 from specviz.app.step.filling import by_control, values_of
 from specviz.errors import TraceError
@@ -27,7 +27,7 @@ from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.store import is_sweep
 from specviz.theory.speedup import gain, is_noisy
 from specviz.trace import codec
-from specviz.trace.check import outcome
+from specviz.trace.check import checked, outcome
 from specviz.trace.events import Trace
 from specviz.trace.files import UPLOAD
 from specviz.trace.header import MethodCard, Started
@@ -35,6 +35,7 @@ from specviz.trace.header import MethodCard, Started
 BAR, GAP, TALL = 5, 2, 22
 MOST_ROUNDS = 64
 """rounds drawn"""
+BROWSER, BROWSER_ADAPTER = "in your browser", "lean-llama-js"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,10 @@ class Shown:
     """tokens of each round"""
     run: bytes
     """the trace as JSON text, packed, to show it again"""
+    where: str = ""
+    """what ran it, as it has to be said"""
+    seconds: float = 0.0
+    """engine time"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,15 @@ def shown(trace: Trace) -> Shown:
     per_pass = summary.num_output_tokens / max(1, summary.num_target_passes)
     total = f"{per_pass:.2f} tokens per pass" if ratio is None or is_noisy(trace) else f"{ratio:.2f}×"
     lengths = tuple(len(this.committed.tokens) for this in trace.rounds)
-    return Shown(settings_of(trace.started), total, lengths, pack(codec.dumps(trace)))
+    packed = pack(codec.dumps(trace))
+    return Shown(settings_of(trace.started), total, lengths, packed, where(trace.started), trace.finished.decode_s)
+
+
+def where(started: Started) -> str:
+    """What ran it: the visitor's own browser just now, or the server; of other runs, what they are."""
+    if started.source != "live":
+        return f"a {started.source} run"
+    return BROWSER if started.target.adapter == BROWSER_ADAPTER else "on the server"
 
 
 def settings_of(started: Started) -> dict[str, str]:
@@ -113,15 +126,21 @@ def _quoted(text: str) -> str:
 
 def changed(before: Shown, now: Shown) -> tuple[str, str]:
     """What differs between two runs, as each had it: `γ 2` and `γ 8`. The verifier goes unnamed where it follows the
-    temperature."""
+    temperature. The same run in the visitor's browser and elsewhere differs by its time."""
     names = [name for name in {**before.settings, **now.settings} if _of(before, name) != _of(now, name)]
     if "temperature" in names and "verifier" in names:
         names.remove("verifier")
     if "drafter" in names:
         names = [name for name in names if name in ("drafter", "temperature", "prompt", "target")]
+    if not names and before.where != now.where and BROWSER in (before.where, now.where):
+        return _timed(before), _timed(now)
     if not names:
         return "before", "the same again"
     return _told(before, names), _told(now, names)
+
+
+def _timed(run: Shown) -> str:
+    return f"{run.where}, {run.seconds:.2f} s of engine time"
 
 
 def _of(one: Shown, name: str) -> str:
@@ -222,6 +241,19 @@ class OpeningActions:
                 )
             return self._refused(str(error))
         return self._stage(trace, message=f"{shown_as(trace)} {outcome(trace)}")
+
+    def open_browsers(self, pair: Pair, event: gr.EventData) -> Answer:
+        """A run that the visitor's browser has made, read with the limits for strangers' files. It stays beside the run
+        before, which may be the server's of the same request."""
+        text = sent(event, "trace", str)
+        most = self.limits.import_bytes
+        if len(text) > most:
+            return self._refused(f"the run is larger than the {most / 1e6:g} MB this machine takes.")
+        try:
+            trace = checked(codec.loads(text, UPLOAD), "the browser's run")
+        except TraceError as error:
+            return self._refused(str(error))
+        return self._stage(trace, message=f"Run in your browser: {ending(trace)}", pair=pair.then(shown(trace)))
 
     def open_trace(self, trace: Trace, file: str | None = None) -> Answer:
         """A run that was read elsewhere; `file` of the gallery, if it is from there."""

@@ -24,6 +24,7 @@ from specviz.app.step.actions import FirstView, RetrainingActions, StepActions, 
 from specviz.app.step.controls import BarParts, DrawerParts, bar, drawer
 from specviz.app.step.fetching import wire_fetch, wire_opening
 from specviz.app.step.filling import GAMMA
+from specviz.app.step.here import OFFER, Offering, ask_here, wire_here
 from specviz.app.step.inquiries import AuditParts, audit_controls, wire_audit
 from specviz.app.step.links import LinkParts, wire_links
 from specviz.app.step.opening import OpeningActions
@@ -198,10 +199,12 @@ def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepPar
         (parts.drawer.recorded.input, opens.open_recorded, parts.drawer.recorded, QUIET),
         (parts.drawer.upload.upload, opens.open_file, parts.drawer.upload, READING),
         (parts.before_again.click, opens.open_before, parts.pair, QUIET),
+        (parts.bar.here.ran, opens.open_browsers, parts.pair, QUIET),
     ):
         opened = listener(by_name(action, shown), source, list(shown.values()), **lane)
         there = opened.then(None, parts.moment, None, js=OPEN_AT, **QUIET)
         there.then(lambda: gr.Row(visible=False), None, parts.outside.row, **QUIET)
+    wire_here(parts.bar.here, parts.bar.message, ask_here(actions, controls), controls.inputs())
 
 
 def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
@@ -215,7 +218,9 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     for text, prompt in parts.outside.prompts:
         prompt.click(partial(lambda text: (text, gr.Row(visible=False)), text), None,
                      [controls.fields["prompt"], parts.outside.row], **QUIET)  # fmt: skip
-    live = starts(run.click, actions, armed, actions.run_live(controls), controls.inputs(), running)
+    offering = Offering(actions)
+    live = starts(run.click, offering, armed, actions.run_live(controls), controls.inputs(), running)
+    live.failure(None, None, None, js=OFFER, **QUIET)
     live.then(**compare).then(**looks)
     lists = [parts.bar.example, parts.drawer.recorded]
     for button in (run, parts.branch_run):

@@ -35,4 +35,32 @@ FAULTS: tuple[Fault, ...] = (
         "if (!bytes.length) {",
         ("tests/js/test_js.py::test_the_pure_functions",),
     ),
+    Fault(
+        "browser: a tree policy is left out in silence",
+        "assets/js/engine/methods.js",
+        'if ((request.tree_policy ?? "auto") !== "auto") throw absent("tree policy", request.tree_policy);',
+        "",
+        ("tests/js/test_engine_runs.py::test_what_it_cannot_run_it_says_in_a_sentence",),
+    ),
+    Fault(
+        "browser: the models are fetched for a request that it cannot run",
+        "assets/js/engine/worker.js",
+        "S.planOf(request, catalog, models);",
+        "",
+        ("tests/js/test_js.py::test_the_pure_functions",),
+    ),
+    Fault(
+        "browser: the page opens its run unchecked",
+        "specviz/app/step/opening.py",
+        'checked(codec.loads(text, UPLOAD), "the browser\'s run")',
+        "codec.loads(text, UPLOAD)",
+        ("tests/app/step/test_here.py",),
+    ),
+    Fault(
+        "browser: its time is not told beside the server's",
+        "specviz/app/step/opening.py",
+        "if not names and before.where != now.where and BROWSER in (before.where, now.where):",
+        "if False:",
+        ("tests/app/step/test_here.py",),
+    ),
 )
