@@ -38,7 +38,7 @@ function worker(over) {
   S.serveEngine(port, over);
   const wait = async (word) => {
     while (!said.some((one) => one.say === word)) {
-      const other = said.find(({ say }) => say === "failed" || (say === "ready" && word === "failed"));
+      const other = said.find(({ say }) => say === "failed" || (["ready", "fits"].includes(say) && word === "failed"));
       assert.equal(other, undefined);
       await new Promise((done) => setTimeout(done, 1));
     }
