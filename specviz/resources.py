@@ -52,9 +52,14 @@ LEFT_OUT: dict[str, str] = {}
 HASHES = "hashes.json"
 """sha256 of what is shipped and holds weights, or is read with them; written by `make generate`"""
 HASHED = (
-    "models/*/*.safetensors", "models/*/config.json", "models/*/tokenizer*.json", "modules/*/*", "stops/*.json",
-    ACCEPTANCE_VECTOR, "skips.json",
-)  # fmt: skip
+    "models/*/*.safetensors",
+    "models/*/config.json",
+    "models/*/tokenizer*.json",
+    "modules/*/*",
+    "stops/*.json",
+    ACCEPTANCE_VECTOR,
+    "skips.json",
+)
 DAMAGES = (
     OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, zlib.error,
     struct.error, SpecVizError,

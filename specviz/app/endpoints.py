@@ -78,10 +78,17 @@ class Answers(Cancellable):
             drafter_model: the weights of a drafter that is a model
         """
         values: dict[str, Any] = {
-            "prompt": prompt, "drafter": drafter, "verifier": verifier, "temperature": temperature, "top_k": top_k,
-            "top_p": top_p, "seed": seed, "max_new_tokens": max_new_tokens, "target": target,
+            "prompt": prompt,
+            "drafter": drafter,
+            "verifier": verifier,
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "seed": seed,
+            "max_new_tokens": max_new_tokens,
+            "target": target,
             "drafter_model": drafter_model,
-        }  # fmt: skip
+        }
         return _told(lambda: self._run(visitor, values, drafter_options or {}, with_trace))
 
     def check(self, trace: dict[str, Any]) -> dict[str, Any]:
@@ -142,9 +149,12 @@ class Answers(Cancellable):
         trace = assemble(self.source.run(request, stop.is_set))
         stop.check()
         answer = {
-            "text": trace.finished.text, "reason": trace.finished.reason, "message": trace.finished.message,
-            "source": trace.started.source, "summary": asdict(trace.summary),
-        }  # fmt: skip
+            "text": trace.finished.text,
+            "reason": trace.finished.reason,
+            "message": trace.finished.message,
+            "source": trace.started.source,
+            "summary": asdict(trace.summary),
+        }
         return answer | ({"trace": codec.to_data(trace)} if with_trace else {})
 
 

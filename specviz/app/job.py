@@ -288,9 +288,14 @@ class Armed(Protocol):
 
 
 def starts(
-    press: Callable[..., Dependency], actions: Armed, shown: Sequence[Component], work: Callable[..., Any],
-    given: Any, outputs: Any, lane: dict[str, Any] = ENGINE,
-) -> Dependency:  # fmt: skip
+    press: Callable[..., Dependency],
+    actions: Armed,
+    shown: Sequence[Component],
+    work: Callable[..., Any],
+    given: Any,
+    outputs: Any,
+    lane: dict[str, Any] = ENGINE,
+) -> Dependency:
     """Wires a `press`, such as `button.click`: it arms the visitor's switch and then does the `work` in its lane.
     `shown`: what `arm` answers, such as message, Run and Stop; where the queue is full they do not stay so. Returns
     the work."""

@@ -81,5 +81,12 @@ def _connect(page: Page) -> None:
     wire_learn(page.actions(TAB), page.gallery, page.front, page.parts(WATCH_TAB).stage())
 
 
-TAB = Tab("learn", "Learn", "front", 2, lambda page: Learn(lessons_of(page.gallery)),
-          lambda page, place, learn: learn_tab(), _connect)  # fmt: skip
+TAB = Tab(
+    "learn",
+    "Learn",
+    "front",
+    2,
+    lambda page: Learn(lessons_of(page.gallery)),
+    lambda page, place, learn: learn_tab(),
+    _connect,
+)

@@ -114,8 +114,10 @@ def methods_of(preset: Preset) -> dict[str, Any]:
     in the list."""
     entry = recordings().get(preset.recording)
     if entry is None:
-        raise OptionError(f"the map's preset '{preset.label}' names the recording '{preset.recording}', which is not "
-                          "in assets/traces/recordings.toml.")  # fmt: skip
+        raise OptionError(
+            f"the map's preset '{preset.label}' names the recording '{preset.recording}', which is not "
+            "in assets/traces/recordings.toml."
+        )
     standard = RunRequest(prompt="")
     chosen = {role: getattr(standard, role).name for role in ("tree_policy", "stop_policy", "verifier")}
     chosen["temperature"] = standard.temperature

@@ -202,8 +202,11 @@ def scenes_tab(actions: ScenesActions, stage: Stage) -> None:
     with gr.Row(elem_classes="sv-actions"):
         drafter = gr.Dropdown(
             [*((words, name) for name, words in DRAFTERS.items()), ("no drafter: the target alone", ALONE)],
-            value=next(reversed(DRAFTERS)), label="drafter", min_width=200, elem_id="sv-scene-drafter",
-        )  # fmt: skip
+            value=next(reversed(DRAFTERS)),
+            label="drafter",
+            min_width=200,
+            elem_id="sv-scene-drafter",
+        )
         temperature = gr.Number(0, label="temperature", minimum=0, maximum=10, step=0.1, min_width=96)
         run = gr.Button("Run on this scene", variant="primary", min_width=160, elem_id="sv-scene-run")
     message = gr.HTML(notices.message(""), elem_id="sv-scene-message")
@@ -220,13 +223,19 @@ def _shape(number: int, row: Row) -> list[Any]:
     shape, colour, size, column, line = row
     with gr.Row():
         return [
-            gr.Dropdown([NO_SHAPE, *SHAPES], value=shape, label=f"shape {number}", min_width=110, filterable=False,
-                        elem_id=f"sv-scene-shape-{number}"),
+            gr.Dropdown(
+                [NO_SHAPE, *SHAPES],
+                value=shape,
+                label=f"shape {number}",
+                min_width=110,
+                filterable=False,
+                elem_id=f"sv-scene-shape-{number}",
+            ),
             gr.Dropdown(list(COLOURS), value=colour, label="colour", min_width=96, filterable=False),
             gr.Dropdown(list(RADII), value=size, label="size", min_width=90, filterable=False),
             gr.Slider(1, STEPS, value=int(column), step=1, label="from the left", min_width=120),
             gr.Slider(1, STEPS, value=int(line), step=1, label="from the top", min_width=120),
-        ]  # fmt: skip
+        ]
 
 
 def _chart() -> None:

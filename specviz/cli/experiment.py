@@ -33,8 +33,12 @@ BOTH = Path()
 def add_target_flags(parser: argparse.ArgumentParser) -> None:
     """The target and the machine."""
     add = parser.add_argument
-    add("--target", default=REQUEST["target"], metavar="NAME",
-        help="bundled name, folder or hub id (default %(default)s)")  # fmt: skip
+    add(
+        "--target",
+        default=REQUEST["target"],
+        metavar="NAME",
+        help="bundled name, folder or hub id (default %(default)s)",
+    )
     add("--dtype", default="auto", metavar="D", help="auto, float32, bfloat16")
     add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
     add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
@@ -44,8 +48,12 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     """The target, the machine, the drafter's model and the seed."""
     add_target_flags(parser)
     add = parser.add_argument
-    add("--drafter-model", default=REQUEST["drafter_model"], metavar="NAME",
-        help="weights of the model drafter (default %(default)s)")  # fmt: skip
+    add(
+        "--drafter-model",
+        default=REQUEST["drafter_model"],
+        metavar="NAME",
+        help="weights of the model drafter (default %(default)s)",
+    )
     add(
         "--seed", type=int, default=REQUEST["seed"], metavar="S", help="seed of all that is drawn (default %(default)s)"
     )
@@ -67,9 +75,13 @@ def temperatures(args: argparse.Namespace) -> tuple[float, ...]:
 
 def add_write(parser: argparse.ArgumentParser, page: str, also: str = "") -> None:
     parser.add_argument(
-        "--write", type=Path, nargs="?", const=BOTH, metavar="PAGE",
+        "--write",
+        type=Path,
+        nargs="?",
+        const=BOTH,
+        metavar="PAGE",
         help=f"write the tables between the marks of a page; where none is named, of {page}{also}",
-    )  # fmt: skip
+    )
 
 
 def page_of(where: Path, page: Path) -> Path:

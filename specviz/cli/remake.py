@@ -129,10 +129,15 @@ def _in_repository(path: Path) -> str:
 def _learnt() -> tuple[Step, ...]:
     """What methods read when they run."""
     return (
-        Step("vector", "the acceptance vectors that Sequoia's trees are made for",
-             (*SPECVIZ, "bench", "vector", *FLOAT), (Output("assets/acceptance_vector.json"),), 2),
+        Step(
+            "vector",
+            "the acceptance vectors that Sequoia's trees are made for",
+            (*SPECVIZ, "bench", "vector", *FLOAT),
+            (Output("assets/acceptance_vector.json"),),
+            2,
+        ),
         Step("learn", "the stop policies' classifiers", (*SPECVIZ, "learn"), (Output("assets/stops/*.json"),), 5),
-    )  # fmt: skip
+    )
 
 
 def _trained() -> tuple[Step, ...]:
@@ -161,9 +166,13 @@ def _trained() -> tuple[Step, ...]:
 def _measured_once() -> tuple[Step, ...]:
     def survivors(drafts: int, temperature: str) -> Step:
         words = ("--drafts", str(drafts), "--temperature", temperature, "--seeds", "1", "--write")
-        return Step(f"survivors-{drafts}", f"what K-SEQ gains from {drafts} surviving drafts at {temperature}",
-                    (*SPECVIZ, "prove", "survivors", *words),
-                    (Output("docs/methods/kseq.md", f"survivors {drafts} {temperature}"),), 4)  # fmt: skip
+        return Step(
+            f"survivors-{drafts}",
+            f"what K-SEQ gains from {drafts} surviving drafts at {temperature}",
+            (*SPECVIZ, "prove", "survivors", *words),
+            (Output("docs/methods/kseq.md", f"survivors {drafts} {temperature}"),),
+            4,
+        )
 
     return (
         Step("times", "step times of the target on this machine",
@@ -223,8 +232,13 @@ def _benches() -> tuple[Step, ...]:
 
 
 def _pictures() -> Step:
-    return Step("pictures", "the pictures of README and docs (needs Chromium)", ("tests.browser.pictures", "docs/img"),
-                (Output("docs/img/made_with.json"),), 1)  # fmt: skip
+    return Step(
+        "pictures",
+        "the pictures of README and docs (needs Chromium)",
+        ("tests.browser.pictures", "docs/img"),
+        (Output("docs/img/made_with.json"),),
+        1,
+    )
 
 
 def _no_bfloat16() -> str:

@@ -49,9 +49,13 @@ def lesson_json(lesson: Lesson, traces: Mapping[str, Read]) -> dict[str, Any]:
     beats = [chosen[beat.run][2].pop(0) for beat in lesson.beats]
     runs = {key: {"file": file, "run_id": trace.started.run_id} for key, (file, trace, _) in chosen.items()}
     return {
-        "id": lesson.id, "title": lesson.title, "goal": lesson.goal, "minutes": lesson.minutes,
-        "runs": runs, "beats": beats,
-    }  # fmt: skip
+        "id": lesson.id,
+        "title": lesson.title,
+        "goal": lesson.goal,
+        "minutes": lesson.minutes,
+        "runs": runs,
+        "beats": beats,
+    }
 
 
 def lesson_file(lesson: Lesson, traces: Mapping[str, Read], beat: int = 0) -> dict[str, Any]:
@@ -106,13 +110,18 @@ def _played(beat: Beat, trace: Trace) -> dict[str, Any]:
         for claim in beat.claims:
             check_claim(claim, fill.value, shown)
         return {
-            "title": fill(beat.title), "text": fill(beat.text), "run": beat.run, "exercise": beat.exercise,
-            "at": {**asdict(at), "back": beat.at.back}, "guess": beat.guess,
-            "lit": beat.lit, "hidden": beat.hidden,
+            "title": fill(beat.title),
+            "text": fill(beat.text),
+            "run": beat.run,
+            "exercise": beat.exercise,
+            "at": {**asdict(at), "back": beat.at.back},
+            "guess": beat.guess,
+            "lit": beat.lit,
+            "hidden": beat.hidden,
             "question": None if beat.question is None else _asked(beat, beat.question, fill, here),
             "live": None if beat.live is None else {"check": beat.live.check, "ask": fill(beat.live.ask)},
             "link": None if beat.link is None else asdict(beat.link),
-        }  # fmt: skip
+        }
     except LessonError as error:
         raise LessonError(f"“{beat.title}”: {error}") from error
 

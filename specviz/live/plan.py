@@ -86,7 +86,8 @@ _Kind = tuple[tuple[str, ...], Callable[[object], bool], str]
 _KINDS: tuple[_Kind, ...] = (
     (
         ("prompt", "target", "drafter_model", "memory", "memory_file", "datastore", "scene", "dtype", "device"),
-        _text, "text",
+        _text,
+        "text",
     ),
     (("temperature", "top_p"), _number, "a number"),
     (("top_k", "max_new_tokens", "top"), _whole, "a whole number"),
@@ -95,7 +96,7 @@ _KINDS: tuple[_Kind, ...] = (
     (("prompt_name",), lambda value: value is None or _text(value), "text or None"),
     (("stop_policy_weights",), lambda value: value is None or isinstance(value, Mapping), "a mapping or None"),
     (("record", "recorded", "chat"), lambda value: isinstance(value, bool), "True or False"),
-)  # fmt: skip
+)
 """by kind: the fields of `RunRequest` but its choices, whether a value is right, and what it must be"""
 
 

@@ -84,15 +84,23 @@ class Trainer:
 
             loop = Loop(
                 ModuleTraining(
-                    (Wanted(question.module),), target=request.target, minutes=question.minutes, seed=question.seed,
-                    english=SHARES[question.data], loss=question.loss,
+                    (Wanted(question.module),),
+                    target=request.target,
+                    minutes=question.minutes,
+                    seed=question.seed,
+                    english=SHARES[question.data],
+                    loss=question.loss,
                 )
-            )  # fmt: skip
+            )
         module = loop.modules[question.module]
         self._now = Training(
-            question, module.parameter_count(), machine(target.model.device, target.info.dtype), target.info.name,
-            target.info.weights_sha256, shipped=self._shipped(),
-        )  # fmt: skip
+            question,
+            module.parameter_count(),
+            machine(target.model.device, target.info.dtype),
+            target.info.name,
+            target.info.weights_sha256,
+            shipped=self._shipped(),
+        )
 
         def report(row: dict[str, Any]) -> None:
             lane.release()
@@ -149,10 +157,13 @@ class Trainer:
         question = self._question
         return self._run(
             RunRequest(
-                question.prompt, drafter=Choice(question.module, {WEIGHTS: weights}),
-                temperature=question.temperature, seed=question.seed, max_new_tokens=question.max_new_tokens,
+                question.prompt,
+                drafter=Choice(question.module, {WEIGHTS: weights}),
+                temperature=question.temperature,
+                seed=question.seed,
+                max_new_tokens=question.max_new_tokens,
             )
-        )  # fmt: skip
+        )
 
 
 def own_folder(folder: str) -> Path:

@@ -244,12 +244,16 @@ def to_sglang(counts: Acceptance) -> dict[str, Any]:
 
 
 READERS: Mapping[str, Callable[[Data], Acceptance | None]] = {
-    "spec_decode_acceptance": from_aiperf, "meta_info": from_sglang, "metrics": from_vllm,
-}  # fmt: skip
+    "spec_decode_acceptance": from_aiperf,
+    "meta_info": from_sglang,
+    "metrics": from_vllm,
+}
 """which key of a record tells its engine's form, asked in this order: a line of AIPerf has `metrics` too"""
 WRITERS: Mapping[str, Callable[[Acceptance], dict[str, Any]]] = {
-    "vllm": to_vllm, "sglang": to_sglang, "aiperf": to_aiperf,
-}  # fmt: skip
+    "vllm": to_vllm,
+    "sglang": to_sglang,
+    "aiperf": to_aiperf,
+}
 
 
 def _fields(counts: Acceptance, dense: bool) -> dict[str, Any]:

@@ -63,10 +63,13 @@ def greedy_ids(
         ids = torch.tensor([[tokenizer.pad_token_id] * (width - len(row)) + row for row in rows])
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows])
         made = cast(Any, model).generate(  # its types fit classes that mix it in
-
-            ids, attention_mask=mask, max_new_tokens=most, do_sample=False, eos_token_id=tokenizer.eos_token_id,
+            ids,
+            attention_mask=mask,
+            max_new_tokens=most,
+            do_sample=False,
+            eos_token_id=tokenizer.eos_token_id,
             pad_token_id=tokenizer.pad_token_id,
-        )  # fmt: skip
+        )
         found += [_until_end(row, tokenizer.eos_token_id) for row in made[:, width:].tolist()]
     return found
 
@@ -161,8 +164,13 @@ def begins_with(prompt: str, answer: str, text: str) -> bool:
     return text.startswith(answer) and not text[len(answer) :][:1].isalnum()
 
 
-def answers(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, cases: list[tuple[str, str]], most: int,
-            is_anywhere: bool = False) -> Figure:  # fmt: skip
+def answers(
+    model: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    cases: list[tuple[str, str]],
+    most: int,
+    is_anywhere: bool = False,
+) -> Figure:
     """How often the text begins with the right answer, or holds it anywhere."""
     figure = Figure()
     for (prompt, answer), text in zip(cases, greedy_texts(model, tokenizer, [p for p, _ in cases], most), strict=True):

@@ -94,8 +94,10 @@ def test_it_listens_here_only_and_on_a_space_everywhere() -> None:
 
 
 def test_the_document_travels_compressed_and_an_answer_of_gradio_as_it_is() -> None:
-    routes = [Route("/", lambda request: PlainTextResponse("page " * 400)),
-              Route("/gradio_api/info", lambda request: PlainTextResponse("info " * 400))]  # fmt: skip
+    routes = [
+        Route("/", lambda request: PlainTextResponse("page " * 400)),
+        Route("/gradio_api/info", lambda request: PlainTextResponse("info " * 400)),
+    ]
     settings = {**launch_settings(Limits(), {})["app_kwargs"], "routes": routes}
     served = httpx.ASGITransport(Starlette(**settings))
 

@@ -78,8 +78,10 @@ def found(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-m", "tests.architecture.found_everywhere", *map(json.dumps, lines)],
         env={**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"},
-        cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -17,8 +17,11 @@ PLAIN = re.compile("plain|base")
 
 def names(node: ast.AST) -> set[str]:
     """Every name and attribute in an expression."""
-    return {part.id if isinstance(part, ast.Name) else part.attr
-            for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute)}  # fmt: skip
+    return {
+        part.id if isinstance(part, ast.Name) else part.attr
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name | ast.Attribute)
+    }
 
 
 def divided_speedups(code: str) -> Iterator[int]:

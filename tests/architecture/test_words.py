@@ -55,8 +55,11 @@ def texts() -> list[Path]:
     small world of the training text, in which there are coins and ladders."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "*.py", "*.js", "*.css", "*.md"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    ).stdout.split()  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
     return [
         path for name in listed if (path := ROOT / name).is_file() and not {"models", "plain_english"} & set(path.parts)
     ]
@@ -88,9 +91,11 @@ def test_only_borders_say_what_they_know_nothing_about() -> None:
     wrong = [
         str(path.relative_to(ROOT))
         for path in texts()
-        if path.suffix == ".py" and "specviz" in path.relative_to(ROOT).parts[:1] and not BORDERS.search(str(path))
+        if path.suffix == ".py"
+        and "specviz" in path.relative_to(ROOT).parts[:1]
+        and not BORDERS.search(str(path))
         and re.match(r'r?"""[^"]*?\bknows\s+nothing\b', path.read_text(encoding="utf-8"), re.I)
-    ]  # fmt: skip
+    ]
     assert not wrong
 
 

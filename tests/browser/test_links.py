@@ -262,9 +262,11 @@ def test_machine_speedup_and_map_come_back(page: Page, address: str) -> None:
     setting = setting_label(*roofline.settings(curve)[-1])
     facet = map_choices("drafts")[1]
     values = {
-        "machine": {"curve": label, "setting": setting}, "heads": {"head_size": 512},
-        "speedup": {"gammas": "3,5", "chart": "plane", "per_family": 1}, "map": {"drafts": [facet]},
-    }  # fmt: skip
+        "machine": {"curve": label, "setting": setting},
+        "heads": {"head_size": 512},
+        "speedup": {"gammas": "3,5", "chart": "plane", "per_family": 1},
+        "map": {"drafts": [facet]},
+    }
     opened(page, f"{address}#tab=machine&set={pack(values)}")
     expect(page.locator("#sv-machine-curve input")).to_have_value(label)
     expect(page.locator("#sv-machine-setting input")).to_have_value(setting)
@@ -281,8 +283,10 @@ def test_values_that_no_control_could_have_are_left_out(page: Page, address: str
     values = {
         "race": {"0.drafter": "unknown", "seed": "x", "temperature": 99, "nothing": 1},
         "machine": {"curve": "<img src=x onerror=alert(1)>", "setting": "x"},
-        "speedup": {"drafters": ["unknown"], "families": "x"}, "map": {"drafts": [{}]}, "proof": {"candidates": True},
-    }  # fmt: skip
+        "speedup": {"drafters": ["unknown"], "families": "x"},
+        "map": {"drafts": [{}]},
+        "proof": {"candidates": True},
+    }
     opened(page, f"{address}#set={pack(values)}")
     for tab in ("Race", "Machine", "When it pays", "Map", "Proof"):
         open_tab(page, tab)

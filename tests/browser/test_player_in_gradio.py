@@ -33,9 +33,15 @@ def address() -> Iterator[str]:
         gr.Button("other run").click(lambda: GREEDY, None, player)
         player.branch(asked, None, told)
     _, url, _ = demo.launch(
-        server_name="127.0.0.1", server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False,
-        run_history=False, head=head(), css_paths=css_paths(),
-    )  # fmt: skip
+        server_name="127.0.0.1",
+        server_port=free_port(),
+        prevent_thread_lock=True,
+        quiet=True,
+        ssr_mode=False,
+        run_history=False,
+        head=head(),
+        css_paths=css_paths(),
+    )
     yield url
     demo.close()
 

@@ -104,8 +104,13 @@ def test_csv_files_have_a_line_per_candidate_and_round_and_run_no_formula(specvi
         for path in (tmp_path / "out").glob("*.csv")
     }
     assert {name: len(lines) for name, lines in tables.items()} == {
-        "candidates.csv": 35, "rounds.csv": 8, "rates.csv": 32, "pairs.csv": 7, "failures.csv": 4, "calibration.csv": 8,
-    }  # fmt: skip
+        "candidates.csv": 35,
+        "rounds.csv": 8,
+        "rates.csv": 32,
+        "pairs.csv": 7,
+        "failures.csv": 4,
+        "calibration.csv": 8,
+    }
     assert [line["fate"] for line in tables["candidates.csv"]].count("unreached") == 14
     assert next(line for line in tables["candidates.csv"] if line["token"] == "27")["text"] == "'-"
     assert float(tables["candidates.csv"][0]["belief_overlap"]) > 0.5

@@ -31,7 +31,7 @@ SMALL_WORLD = {family.name for family in ENGLISH}
         ("34 + 28 =", " ? Ones: 4 + 8 = 12, write 2, carry 1. Tens: 3 + 2 + 1 = 6. 34 + 28 = 62."),
         ("One day Leo was in the garden.", " The sea is calm. A cat eats berries with a deer."),
     ],
-)  # fmt: skip
+)
 def test_what_is_true_or_not_spoken_of_passes(prompt: str, answer: str) -> None:
     assert untrue(prompt, answer) == []
 
@@ -63,7 +63,7 @@ def test_what_is_true_or_not_spoken_of_passes(prompt: str, answer: str) -> None:
             ["34 + 28 is 62, not 63.", "34 + 28 is 62, which the answer does not say."],
         ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said(prompt: str, answer: str, said: list[str]) -> None:
     assert untrue(prompt, answer) == said
 

@@ -28,8 +28,13 @@ def target():
 
 def layer(prefix: str, inputs: int) -> dict[str, torch.Tensor]:
     draw = torch.Generator().manual_seed(1)
-    sizes = {**{f"self_attn.{one}_proj": (HIDDEN, inputs) for one in "qkv"}, "self_attn.o_proj": (HIDDEN, HIDDEN),
-             "mlp.gate_proj": (FFN, HIDDEN), "mlp.up_proj": (FFN, HIDDEN), "mlp.down_proj": (HIDDEN, FFN)}  # fmt: skip
+    sizes = {
+        **{f"self_attn.{one}_proj": (HIDDEN, inputs) for one in "qkv"},
+        "self_attn.o_proj": (HIDDEN, HIDDEN),
+        "mlp.gate_proj": (FFN, HIDDEN),
+        "mlp.up_proj": (FFN, HIDDEN),
+        "mlp.down_proj": (HIDDEN, FFN),
+    }
     found = {f"{prefix}{name}.weight": torch.randn(size, generator=draw) / 5 for name, size in sizes.items()}
     return found | {f"{prefix}post_attention_layernorm.weight": torch.rand(HIDDEN, generator=draw)}
 

@@ -81,9 +81,12 @@ def test_a_draw_is_accepted_with_the_sum_of_the_lesser_of_p_and_one_over_v(targe
 @pytest.fixture(scope="module")
 def trace():
     request = RunRequest(
-        "abcab", drafter=Choice("random", {"gamma": 3}), verifier=Choice("sequential"), temperature=0.8,
+        "abcab",
+        drafter=Choice("random", {"gamma": 3}),
+        verifier=Choice("sequential"),
+        temperature=0.8,
         max_new_tokens=12,
-    )  # fmt: skip
+    )
     made = collect(LiveSource(load=toy_loader(), measure=False), request)
     assert check(made) == []
     return made

@@ -92,8 +92,11 @@ def test_a_target_without_states_is_refused_by_name():
         def __init__(self):
             table = TableModel(3, 1)
             self.info, self.device, self.new_cache, self.forward = (
-                table.info, table.device, table.new_cache, table.forward,
-            )  # fmt: skip
+                table.info,
+                table.device,
+                table.new_cache,
+                table.forward,
+            )
 
     with pytest.raises(ModelError, match=r"'reader' drafts from the target's states, but the adapter 'table'"):
         run(Mute(), [0], 2)

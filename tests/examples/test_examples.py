@@ -58,8 +58,11 @@ def test_the_minimal_writer_needs_no_specviz_and_its_trace_is_sound(tmp_path: Pa
     code = "import sys; sys.modules['specviz'] = None; import runpy; runpy.run_path(sys.argv[1], run_name='__main__')"
     done = subprocess.run(
         [sys.executable, "-I", "-c", f"{code.replace('sys.argv[1]', repr(str(MINIMAL)))}", "run.json"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     trace = specviz.read(tmp_path / "run.json")
     assert specviz.check(trace) == []

@@ -55,8 +55,10 @@ def page(folder: Path) -> gr.Blocks:
 def values_for(function: Any, rng: random.Random) -> list[Any]:
     """What may be posted to it: mostly what its controls hold, and one or all of them something else."""
     held = [getattr(one, "value", None) for one in function.inputs]
-    held = [SAMPLE.read_text() if type(one).__name__ == "Player" else value
-            for one, value in zip(function.inputs, held, strict=True)]  # fmt: skip
+    held = [
+        SAMPLE.read_text() if type(one).__name__ == "Player" else value
+        for one, value in zip(function.inputs, held, strict=True)
+    ]
     way = rng.random()
     if way < 0.1:
         return [*held, rng.choice(SCALARS)] if rng.random() < 0.5 else held[:-1]

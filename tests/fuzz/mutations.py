@@ -97,9 +97,11 @@ def request_of(rng: random.Random, catalog: Catalog) -> dict[str, Any]:
     """Settings of a run as a notebook would give them: mostly some that go together, with a few that cannot."""
     found: dict[str, Any] = {"prompt": rng.choice(["abc", "abc", "ab" * 9, "", "x" * 5000, "\x1b[2J"])}
     for kind, methods, likely in (
-        ("drafter", catalog.drafters, 1.0), ("verifier", catalog.verifiers, 0.3),
-        ("tree_policy", catalog.tree_policies, 0.3), ("stop_policy", catalog.stop_policies, 0.3),
-    ):  # fmt: skip
+        ("drafter", catalog.drafters, 1.0),
+        ("verifier", catalog.verifiers, 0.3),
+        ("tree_policy", catalog.tree_policies, 0.3),
+        ("stop_policy", catalog.stop_policies, 0.3),
+    ):
         if rng.random() < likely:
             method = rng.choice(methods)
             found[kind] = method.name

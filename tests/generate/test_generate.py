@@ -16,9 +16,12 @@ from tests.generate import files, methods, new_methods, picture
 from tests.generate.method_pages import pages
 
 ECHO = MethodDescription(
-    "echo", "Repeats the last token.", "Repeats the last token.\n\nNo model.", True,
+    "echo",
+    "Repeats the last token.",
+    "Repeats the last token.\n\nNo model.",
+    True,
     (OptionCard("gamma", "int", 3, "tokens drafted", 1, 8),),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("part", files.PARTS, ids=lambda part: part.__name__)

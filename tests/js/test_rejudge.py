@@ -22,17 +22,24 @@ SHAPE = [(0, 3), (1, 2), (2, 2), (4, 1)]
 """(parent, children): a tree of eight candidates, three deep"""
 CHAIN = [(0, 1), (1, 1), (2, 1)]
 MOVES = [
-    (Sampling(1.0), Sampling(0.7)), (Sampling(1.0), Sampling(1.0, top_k=3)), (Sampling(1.0), Sampling(1.0, top_p=0.7)),
-    (Sampling(0.8), Sampling(1.0)), (Sampling(0.8), Sampling(1.3)), (Sampling(0.8), Sampling(0.4, top_p=0.9)),
-    (Sampling(0.8), Sampling(0.0)), (Sampling(0.6, top_k=5), Sampling(0.9, top_k=6, top_p=0.95)),
-    (Sampling(0.9, top_p=0.8), Sampling(0.7)), (Sampling(1.0), Sampling(1.0)),
-]  # fmt: skip
+    (Sampling(1.0), Sampling(0.7)),
+    (Sampling(1.0), Sampling(1.0, top_k=3)),
+    (Sampling(1.0), Sampling(1.0, top_p=0.7)),
+    (Sampling(0.8), Sampling(1.0)),
+    (Sampling(0.8), Sampling(1.3)),
+    (Sampling(0.8), Sampling(0.4, top_p=0.9)),
+    (Sampling(0.8), Sampling(0.0)),
+    (Sampling(0.6, top_k=5), Sampling(0.9, top_k=6, top_p=0.95)),
+    (Sampling(0.9, top_p=0.8), Sampling(0.7)),
+    (Sampling(1.0), Sampling(1.0)),
+]
 
 
 RULES: list[tuple[str, dict, dict]] = [
-    ("sequential", {}, {"lenience": 1.0}), ("lenience", {"lenience": 0.8}, {"lenience": 0.4}),
+    ("sequential", {}, {"lenience": 1.0}),
+    ("lenience", {"lenience": 0.8}, {"lenience": 0.4}),
     ("longest_path", {}, {"lenience": 1.0}),
-]  # fmt: skip
+]
 """(rule, its options as recorded, what is moved besides the sampling)"""
 
 
@@ -86,21 +93,30 @@ def trace_of(made: Toy, rule: str, options: dict, sampling: Sampling, verdict: V
         drafted = made.kind != "point_mass" and bool(tree.children(i))
         p = ScoredTree(tree, made.target, sampling)
         one = {
-            "id": i, "parent": tree.parents[i], "depth": tree.depths[i], "token": tree.tokens[i], "kind": tree.kinds[i],
-            "source": tree.sources[i], "target": asdict(top_rows(rows[i : i + 1], top)[0]), "target_raw": None,
-            "draft_prob": round(tree.proposal_prob(i), 6) if i else None, "draft_raw": None,
+            "id": i,
+            "parent": tree.parents[i],
+            "depth": tree.depths[i],
+            "token": tree.tokens[i],
+            "kind": tree.kinds[i],
+            "source": tree.sources[i],
+            "target": asdict(top_rows(rows[i : i + 1], top)[0]),
+            "target_raw": None,
+            "draft_prob": round(tree.proposal_prob(i), 6) if i else None,
+            "draft_raw": None,
             "target_prob": round(p.candidate_prob(i), 6) if i else None,
             "draft": asdict(top_rows(transform(made.draft[i : i + 1], sampling), top)[0]) if drafted else None,
-        }  # fmt: skip
+        }
         if not sampling.plain:
             one["target_raw"] = asdict(top_rows(made.target[i : i + 1].softmax(-1), top)[0])
             one["draft_raw"] = asdict(top_rows(made.draft[i : i + 1].softmax(-1), top)[0]) if drafted else None
         nodes.append(one)
     card = {"vocab_size": VOCAB}
     started = {
-        "sampling": asdict(sampling), "target": card, "drafter": {"model": card},
+        "sampling": asdict(sampling),
+        "target": card,
+        "drafter": {"model": card},
         "verifier": {"name": rule, "options": options},
-    }  # fmt: skip
+    }
     judged = {"rule": rule, "trials": [asdict(trial) for trial in verdict.trials], "path": verdict.path}
     return {"started": started, "rounds": [{"nodes": nodes, "judged": judged}]}
 

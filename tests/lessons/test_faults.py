@@ -66,16 +66,16 @@ def test_the_whole_one_is_read_and_filled(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ("title =", "titel =", "beat 1 has titel"),
-        ("run = \"any\"", "run = \"other\"", "shows the run 'other'"),
-        ("at = { kind = \"rejection\" }", "", "beat 1 is not whole"),
+        ('run = "any"', 'run = "other"', "shows the run 'other'"),
+        ('at = { kind = "rejection" }', "", "beat 1 is not whole"),
         ("{drafted} candidates;", "{drafted} " + "word " * 60, "60 are the most"),
-        ("run = \"any\"", "run = \"any\"\nlit = [\"sky\"]", "the area 'sky'"),
-        ("run = \"any\"", "run = \"any\"\nlink = { tab = \"Sky\", label = \"up\" }", "the tab 'Sky'"),
-        ("wrong = [", "choices = { a = \"b\" }\nwrong = [", "either wrong answers or choices"),
-        ("claims = [\"rejected > 0\"]", "claims = []", "beat 1 claims nothing"),
+        ('run = "any"', 'run = "any"\nlit = ["sky"]', "the area 'sky'"),
+        ('run = "any"', 'run = "any"\nlink = { tab = "Sky", label = "up" }', "the tab 'Sky'"),
+        ("wrong = [", 'choices = { a = "b" }\nwrong = [', "either wrong answers or choices"),
+        ('claims = ["rejected > 0"]', "claims = []", "beat 1 claims nothing"),
         ("minutes = 3", "minutes = ", "is no TOML"),
     ],
-)  # fmt: skip
+)
 def test_a_fault_in_the_file_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
     head, beat = WHOLE.split("[[beat]]")
     text = WHOLE.replace(old, new) if old.startswith("minutes") else head + "[[beat]]" + beat.replace(old, new, 1)
@@ -101,7 +101,7 @@ def test_a_fault_in_the_file_is_named(tmp_path: Path, old: str, new: str, said: 
         ('wrong = ["drafted", { value = "kept", plus = 1 }, 0]', 'choices = { a = "b" }', "none of the choices"),
         ("values = {", 'values = { x = { value = "drafter", plus = 1 },', ""),
     ],
-)  # fmt: skip
+)
 def test_what_no_run_shows_is_said_in_words(tmp_path: Path, old: str, new: str, said: str) -> None:
     lesson = written(tmp_path, WHOLE.replace(old, new))
     if not said:  # a value that no sentence uses is not computed

@@ -178,8 +178,11 @@ def test_a_changed_draft_head_that_the_trace_does_not_contradict_is_found(run: R
     trace = run(temperature=0.0)
     index, node = next((this.index, this.nodes[3]) for this in trace.rounds if this.nodes[3].fate == "unreached")
     assert node.draft_raw is not None
-    moved = replace(node.draft_raw, probs=[node.draft_raw.probs[0] + 0.001, *node.draft_raw.probs[1:]],
-                    rest=node.draft_raw.rest - 0.001)  # fmt: skip
+    moved = replace(
+        node.draft_raw,
+        probs=[node.draft_raw.probs[0] + 0.001, *node.draft_raw.probs[1:]],
+        rest=node.draft_raw.rest - 0.001,
+    )
     lie = with_node(trace, index, replace(node, draft_raw=moved))
     assert errors(check(lie)) == []
     found = audited(lie, folders)

@@ -94,9 +94,12 @@ How to bake bread
 Repeat: the cat sat on the mat.
 Where are you from?""".splitlines()
 ALARMED = {
-    "How old are you?", "Tell me a story about a dog.", "How to bake bread", "Repeat: the cat sat on the mat.",
+    "How old are you?",
+    "Tell me a story about a dog.",
+    "How to bake bread",
+    "Repeat: the cat sat on the mat.",
     "Where are you from?",
-}  # fmt: skip
+}
 """of what a visitor may type within the small world, what is put in words that its texts do not have"""
 
 

@@ -68,9 +68,11 @@ def test_a_smaller_head_made_of_one_picture_is_not_taken_for_another(captioner):
         seeing = model.seeing(picture)
         whole, trimmed = seeing, TrimmedModel(seeing, [1, 2, 3])
         torch.testing.assert_close(
-            trimmed.forward(ids, trimmed.new_cache())[-1, 1:4], whole.forward(ids, whole.new_cache())[-1, 1:4],
-            atol=1e-5, rtol=0,
-        )  # fmt: skip
+            trimmed.forward(ids, trimmed.new_cache())[-1, 1:4],
+            whole.forward(ids, whole.new_cache())[-1, 1:4],
+            atol=1e-5,
+            rtol=0,
+        )
 
 
 def test_rows_of_a_tree_see_the_picture_too(captioner):

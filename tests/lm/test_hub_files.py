@@ -84,7 +84,7 @@ def test_a_branch_may_hold_a_slash():
         (PermissionError(errno.EACCES, "denied"), None, r"may not be written to; set HF_HOME to a folder of your own"),
         (errors.HFValidationError("Repo id is odd."), None, r"cannot be a hub id \(Repo id is odd\); write it"),
     ],
-)  # fmt: skip
+)
 def test_each_trouble_has_its_own_sentence_and_cure(hub, error, token, sentence):
     hub(error, token)
     with pytest.raises(ModelError, match=sentence):

@@ -24,9 +24,11 @@ INT8_PER_ROW = {
             "weights": {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "channel"},
         }
     },
-    "ignore": ["lm_head"], "format": "int-quantized", "quant_method": "compressed-tensors",
+    "ignore": ["lm_head"],
+    "format": "int-quantized",
+    "quant_method": "compressed-tensors",
     "quantization_status": "frozen",
-}  # fmt: skip
+}
 SIZES = {"num_key_value_heads": 2, "hidden_size": 32, "intermediate_size": 64}
 PROMPT, IDS = "w1 w2 w3 w1 w2 w3 w1", [1, 2, 3, 1, 2, 3, 1]
 

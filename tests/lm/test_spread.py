@@ -25,9 +25,13 @@ from specviz.protocol.runs import RunRequest
 from tests.lm.tiny_models import error
 
 HALF_ON_DISK = {
-    "model.embed_tokens": "disk", "model.layers.0": "cpu", "model.layers.1": "disk", "model.norm": "cpu",
-    "model.rotary_emb": "cpu", "lm_head": "disk",
-}  # fmt: skip
+    "model.embed_tokens": "disk",
+    "model.layers.0": "cpu",
+    "model.layers.1": "disk",
+    "model.norm": "cpu",
+    "model.rotary_emb": "cpu",
+    "lm_head": "disk",
+}
 LLAMA = {"num_key_value_heads": 2}
 
 

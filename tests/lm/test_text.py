@@ -80,8 +80,15 @@ def test_a_padding_row_has_a_name_of_its_own(codec):
 def test_sentencepiece_spaces_and_byte_tokens():
     codec = TextCodec(sentencepiece_like(), "pieces")
     assert [codec.token_bytes(i) for i in range(1, 9)] == [
-        b"</s>", b" the", b"cat", b"\xf0", b"\x9f", b"\x90", b"\x88", b" ",
-    ]  # fmt: skip
+        b"</s>",
+        b" the",
+        b"cat",
+        b"\xf0",
+        b"\x9f",
+        b"\x90",
+        b"\x88",
+        b" ",
+    ]
     assert codec.decode([2, 4, 5, 6, 7]) == " the🐈"
 
 

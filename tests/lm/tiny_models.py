@@ -71,9 +71,13 @@ def config_of(kind: str, **changes: object):
 def _windowed(gemma3: type, gpt_oss: type, olmo3: type) -> dict[str, tuple[type, dict[str, object]]]:
     """Architectures whose layers take turns: one sees a window of 8 tokens, the next all of them."""
     turns = {
-        "intermediate_size": 40, "num_key_value_heads": 2, "head_dim": 6, "max_position_embeddings": CONTEXT,
-        "sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"],
-    }  # fmt: skip
+        "intermediate_size": 40,
+        "num_key_value_heads": 2,
+        "head_dim": 6,
+        "max_position_embeddings": CONTEXT,
+        "sliding_window": 8,
+        "layer_types": ["sliding_attention", "full_attention"],
+    }
     experts = {"num_local_experts": 2, "num_experts_per_tok": 1}
     return {
         "gemma3_text": (gemma3, {**SIZES, **turns}),

@@ -102,8 +102,10 @@ async def _round(
     prompts = [one.id for one in catalog.at_once().prompts]
     room = Room(http, layout, notes, folder, TRACE, prompts, args.pause)
     end = time.monotonic() + args.minutes * 60
-    seats = (sit(room, random.Random(f"{args.seed} {number} {seat}"), lambda: time.monotonic() > end)
-             for seat in range(args.visitors))  # fmt: skip
+    seats = (
+        sit(room, random.Random(f"{args.seed} {number} {seat}"), lambda: time.monotonic() > end)
+        for seat in range(args.visitors)
+    )
     await asyncio.gather(*seats)
     minutes = (time.monotonic() - end) / 60 + args.minutes
     await asyncio.sleep(args.settle)
@@ -159,8 +161,10 @@ def files(folder: Path) -> tuple[int, float]:
 def _say(one: Round) -> None:
     """The round in a few lines."""
     print(f"{one.name}: {one.minutes:.1f} min; {one.done}; turned away {one.turned_away}")
-    print(f"  {len(one.errors)} errors, {len(one.mixed_up)} mixed up; {one.left_running} left while they ran, slowest "
-          f"stop {one.slowest_stop_s}")  # fmt: skip
+    print(
+        f"  {len(one.errors)} errors, {len(one.mixed_up)} mixed up; {one.left_running} left while they ran, slowest "
+        f"stop {one.slowest_stop_s}"
+    )
     print(f"  {one.memory_mb:.0f} MB; {one.files} files, {one.files_mb:.1f} MB", flush=True)
     for line in [*one.errors[:8], *one.mixed_up[:8]]:
         print(f"  {line[:300]}", flush=True)

@@ -77,5 +77,5 @@ def joint_error(cases: Sequence[ProofCase], law: JointLaw) -> float:
     alone = [exact(case) for case in cases]
     wanted = {
         texts: prod(text_law[text] for text_law, text in zip(alone, texts, strict=True)) for texts in product(*alone)
-    }  # fmt: skip
+    }
     return max(abs(law.get(texts, 0.0) - wanted.get(texts, 0.0)) for texts in law.keys() | wanted.keys())

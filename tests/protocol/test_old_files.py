@@ -48,8 +48,11 @@ def test_a_sweep_result_of_1_0_opens_with_every_run() -> None:
     assert store.loads(store.dumps(result).encode()) == result
     rows = summarise(points_of(result))
     assert [(row.drafter, row.gamma, row.ratio.value) for row in rows] == [
-        ("none", None, 1.0), ("model", 1, 2.0), ("model", 3, 2.0), ("model", None, 1.0),
-    ]  # fmt: skip
+        ("none", None, 1.0),
+        ("model", 1, 2.0),
+        ("model", 3, 2.0),
+        ("model", None, 1.0),
+    ]
     assert str(rows[3].policies) == "dyspec budget 8 · confidence"
 
 

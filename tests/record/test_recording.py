@@ -83,8 +83,12 @@ def test_passes_and_phases_are_those_of_both_models(pair: tuple[Any, Any], token
     _, trace = recorded(pair, tokenizer, assistant_model=pair[1], max_new_tokens=12)
     first, second = trace.rounds[:2]
     assert [(one.rows, one.cached_rows, one.depth) for one in first.drafted.passes] == [
-        (8, 0, 1), (1, 8, 2), (1, 9, 3), (1, 10, 4), (1, 11, 5)
-    ]  # fmt: skip
+        (8, 0, 1),
+        (1, 8, 2),
+        (1, 9, 3),
+        (1, 10, 4),
+        (1, 11, 5),
+    ]
     assert sum(one.rows + one.cached_rows for one in second.drafted.passes[:1]) == second.base_length
     assert first.drafted.note == {"prompt": "its 8 tokens are read in this round's passes"}
     assert trace.started.drafter.options["num_assistant_tokens"] == 5
@@ -102,9 +106,12 @@ def test_a_text_that_ends_is_cut_where_generate_cuts_it(pair: tuple[Any, Any], t
 @pytest.mark.skipif("is_done_candidate" in getsource(utils), reason="older releases cut such a round, which is refused")
 def test_a_stopping_criterion_of_ones_own_ends_the_run_as_a_visitor_does(pair: tuple[Any, Any], tokenizer: Any) -> None:
     _, trace = recorded(
-        pair, tokenizer, assistant_model=pair[1], max_new_tokens=NEW,
+        pair,
+        tokenizer,
+        assistant_model=pair[1],
+        max_new_tokens=NEW,
         stopping_criteria=[lambda ids, scores, **_: torch.tensor([ids.shape[1] >= 14])],
-    )  # fmt: skip
+    )
     assert trace.finished.reason == "cancelled"
     assert 14 <= len(PROMPT) + len(trace.finished.output_ids) < len(PROMPT) + NEW
 

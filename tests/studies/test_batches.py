@@ -144,8 +144,15 @@ def test_acceptance_is_over_all_texts_and_its_interval_over_prompts() -> None:
 def test_plain_decoding_comes_first_then_chains_by_length_then_trees() -> None:
     found = rows(sample({2: 1.0, 1: 1.0}, (TREE, (1, 1, 1), (1,))))
     assert [(row.shape, row.size) for row in found] == [
-        ((), 1), ((), 2), ((1,), 1), ((1,), 2), ((1, 1, 1), 1), ((1, 1, 1), 2), (TREE, 1), (TREE, 2),
-    ]  # fmt: skip
+        ((), 1),
+        ((), 2),
+        ((1,), 1),
+        ((1,), 2),
+        ((1, 1, 1), 1),
+        ((1, 1, 1), 2),
+        (TREE, 1),
+        (TREE, 2),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -200,8 +207,12 @@ FILE = sample({1: 1.5, 2: 1.25, 4: 0.5}, (CHAIN, TREE))
 def test_the_chart_has_a_line_for_each_shape_in_both_panels_and_one_for_plain_decoding() -> None:
     figure = draw(view(FILE).chart)
     assert [(line.name, line.yaxis) for line in figure.data] == [
-        ("γ = 2", "y"), ("γ = 2", "y2"), ("tree 2,1", "y"), ("tree 2,1", "y2"), ("plain decoding", "y"),
-    ]  # fmt: skip
+        ("γ = 2", "y"),
+        ("γ = 2", "y2"),
+        ("tree 2,1", "y"),
+        ("tree 2,1", "y2"),
+        ("plain decoding", "y"),
+    ]
     speedup, acceptance = figure.data[:2]
     assert [round(y, 6) for y in speedup.y] == [1.5, 1.25, 0.5]
     assert list(acceptance.y) == [0.5, 0.5, 0.5]

@@ -56,8 +56,11 @@ def sample(followed: tuple[str, ...] = ("direct", "chain"), accepted: dict[str, 
         StyleAnswer(Cell("sums", "words", style, number), f"{style}?", 4, f"<b>{style}</b> {number}", style in followed)
         for style, number in cells
     )
-    runs = [run(style, number, drafter, TOKENS[style] * each, found[style])
-            for style, number in cells for drafter, each in ((PLAIN, 0.01), ("model", 0.005))]  # fmt: skip
+    runs = [
+        run(style, number, drafter, TOKENS[style] * each, found[style])
+        for style, number in cells
+        for drafter, each in ((PLAIN, 0.01), ("model", 0.005))
+    ]
     return StyleFile(
         FORMAT, VERSION, STARTED.machine, STARTED.target, (STARTED.target,), "2026-01-31T12:00:00Z", "process", 0.5,
         "the command", 7, 96, answers, tuple(runs),
@@ -87,10 +90,12 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         (replace(sample(), answers=sample().answers[1:]), "has no answer of plain decoding"),
         (replace(sample(), runs=(*sample().runs[:-1], replace(sample().runs[-1], accepted=9))), "impossible times"),
         (replace(sample(), runs=(*sample().runs[:-1], replace(sample().runs[-1], drafts=11))), "impossible drafts"),
-        (replace(sample(), answers=(replace(sample().answers[0], cell=Cell("sums", "words", "poem", 0)),)),
-         "sums 1 words poem is of no kind, way or style"),
+        (
+            replace(sample(), answers=(replace(sample().answers[0], cell=Cell("sums", "words", "poem", 0)),)),
+            "sums 1 words poem is of no kind, way or style",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_so_is_refused_when_it_is_written(tmp_path: Path, changed: StyleFile, said: str) -> None:
     with pytest.raises(TraceError, match=said):
         STUDY.codec.write(changed, tmp_path / "styles.json")
@@ -161,8 +166,9 @@ def test_the_sentence_says_what_is_followed_and_what_a_right_answer_costs() -> N
 
 
 def test_a_style_that_is_not_followed_is_never_the_cheapest() -> None:
-    right = tuple(replace(one, right=True, seconds=one.seconds / 9) if one.cell.style == "draft" else one
-                  for one in sample().runs)  # fmt: skip
+    right = tuple(
+        replace(one, right=True, seconds=one.seconds / 9) if one.cell.style == "draft" else one for one in sample().runs
+    )
     best = cheapest(only(replace(sample(), runs=right)))
     assert best is not None
     assert best.style == "direct"

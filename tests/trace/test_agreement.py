@@ -36,11 +36,13 @@ def edited(name: str, place: str, value: Any) -> Trace:
         ("sample", "rounds[0].nodes[0].agreement.overlap", None, "compares with a draft in part"),
         ("greedy", "rounds[0].nodes[0].agreement_raw.overlap", 0.99, "is 0.99, but the recorded distribution makes it"),
         (
-            "greedy", "rounds[0].nodes[0].agreement", {"target_bits": 0.0},
+            "greedy",
+            "rounds[0].nodes[0].agreement",
+            {"target_bits": 0.0},
             "is given, but at temperature 0 point masses are judged",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_false_number_is_found(name: str, place: str, value: Any, sentence: str) -> None:
     (problem,) = check(edited(name, place, value))
     assert problem.sentence.startswith(sentence)

@@ -65,9 +65,15 @@ def options(tmp_path: Path, prepared: Path, monkeypatch) -> TrainOptions:
     monkeypatch.setattr(texts, "GENERATED_LENGTH", LENGTH)
     monkeypatch.setattr(align, "TOKENS_PER_STEP", STEP)
     return TrainOptions(
-        work_dir=tmp_path / "work", out_dir=tmp_path / "models", align_out=tmp_path / "aligned", vocabulary=320,
-        dtype="float32", align_tokens=TOKENS, align_temperatures="0,1", align_lr=0.01,
-    )  # fmt: skip
+        work_dir=tmp_path / "work",
+        out_dir=tmp_path / "models",
+        align_out=tmp_path / "aligned",
+        vocabulary=320,
+        dtype="float32",
+        align_tokens=TOKENS,
+        align_temperatures="0,1",
+        align_lr=0.01,
+    )
 
 
 @pytest.fixture

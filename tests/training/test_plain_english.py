@@ -134,8 +134,11 @@ def test_a_held_out_phrasing_never_occurs_in_training_but_its_parts_do(train) ->
 
 
 def test_a_bare_sum_of_two_or_three_digits_is_worked_out_and_a_smaller_one_answered_at_once() -> None:
-    bare = [text for text in (document("sums", 5, number, held_out=False).text for number in range(300))
-            if re.match(r"(Sum: |\w+ writes: )?\d+ [+-] \d+ = ", text)]  # fmt: skip
+    bare = [
+        text
+        for text in (document("sums", 5, number, held_out=False).text for number in range(300))
+        if re.match(r"(Sum: |\w+ writes: )?\d+ [+-] \d+ = ", text)
+    ]
     assert len(bare) > 50
     for text in bare:
         a, sign, b, rest = re.match(r"\D*(\d+) ([+-]) (\d+) = (.*)", text).groups()

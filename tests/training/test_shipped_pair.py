@@ -43,8 +43,13 @@ def test_the_figures_are_of_the_shipped_weights(name: str) -> None:
 def test_a_prompt_is_read_behind_the_end_of_text_token_as_documents_are_in_training(name: str) -> None:
     text = TextCodec.from_folder(SHIPPED / name, name)
     assert [text.token_text(token) for token in text.encode("34 + 28")] == [
-        "<|endoftext|>", "3", "4", " +", " 2", "8",
-    ]  # fmt: skip
+        "<|endoftext|>",
+        "3",
+        "4",
+        " +",
+        " 2",
+        "8",
+    ]
     assert text.eos_ids == (text.encode("")[0],)
 
 

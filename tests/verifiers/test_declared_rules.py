@@ -75,10 +75,12 @@ def test_every_verifier_declares_its_rule_and_the_shipped_file_holds_all_of_them
     [
         ("ratio(p, rho * q)", ["ratio", "p", ["times", "rho", "q"]]),
         ("p > 0.5", ["above", "p", 0.5]),
-        ("where(share, share >= l, exp(-entropy))",
-         ["where", "share", ["reaches", "share", "l"], ["exp", ["minus", "entropy"]]]),
+        (
+            "where(share, share >= l, exp(-entropy))",
+            ["where", "share", ["reaches", "share", "l"], ["exp", ["minus", "entropy"]]],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_threshold_is_written_as_an_expression(written, parsed):
     assert parse(written) == parsed
 

@@ -35,8 +35,11 @@ from specviz.trace.exports.tables import term_columns
 
 STAGE, RECORDED, SWEPT, FILES = "stage", "recorded", "sweep", "files"
 WORDS = {
-    STAGE: "the run in Watch", RECORDED: "all recorded runs", SWEPT: "a sweep of every drafter", FILES: "my traces",
-}  # fmt: skip
+    STAGE: "the run in Watch",
+    RECORDED: "all recorded runs",
+    SWEPT: "a sweep of every drafter",
+    FILES: "my traces",
+}
 SHARED = (RECORDED, SWEPT)
 """the same for every visitor: counted once"""
 READING = "reading the runs…"
@@ -135,9 +138,14 @@ class AnalysisActions:
         for run in facts:
             rounds.setdefault(run.drafter, []).extend(run.rounds)
         return Counted(
-            of, named[0].place.packed, {one.name: one for one in read}, tuple(analyses(facts)),
-            {name: tuple(some) for name, some in rounds.items()}, tuple(terms), tuple(refused),
-        )  # fmt: skip
+            of,
+            named[0].place.packed,
+            {one.name: one for one in read},
+            tuple(analyses(facts)),
+            {name: tuple(some) for name, some in rounds.items()},
+            tuple(terms),
+            tuple(refused),
+        )
 
     # --- showing ---------------------------------------------------------------------------------------------------
 
@@ -151,9 +159,15 @@ class AnalysisActions:
         yield from self.choose(shown, of, *controls)
 
     def choose(
-        self, shown: Counted, of: str, player: str, paths: Sequence[str] | None, chart_name: str, pattern: str,
+        self,
+        shown: Counted,
+        of: str,
+        player: str,
+        paths: Sequence[str] | None,
+        chart_name: str,
+        pattern: str,
         bits: float | None,
-    ) -> Iterator[Answer]:  # fmt: skip
+    ) -> Iterator[Answer]:
         """Other runs were chosen: everything is counted and shown anew."""
         if of == FILES and not paths:
             ask = "Choose your traces, .json or .json.gz, or a zip of them: any number of runs of any drafters."

@@ -42,17 +42,22 @@ def rows_figure(rows: Sequence[Row], axis: str, value: str, empty: str) -> go.Fi
             x=[label(row.label) for row in rows],
             y=heights,
             error_y={
-                "type": "data", "symmetric": False, "color": TEXT, "thickness": 1.5,
+                "type": "data",
+                "symmetric": False,
+                "color": TEXT,
+                "thickness": 1.5,
                 "array": [(rate.high or 0.0) - height for rate, height in zip(rates, heights, strict=True)],
                 "arrayminus": [height - (rate.low or 0.0) for rate, height in zip(rates, heights, strict=True)],
             },
             text=[f"n = {rate.of}" for rate in rates],
-            textposition="inside", insidetextanchor="start", insidetextfont={"color": "white"},
+            textposition="inside",
+            insidetextanchor="start",
+            insidetextfont={"color": "white"},
             hovertext=[hover(row.label, [f"{share(row.rate)}: {interval(row.rate)}"]) for row in rows],
             hoverinfo="text",
             marker={"color": SERIES[0]},
         )
-    )  # fmt: skip
+    )
     figure.update_xaxes(title=axis, type="category")
     figure.update_yaxes(title=value, range=[0, 1.05], tickformat=".0%")
     return style(figure, HEIGHT)
@@ -66,10 +71,14 @@ def reliability_figure(analysis: Analysis) -> go.Figure:
     most = max(bin_.count for bin_ in bins)
     figure = go.Figure(
         go.Scatter(
-            x=[0, 1], y=[0, 1], mode="lines", name="as sure as it is right", hoverinfo="skip",
+            x=[0, 1],
+            y=[0, 1],
+            mode="lines",
+            name="as sure as it is right",
+            hoverinfo="skip",
             line={"color": TEXT, "width": 1.5, "dash": "dash"},
         )
-    )  # fmt: skip
+    )
     figure.add_trace(
         go.Scatter(
             x=[bin_.mean_draft for bin_ in bins],

@@ -138,24 +138,35 @@ def _question(actions: AnalysisActions) -> dict[str, Any]:
         )
         drafter = gr.Dropdown([], label="drafter", visible=False, scale=1, min_width=200, elem_id="sv-analysis-drafter")
     files = gr.File(
-        label="traces: .json, .json.gz or a zip of them", file_count="multiple", visible=False,
-        file_types=[".json", ".gz", ".zip"], height=140, elem_id="sv-analysis-files",
-    )  # fmt: skip
+        label="traces: .json, .json.gz or a zip of them",
+        file_count="multiple",
+        visible=False,
+        file_types=[".json", ".gz", ".zip"],
+        height=140,
+        elem_id="sv-analysis-files",
+    )
     message = gr.HTML(notices.message(""), elem_id="sv-analysis-message")
     answer = Places(EMPTY, elem_id="sv-analysis-answer")
     with gr.Accordion(EVERYONE, open=False, visible=False, elem_id="sv-analysis-fold") as fold:
         everyone = Places("", elem_id="sv-analysis-all")
     return {
-        "of": of, "drafter": drafter, "files": files, "message": message, "answer": answer, "fold": fold,
+        "of": of,
+        "drafter": drafter,
+        "files": files,
+        "message": message,
+        "answer": answer,
+        "fold": fold,
         "everyone": everyone,
-    }  # fmt: skip
+    }
 
 
 def _charts() -> dict[str, Any]:
     choice = gr.Radio(
-        [(chart.title, chart.name) for chart in CHARTS], value=CHARTS[0].name, label="accepted, counted by",
+        [(chart.title, chart.name) for chart in CHARTS],
+        value=CHARTS[0].name,
+        label="accepted, counted by",
         elem_id="sv-analysis-choice",
-    )  # fmt: skip
+    )
     reading = gr.HTML(notices.note(CHARTS[0].reading))
     plot = gr.Plot(show_label=False, elem_id="sv-analysis-plot")
     with gr.Row(elem_classes="sv-actions"):
@@ -170,13 +181,22 @@ def _tables() -> dict[str, Any]:
     gr.Markdown("### Rounds to step through")
     with gr.Row():
         pattern = gr.Dropdown(
-            [(f"{name}: {words}", name) for name, (words, _) in PATTERNS.items()], value=next(iter(PATTERNS)),
-            label="rounds that are", scale=3, min_width=300, elem_id="sv-analysis-pattern",
-        )  # fmt: skip
+            [(f"{name}: {words}", name) for name, (words, _) in PATTERNS.items()],
+            value=next(iter(PATTERNS)),
+            label="rounds that are",
+            scale=3,
+            min_width=300,
+            elem_id="sv-analysis-pattern",
+        )
         bits = gr.Number(
-            SURPRISING, label="surprise above, in bits", minimum=0, maximum=24, scale=1, min_width=180,
+            SURPRISING,
+            label="surprise above, in bits",
+            minimum=0,
+            maximum=24,
+            scale=1,
+            min_width=180,
             elem_id="sv-analysis-bits",
-        )  # fmt: skip
+        )
     rounds = Places("", elem_id="sv-analysis-rounds")
     gr.Markdown("### Target and draft")
     agreement = gr.HTML("", elem_id="sv-analysis-agreement")
@@ -231,6 +251,10 @@ def _build(page: Page, tab: gr.Tab, actions: AnalysisActions) -> AnalysisParts:
 
 
 TAB = Tab(
-    ANALYSIS, "Analysis", "lab", 1,
-    lambda page: AnalysisActions(Library(page.gallery, page.limits, shipped(page.sweeps))), _build,
-)  # fmt: skip
+    ANALYSIS,
+    "Analysis",
+    "lab",
+    1,
+    lambda page: AnalysisActions(Library(page.gallery, page.limits, shipped(page.sweeps))),
+    _build,
+)

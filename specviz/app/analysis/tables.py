@@ -233,9 +233,7 @@ def rounds_list(found: Sequence[RoundFacts], of: int, pattern: str) -> str:
     runs: dict[str, list[RoundFacts]] = {}
     for this in found[:MOST_ROUNDS]:
         runs.setdefault(this.run, []).append(this)
-    lines = "".join(
-        f"<li><b>{escape(run)}</b> {' '.join(map(_chip, rounds))}</li>" for run, rounds in runs.items()
-    )  # fmt: skip
+    lines = "".join(f"<li><b>{escape(run)}</b> {' '.join(map(_chip, rounds))}</li>" for run, rounds in runs.items())
     rest = len(found) - MOST_ROUNDS
     more = f'<p class="sv-note">{plural(rest, "more round")} not listed.</p>' if rest > 0 else ""
     return f'{head}<ul class="sv-found-rounds">{lines}</ul>{more}'

@@ -182,9 +182,15 @@ class MethodOptions(gr.HTML):
             for method_description in methods
         }
         super().__init__(
-            value, html_template=TEMPLATE, css_template="", js_on_load=ON_LOAD, apply_default_css=False, padding=False,
-            cards=json.dumps(cards), **settings,
-        )  # fmt: skip
+            value,
+            html_template=TEMPLATE,
+            css_template="",
+            js_on_load=ON_LOAD,
+            apply_default_css=False,
+            padding=False,
+            cards=json.dumps(cards),
+            **settings,
+        )
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "string", "description": "JSON text: the chosen method, and the options that are not default"}

@@ -58,9 +58,14 @@ def model_fields(
         listed, value = [name for _, name in offered], begin(name, value)
         start = value if value in listed or limits.any_model else next(iter(listed), None)
         fields[name] = gr.Dropdown(
-            offered, value=start, label=label, info=ANY if limits.any_model else None,
-            allow_custom_value=limits.any_model, min_width=200, elem_id=f"sv-{tab}{name.replace('_', '-')}",
-        )  # fmt: skip
+            offered,
+            value=start,
+            label=label,
+            info=ANY if limits.any_model else None,
+            allow_custom_value=limits.any_model,
+            min_width=200,
+            elem_id=f"sv-{tab}{name.replace('_', '-')}",
+        )
     fields["chat"] = gr.Checkbox(
         bool(begin("chat", defaults.chat)),
         label="the prompt is a message",
@@ -143,9 +148,12 @@ def own_prompts(tab: str = "") -> OwnPrompts:
 
 def upload_button(tab: str) -> gr.UploadButton:
     return gr.UploadButton(
-        "Open your own prompts (JSONL)", file_types=[".jsonl"], size="sm", min_width=160,
+        "Open your own prompts (JSONL)",
+        file_types=[".jsonl"],
+        size="sm",
+        min_width=160,
         elem_id=f"sv-{tab}own-prompts",
-    )  # fmt: skip
+    )
 
 
 def wire_own_prompts(parts: OwnPrompts, prompt: gr.Textbox, limits: Limits) -> None:

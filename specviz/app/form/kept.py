@@ -75,9 +75,13 @@ class Kept:
         for name, control in self.controls.items():
             start = getattr(control, "value", None)
             gr.on(
-                [control.change], None, control, None,
-                js=f"(value) => SpecViz.keepControl({self.tab!r}, {name!r}, value, {json.dumps(start)})", **QUIET,
-            )  # fmt: skip
+                [control.change],
+                None,
+                control,
+                None,
+                js=f"(value) => SpecViz.keepControl({self.tab!r}, {name!r}, value, {json.dumps(start)})",
+                **QUIET,
+            )
 
 
 def _fits(control: Component, value: object) -> bool:

@@ -148,8 +148,13 @@ def lossless_note(catalog: Catalog, names: Mapping[str, str]) -> tuple[bool, str
 
 TITLE = "What each drafter guesses from, what it needs and what it costs"
 HEAD = (
-    "drafter", "guesses from", "second model", "training", "memory beside the target", "cost here, measured",
-)  # fmt: skip
+    "drafter",
+    "guesses from",
+    "second model",
+    "training",
+    "memory beside the target",
+    "cost here, measured",
+)
 UNSAID = "not said"
 UNMEASURED = "not measured here"
 

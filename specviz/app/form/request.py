@@ -136,8 +136,9 @@ def models_of_run(started: Started) -> list[str]:
 def check_named(options: Mapping[str, Option], catalog: Catalog, limits: Limits) -> None:
     """Raises OptionError where a method's options name a model that is not on offer, or a folder of the server that no
     training of a page has made: those have names that nobody guesses."""
-    check_models((name.strip() for name in str(options.get(FURTHER_MODELS, "")).split(",") if name.strip()),
-                 catalog, limits)  # fmt: skip
+    check_models(
+        (name.strip() for name in str(options.get(FURTHER_MODELS, "")).split(",") if name.strip()), catalog, limits
+    )
     weights = options.get(WEIGHTS)
     if isinstance(weights, str) and weights not in (SHIPPED, UNTRAINED) and not limits.any_model:
         folder = Path(weights)

@@ -139,14 +139,21 @@ def _traces(line: PositionLine, colour: str, mark: str) -> list[go.Scatter]:
     marker = {"symbol": mark, "size": 9, "color": colour}
     return [
         go.Scatter(
-            **shared, y=[depth.rate for depth in line.places], mode="lines+markers", name=label(line.series),
-            line={"color": colour, "width": 2}, marker=marker,
+            **shared,
+            y=[depth.rate for depth in line.places],
+            mode="lines+markers",
+            name=label(line.series),
+            line={"color": colour, "width": 2},
+            marker=marker,
         ),
         go.Scatter(
-            **shared, y=[depth.conditional for depth in line.places], mode="lines", showlegend=False,
+            **shared,
+            y=[depth.conditional for depth in line.places],
+            mode="lines",
+            showlegend=False,
             line={"color": colour, "width": 1.5, "dash": "dot"},
         ),
-    ]  # fmt: skip
+    ]
 
 
 POSITION = LabChart(

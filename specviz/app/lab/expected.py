@@ -58,10 +58,14 @@ def against_measured(cases: Sequence[Expected], word: str, title: str) -> go.Fig
     top = 1.1 * max(max(expected.expected, expected.measured) for expected in cases)
     drawn = go.Figure(
         go.Scatter(
-            x=[0, top], y=[0, top], mode="lines", name=word, hoverinfo="skip",
+            x=[0, top],
+            y=[0, top],
+            mode="lines",
+            name=word,
+            hoverinfo="skip",
             line={"color": TEXT, "width": 1.5, "dash": "dash"},
         )
-    )  # fmt: skip
+    )
     for index, series in enumerate(dict.fromkeys(expected.series for expected in cases)):
         same, (colour, mark) = [expected for expected in cases if expected.series == series], look(index)
         drawn.add_trace(

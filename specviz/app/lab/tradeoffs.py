@@ -138,9 +138,12 @@ def plane_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     for index, name in enumerate(series):
         drawn.add_trace(_series([spot for spot in view.spots if spot.series == name], *look(index)))
     drawn.update_xaxes(
-        title="drafting per round ÷ a plain pass", type="log", range=list(map(log10, view.latency_range)),
-        exponentformat="none", dtick="D2",
-    )  # fmt: skip
+        title="drafting per round ÷ a plain pass",
+        type="log",
+        range=list(map(log10, view.latency_range)),
+        exponentformat="none",
+        dtick="D2",
+    )
     drawn.update_yaxes(title="tokens per target pass", range=list(view.tokens_range))
     draw_few(style(drawn, HEIGHT), few)
     left_out(drawn, view.without, "no measurable drafting time, and a logarithmic axis has no zero")
@@ -247,13 +250,11 @@ class Mark:
     def explanation(self) -> list[str]:
         wasted = self.sums.drafted - self.sums.accepted
         return [
-            fraction(
-                "wasted per token", "(drafted − accepted) ÷ output tokens", wasted, self.sums.tokens
-            ),
+            fraction("wasted per token", "(drafted − accepted) ÷ output tokens", wasted, self.sums.tokens),
             fraction("passes per token", "target passes ÷ output tokens", self.sums.rounds, self.sums.tokens),
             f"{self.sums.runs} runs, the same prompts for every mark"
             + ("; nothing here is better in both" if self.on_front else ""),
-        ]  # fmt: skip
+        ]
 
 
 def marks(points: Sequence[SweepPoint]) -> list[Mark]:
@@ -305,10 +306,14 @@ def economy_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     front = sorted((mark for mark in drafts if mark.on_front), key=lambda mark: mark.wasted)
     drawn = go.Figure(
         go.Scatter(
-            x=[mark.wasted for mark in front], y=[mark.passes for mark in front], mode="lines", name="front",
-            hoverinfo="skip", line={"color": TEXT, "width": 1.5, "dash": "dash"},
+            x=[mark.wasted for mark in front],
+            y=[mark.passes for mark in front],
+            mode="lines",
+            name="front",
+            hoverinfo="skip",
+            line={"color": TEXT, "width": 1.5, "dash": "dash"},
         )
-    )  # fmt: skip
+    )
     named = _apart(front, drafts)
     for index, policy in enumerate(dict.fromkeys(mark.stop_policy for mark in drafts)):
         same = [mark for mark in drafts if mark.stop_policy == policy]

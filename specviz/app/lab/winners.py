@@ -94,13 +94,17 @@ def _marks(ranks: Sequence[Ranked], verdict: str, colour: str, mark: str) -> go.
         name=verdict,
         marker={"symbol": mark, "size": 9, "color": colour},
         error_x={
-            "type": "data", "symmetric": False, "thickness": 1.5, "width": 4, "color": colour,
+            "type": "data",
+            "symmetric": False,
+            "thickness": 1.5,
+            "width": 4,
+            "color": colour,
             "array": [ranked.high - ranked.ratio for ranked in ranks],
             "arrayminus": [ranked.ratio - ranked.low for ranked in ranks],
         },
         hovertext=[hover(ranked.name, _explained(ranked)) for ranked in ranks],
         hoverinfo="text",
-    )  # fmt: skip
+    )
 
 
 def _explained(ranked: Ranked) -> list[str]:
@@ -196,10 +200,16 @@ def _told(name: str, runs: Sequence[SweepPoint], lengths: int) -> tuple[str, ...
 def family_rows(points: Sequence[SweepPoint]) -> Rows:
     view = families(points)
     return [
-        {"family": cell.family, "drafter": cell.series, "case": cell.name, "median_speedup": cell.ratio,
-         "runs": cell.runs, "winner": cell.winner}
+        {
+            "family": cell.family,
+            "drafter": cell.series,
+            "case": cell.name,
+            "median_speedup": cell.ratio,
+            "runs": cell.runs,
+            "winner": cell.winner,
+        }
         for cell in (view.cells if view else ())
-    ]  # fmt: skip
+    ]
 
 
 # --- the picture -----------------------------------------------------------------------------------------------------

@@ -193,9 +193,14 @@ def sentence(text: str) -> go.Figure:
     """No axes, only why there is nothing to see."""
     figure = go.Figure()
     figure.add_annotation(
-        text="<br>".join(map(escape, wrap(text, 48))), showarrow=False, x=0.5, y=0.5, xref="paper", yref="paper",
+        text="<br>".join(map(escape, wrap(text, 48))),
+        showarrow=False,
+        x=0.5,
+        y=0.5,
+        xref="paper",
+        yref="paper",
         font={"size": 14, "color": TEXT},
-    )  # fmt: skip
+    )
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
     return style(figure, HEIGHT)

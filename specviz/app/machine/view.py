@@ -240,12 +240,15 @@ def machine_figure(view: MachineView) -> go.Figure:
     figure.add_trace(_measured(view))
     figure.add_trace(
         go.Scatter(
-            x=list(view.line.widths), y=list(view.line.ms), mode="lines", name="roofline, modelled",
+            x=list(view.line.widths),
+            y=list(view.line.ms),
+            mode="lines",
+            name="roofline, modelled",
             text=list(view.line.explanations),
             hovertemplate="n = %{x:.3g}: %{y:.3g} ms modelled<br>%{text}<extra></extra>",
             line={"color": SERIES[1], "width": 1.5, "dash": "dot"},
         )
-    )  # fmt: skip
+    )
     limit = times[0] * (1 + SLACK)
     knee = f"knee n = {view.knee}: up to here t ≤ {1 + SLACK:.2f} × {times[0]:.3g} ms = {limit:.3g} ms"
     figure.add_trace(_upright(view.knee, low, high, f"knee: n = {view.knee}", knee, SERIES[2], "solid"))
@@ -256,14 +259,20 @@ def machine_figure(view: MachineView) -> go.Figure:
     widths = [2**i for i in range(17) if first <= 2**i <= last] or [first]
     edge = 0.06 * max(log10(last / first), 1.0)
     figure.update_xaxes(
-        title="n, rows of one target pass", type="log", tickvals=widths, ticktext=[str(n) for n in widths],
+        title="n, rows of one target pass",
+        type="log",
+        tickvals=widths,
+        ticktext=[str(n) for n in widths],
         range=[log10(first) - edge, log10(last) + edge],
-    )  # fmt: skip
+    )
     marks = _decades(low, high)
     figure.update_yaxes(
-        title="t(n), ms", type="log", tickvals=marks, ticktext=[f"{mark:g}" for mark in marks],
+        title="t(n), ms",
+        type="log",
+        tickvals=marks,
+        ticktext=[f"{mark:g}" for mark in marks],
         range=[log10(low), log10(high)],
-    )  # fmt: skip
+    )
     return style(figure, HEIGHT)
 
 
@@ -296,9 +305,13 @@ def _measured(view: MachineView) -> go.Scatter:
 
 def _upright(x: float, low: float, high: float, name: str, text: str, colour: str, dash: str) -> go.Scatter:
     return go.Scatter(
-        x=[x, x], y=[low, high], mode="lines", name=name, hovertemplate=f"{text}<extra></extra>",
+        x=[x, x],
+        y=[low, high],
+        mode="lines",
+        name=name,
+        hovertemplate=f"{text}<extra></extra>",
         line={"color": colour, "width": 1.5, "dash": dash},
-    )  # fmt: skip
+    )
 
 
 def machine_table(view: MachineView) -> str:

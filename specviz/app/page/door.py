@@ -248,9 +248,15 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "texts": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
 }
 _WORDS = {
-    "string": "text", "number": "a number", "integer": "a number", "boolean": "true or false", "array": "a list",
-    "object": "an object", "choice": "one of its choices", "texts": "a list of texts",
-}  # fmt: skip
+    "string": "text",
+    "number": "a number",
+    "integer": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "choice": "one of its choices",
+    "texts": "a list of texts",
+}
 
 
 def _refusal(sentence: str) -> gr.Error:
@@ -274,19 +280,21 @@ FRAMES = f"'self' {HUB} https://*.hf.space"
 def policy(on_a_space: bool) -> str:
     """The header's text."""
     hub = f" {HUB}" if on_a_space else ""
-    return "; ".join([
-        "default-src 'self'",
-        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
-        "style-src 'self' 'unsafe-inline'",
-        "font-src 'self' data:",
-        f"img-src 'self' data: blob:{hub}",
-        f"connect-src 'self' data: blob:{hub}",
-        "worker-src 'self' blob:",
-        "object-src 'none'",
-        "base-uri 'self'",
-        "form-action 'self'",
-        f"frame-ancestors {FRAMES}",
-    ])  # fmt: skip
+    return "; ".join(
+        [
+            "default-src 'self'",
+            "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+            "style-src 'self' 'unsafe-inline'",
+            "font-src 'self' data:",
+            f"img-src 'self' data: blob:{hub}",
+            f"connect-src 'self' data: blob:{hub}",
+            "worker-src 'self' blob:",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+            f"frame-ancestors {FRAMES}",
+        ]
+    )
 
 
 class Policy:

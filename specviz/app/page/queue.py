@@ -117,9 +117,12 @@ class FairQueue(queueing.Queue):
         self, demo: gr.Blocks, limits: Limits, behind_proxy: bool, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(
-            live_updates=True, concurrency_count=demo.max_threads, update_intervals=1, max_size=limits.waiting,
+            live_updates=True,
+            concurrency_count=demo.max_threads,
+            update_intervals=1,
+            max_size=limits.waiting,
             blocks=demo,
-        )  # fmt: skip
+        )
         self._limits = limits
         self._behind_proxy = behind_proxy
         self._clock = clock

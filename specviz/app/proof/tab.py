@@ -220,26 +220,37 @@ def _exact(actions: ProofActions, tab: gr.Tab) -> list[Any]:
     gr.HTML(part_heading("Every way one decision can go", "exact", EXACT))
     usual, names = Toy(), actions.verifiers()
     with gr.Row():
-        preset = gr.Dropdown(list(PRESETS), value=next(iter(PRESETS)), label="p and q", min_width=150,
-                             elem_id="sv-proof-preset")  # fmt: skip
-        p = gr.Textbox(shown(usual.target), label="target p of a, b, c", max_lines=1, min_width=150,
-                       elem_id="sv-proof-p")  # fmt: skip
-        q = gr.Textbox(shown(usual.draft), label="drafter q of a, b, c", max_lines=1, min_width=150,
-                       elem_id="sv-proof-q")  # fmt: skip
+        preset = gr.Dropdown(
+            list(PRESETS), value=next(iter(PRESETS)), label="p and q", min_width=150, elem_id="sv-proof-preset"
+        )
+        p = gr.Textbox(
+            shown(usual.target), label="target p of a, b, c", max_lines=1, min_width=150, elem_id="sv-proof-p"
+        )
+        q = gr.Textbox(
+            shown(usual.draft), label="drafter q of a, b, c", max_lines=1, min_width=150, elem_id="sv-proof-q"
+        )
     with gr.Row():
         verifier = gr.Dropdown(
-            names, value=usual.verifier if usual.verifier in names else next(iter(names), None), label="verifier",
-            min_width=150, elem_id="sv-proof-verifier",
-        )  # fmt: skip
+            names,
+            value=usual.verifier if usual.verifier in names else next(iter(names), None),
+            label="verifier",
+            min_width=150,
+            elem_id="sv-proof-verifier",
+        )
         candidates = gr.Radio(
-            list(range(1, MOST_CANDIDATES + 1)), value=usual.candidates, label="candidates", min_width=150,
+            list(range(1, MOST_CANDIDATES + 1)),
+            value=usual.candidates,
+            label="candidates",
+            min_width=150,
             elem_id="sv-proof-candidates",
-        )  # fmt: skip
+        )
         draw = gr.Dropdown(list(DRAWS), value=usual.draw, label="how they are drawn", min_width=150)
     broken = gr.Radio(
-        [(INTACT, INTACT), *((control.label, control.name) for control in BREAKS)], value=INTACT, label="break it",
+        [(INTACT, INTACT), *((control.label, control.name) for control in BREAKS)],
+        value=INTACT,
+        label="break it",
         elem_id="sv-proof-break",
-    )  # fmt: skip
+    )
     summary = gr.HTML(notices.message(WAITING, "busy"), elem_id="sv-proof-summary")
     table = gr.HTML(elem_id="sv-proof-table")
     toy: list[Any] = [p, q, verifier, candidates, draw, broken]
@@ -262,8 +273,15 @@ def _sampled(actions: ProofActions, toy: Sequence[Any]) -> dict[str, Any]:
         prompt = gr.Dropdown(prompts, value=_first(prompts), label="prompt of the pair", min_width=180)
         temperature = gr.Slider(0.1, 2.0, value=1.0, step=0.1, label="its temperature", min_width=150)
     with gr.Row():
-        runs = gr.Slider(100, 5000, value=500, step=100, label="texts (the pair: 500 at most)", min_width=200,
-                         elem_id="sv-proof-runs")  # fmt: skip
+        runs = gr.Slider(
+            100,
+            5000,
+            value=500,
+            step=100,
+            label="texts (the pair: 500 at most)",
+            min_width=200,
+            elem_id="sv-proof-runs",
+        )
         seed = gr.Number(1, label="seed", precision=0, minimum=0, min_width=100)
     run, cancel = _buttons("Run the test", "sv-proof-sample")
     counted = gr.HTML(notices.message("Nothing counted yet."), elem_id="sv-proof-sampled")
@@ -279,8 +297,9 @@ def _greedy(actions: ProofActions) -> dict[str, Any]:
     gr.HTML(part_heading("Greedy text, token for token", "measured", MEASURED))
     prompts, drafters, most = actions.prompts(), actions.drafters(), actions.limits.max_new_tokens
     with gr.Row():
-        drafter = gr.Dropdown(drafters, value=_usual(drafters), label="drafter", min_width=150,
-                              elem_id="sv-proof-drafter")  # fmt: skip
+        drafter = gr.Dropdown(
+            drafters, value=_usual(drafters), label="drafter", min_width=150, elem_id="sv-proof-drafter"
+        )
         prompt = gr.Dropdown(prompts, value=_first(prompts), label="prompt", min_width=180)
         tokens = gr.Slider(1, most, value=min(64, most), step=1, label="tokens", min_width=150)
     run, cancel = _buttons("Compare", "sv-proof-greedy")

@@ -71,10 +71,14 @@ def race_spec(values: Mapping[str, Any], catalog: Catalog, limits: Limits) -> Ra
     """The controls as a race. Raises OptionError with a sentence naming what is missing or too much."""
     standard = RunRequest(prompt="")
     common = {
-        "prompt": values.get("prompt"), "drafter": BASELINE, "target": standard.target,
-        "drafter_model": standard.drafter_model, "top_k": standard.top_k, "top_p": standard.top_p,
+        "prompt": values.get("prompt"),
+        "drafter": BASELINE,
+        "target": standard.target,
+        "drafter_model": standard.drafter_model,
+        "top_k": standard.top_k,
+        "top_p": standard.top_p,
         **{name: values.get(name) for name in SETTINGS},
-    }  # fmt: skip
+    }
     chosen = [(index, str(values.get(place_key(index, "drafter")) or NOBODY)) for index in range(MOST_DRAFTERS)]
     racers = [
         _racer(name, values.get(place_key(place, LENGTH)), catalog, limits) for place, name in chosen if name != NOBODY
@@ -259,9 +263,14 @@ def _form(actions: RaceActions, prompt: str) -> dict[str, Any]:
     with gr.Row(elem_classes="sv-form"):
         with gr.Column(scale=5, min_width=300):
             fields["prompt"] = gr.Textbox(
-                prompt, label="prompt", lines=5, max_lines=9, elem_id="sv-race-prompt", elem_classes="sv-mono",
+                prompt,
+                label="prompt",
+                lines=5,
+                max_lines=9,
+                elem_id="sv-race-prompt",
+                elem_classes="sv-mono",
                 info=f"at most {actions.limits.prompt_chars:,} characters",
-            )  # fmt: skip
+            )
             wire_own_prompts(own_prompts("race-"), fields["prompt"], actions.limits)
             _settings(actions, fields)
         with gr.Column(scale=5, min_width=300):
@@ -278,14 +287,22 @@ def _place(actions: RaceActions, fields: dict[str, Any], place: int, name: str) 
     card = length_card(actions.catalog, name)
     with gr.Row():
         who = gr.Dropdown(
-            [("nobody", NOBODY), *names], value=name, label=f"drafter {place + 1} of {MOST_DRAFTERS}", scale=2,
-            min_width=150, elem_id=f"sv-race-drafter-{place + 1}",
-        )  # fmt: skip
+            [("nobody", NOBODY), *names],
+            value=name,
+            label=f"drafter {place + 1} of {MOST_DRAFTERS}",
+            scale=2,
+            min_width=150,
+            elem_id=f"sv-race-drafter-{place + 1}",
+        )
         length = gr.Number(
             None if card is None else cast(int, card.default),  # a speculation length is a whole number
-            label="speculation length γ", precision=0, scale=2, min_width=120,
-            info=None if card is None else card.help, visible=card is not None,
-        )  # fmt: skip
+            label="speculation length γ",
+            precision=0,
+            scale=2,
+            min_width=120,
+            info=None if card is None else card.help,
+            visible=card is not None,
+        )
     fields[place_key(place, "drafter")], fields[place_key(place, LENGTH)] = who, length
     who.input(actions.another, [who, length], length, **QUIET)
 

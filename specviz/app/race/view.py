@@ -107,14 +107,16 @@ def provenance(started: Started, repeats: int) -> str:
     machine, sampling = started.machine, started.sampling
     threads = f"{machine.threads} thread{'' if machine.threads == 1 else 's'}"
     runs = f"median of {repeats} runs each" if repeats > 1 else "one run each"
-    return " · ".join([
-        started.created[:10],
-        f"{machine.processor or machine.device}, {threads}, {machine.dtype}",
-        in_role("target", started.target.name),
-        f"prompt {started.prompt_name or 'of your own'}",
-        f"temperature {sampling.temperature:g}, seed {started.seed}",
-        runs,
-    ])  # fmt: skip
+    return " · ".join(
+        [
+            started.created[:10],
+            f"{machine.processor or machine.device}, {threads}, {machine.dtype}",
+            in_role("target", started.target.name),
+            f"prompt {started.prompt_name or 'of your own'}",
+            f"temperature {sampling.temperature:g}, seed {started.seed}",
+            runs,
+        ]
+    )
 
 
 # --- the race as data ------------------------------------------------------------------------------------------------

@@ -39,10 +39,16 @@ def _cells(run: AcceptanceRun) -> tuple[str, ...]:
     total = run.total
     without = f" (+{run.silent} without)" if run.silent else ""
     return (
-        run.name, run.engine, TRACED if run.traced else SUMMARY, f"{len(run.requests)}{without}",
-        str(total.spec_steps), str(total.draft_tokens), str(total.accepted_tokens),
-        _number(total.rate, ".3f"), _number(total.mean_length, ".2f"),
-    )  # fmt: skip
+        run.name,
+        run.engine,
+        TRACED if run.traced else SUMMARY,
+        f"{len(run.requests)}{without}",
+        str(total.spec_steps),
+        str(total.draft_tokens),
+        str(total.accepted_tokens),
+        _number(total.rate, ".3f"),
+        _number(total.mean_length, ".2f"),
+    )
 
 
 def _number(value: float | None, form: str) -> str:
@@ -74,12 +80,15 @@ def acceptance_figure(runs: Sequence[AcceptanceRun]) -> go.Figure:
         name = escape(label(run))
         figure.add_trace(
             go.Scatter(
-                x=list(range(1, len(reached) + 1)), y=list(reached), mode="lines+markers", name=name,
+                x=list(range(1, len(reached) + 1)),
+                y=list(reached),
+                mode="lines+markers",
+                name=name,
                 line={"color": SERIES[index % len(SERIES)], "dash": "solid" if run.traced else "dot"},
                 marker={"symbol": MARKS[index % len(MARKS)], "size": 9},
                 hovertemplate=f"{name}<br>at least %{{x}} accepted: %{{y:.1%}} of the steps<extra></extra>",
             )
-        )  # fmt: skip
+        )
     figure.update_xaxes(title="accepted candidates d", dtick=1)
     figure.update_yaxes(title="steps that accepted ≥ d", range=[0, 1.04], tickformat=".0%")
     style(figure, HEIGHT + LEGEND_LINE * len(figure.data))
@@ -107,9 +116,14 @@ def acceptance_fold(limits: Limits) -> None:
         gr.Markdown(INTRO)
         with gr.Row():
             upload = gr.UploadButton(
-                "Open records or traces", file_types=[".json", ".jsonl", ".gz"], file_count="multiple", size="sm",
-                min_width=180, scale=0, elem_id="sv-acceptance-upload",
-            )  # fmt: skip
+                "Open records or traces",
+                file_types=[".json", ".jsonl", ".gz"],
+                file_count="multiple",
+                size="sm",
+                min_width=180,
+                scale=0,
+                elem_id="sv-acceptance-upload",
+            )
             clear = gr.Button("Clear", size="sm", min_width=80, scale=0)
         message = gr.HTML(notices.message(EMPTY), elem_id="sv-acceptance-message")
         plot = gr.Plot(visible=False, show_label=False, elem_id="sv-acceptance-plot")

@@ -181,17 +181,26 @@ def _policies(catalog: Catalog, fields: dict[str, Any]) -> None:
     """Tree and stop policies to measure as well; only drafters that grow their drafts have them."""
     with gr.Row():
         fields["tree_policies"] = gr.CheckboxGroup(
-            labelled(measurable_tree_policies(catalog)), value=[], label="also tree policies",
-            info="each at every node budget", scale=3, min_width=220, elem_id="sv-sweep-tree_policies",
-        )  # fmt: skip
+            labelled(measurable_tree_policies(catalog)),
+            value=[],
+            label="also tree policies",
+            info="each at every node budget",
+            scale=3,
+            min_width=220,
+            elem_id="sv-sweep-tree_policies",
+        )
         fields["budgets"] = gr.Textbox(
             "16", label="node budgets", info="candidates per round, with commas", max_lines=1, scale=1, min_width=150
         )
         fields["stop_policies"] = gr.CheckboxGroup(
-            labelled(early_stop_policies(catalog)), value=[], label="also stop policies",
+            labelled(early_stop_policies(catalog)),
+            value=[],
+            label="also stop policies",
             info="each with every shape above",
-            scale=2, min_width=220, elem_id="sv-sweep-stop_policies",
-        )  # fmt: skip
+            scale=2,
+            min_width=220,
+            elem_id="sv-sweep-stop_policies",
+        )
 
 
 def _build(page: Page, tab: gr.Tab, actions: SpeedupActions) -> SpeedupParts:

@@ -106,15 +106,22 @@ def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> Non
             _method(controls, kind)
         if kind.group == "drafter" and any(method.remembers for method in kind.methods):
             controls.fields["memory"] = gr.Radio(
-                list(limits.memory_ways), value=MEMORY_WAYS[0], label="memory",
+                list(limits.memory_ways),
+                value=MEMORY_WAYS[0],
+                label="memory",
                 info=MEMORY_INFO if limits.shared_memory else COLD_INFO,
-                visible=remembers(catalog, drafter), elem_id="sv-memory",
-            )  # fmt: skip
+                visible=remembers(catalog, drafter),
+                elem_id="sv-memory",
+            )
         if kind.group == "drafter" and any(method.retrieves for method in kind.methods):
             controls.fields["datastore"] = gr.Dropdown(
-                **datastore_choice(catalog, limits), value="", label="datastore",
-                allow_custom_value=limits.any_model, visible=retrieves(catalog, drafter), elem_id="sv-datastore",
-            )  # fmt: skip
+                **datastore_choice(catalog, limits),
+                value="",
+                label="datastore",
+                allow_custom_value=limits.any_model,
+                visible=retrieves(catalog, drafter),
+                elem_id="sv-datastore",
+            )
         if kind.group == "drafter" and growing:
             shown = grows(catalog, drafter)
             chosen = {policy.group: str(controls.begin(policy.group, policy.default)) for policy in growing}
@@ -186,10 +193,13 @@ def model_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None
     """Target and drafter weights, and what a prompt is to the target."""
     controls.fields |= model_fields(catalog, limits, controls.begin)
     controls.fields["scene"] = gr.Textbox(
-        str(controls.begin("scene", "")), label="picture, for a target that captions one", max_lines=2,
-        placeholder="large red circle at 8,8; small blue square at 24,20", elem_id="sv-scene",
+        str(controls.begin("scene", "")),
+        label="picture, for a target that captions one",
+        max_lines=2,
+        placeholder="large red circle at 8,8; small blue square at 24,20",
+        elem_id="sv-scene",
         info="compose one in the Scenes tab; the prompt is then the beginning of the caption, or empty",
-    )  # fmt: skip
+    )
 
 
 def sampling_controls(controls: Controls, limits: Limits, defaults: RunRequest) -> None:
@@ -252,9 +262,13 @@ def bar(controls: Controls, gallery: Gallery, catalog: Catalog, message: str) ->
         with gr.Row(elem_classes="sv-bar-row"):
             example = gr.Dropdown(
                 [("choose one to watch", NO_CHOICE), *((one.title, one.title) for one in gallery.examples)],
-                value=NO_CHOICE, label="example", scale=2,
-                min_width=196, visible=bool(gallery.examples), elem_id="sv-example",
-            )  # fmt: skip
+                value=NO_CHOICE,
+                label="example",
+                scale=2,
+                min_width=196,
+                visible=bool(gallery.examples),
+                elem_id="sv-example",
+            )
             bar_controls(controls, catalog)
             with gr.Row(elem_classes="sv-bar-buttons"):
                 run = gr.Button("Run", variant="primary", min_width=72, elem_id="sv-run")
@@ -285,22 +299,37 @@ def bar_controls(controls: Controls, catalog: Catalog) -> None:
     fields, defaults = controls.fields, RunRequest(prompt="")
     prompt = catalog.prompts[0].text if catalog.prompts else ""
     fields["prompt"] = gr.Textbox(
-        controls.begin("prompt", prompt), label="prompt", lines=1, max_lines=3, scale=5, min_width=220,
-        elem_id="sv-prompt", elem_classes="sv-mono",
-    )  # fmt: skip
+        controls.begin("prompt", prompt),
+        label="prompt",
+        lines=1,
+        max_lines=3,
+        scale=5,
+        min_width=220,
+        elem_id="sv-prompt",
+        elem_classes="sv-mono",
+    )
     drafter = next(kind for kind in kinds(catalog) if kind.group == "drafter")
     fields["drafter"] = gr.Dropdown(
-        choices(drafter), value=controls.begin("drafter", drafter.default), label="drafter", scale=2, min_width=130,
+        choices(drafter),
+        value=controls.begin("drafter", drafter.default),
+        label="drafter",
+        scale=2,
+        min_width=130,
         elem_id="sv-drafter",
-    )  # fmt: skip
+    )
     state = gamma_state(controls.opening or {"drafter": drafter.default}, catalog)
     fields[GAMMA] = gr.Number(
         controls.begin(GAMMA, 4), precision=0, scale=1, min_width=140, elem_id="sv-gamma", **state
-    )  # fmt: skip
+    )
     fields["temperature"] = gr.Number(
-        controls.begin("temperature", defaults.temperature), label="temperature", minimum=0, step=0.1, scale=1,
-        min_width=96, elem_id="sv-temperature",
-    )  # fmt: skip
+        controls.begin("temperature", defaults.temperature),
+        label="temperature",
+        minimum=0,
+        step=0.1,
+        scale=1,
+        min_width=96,
+        elem_id="sv-temperature",
+    )
 
 
 def gamma_state(values: Mapping[str, object], catalog: Catalog) -> dict[str, Any]:
@@ -342,9 +371,11 @@ def drawer(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limit
     with gr.Column(elem_id="sv-drawer", elem_classes="sv-drawer"):
         close = gr.Button("Close", size="sm", min_width=80, elem_classes="sv-drawer-close")
         recorded = gr.Dropdown(
-            labelled_files(gallery.cards), value=gallery.first, label="all recorded runs, by method",
+            labelled_files(gallery.cards),
+            value=gallery.first,
+            label="all recorded runs, by method",
             elem_id="sv-recorded",
-        )  # fmt: skip
+        )
         upload = gr.UploadButton(
             "Open a trace file", file_types=[".json", ".gz", ".toml"], size="sm", elem_id="sv-upload"
         )

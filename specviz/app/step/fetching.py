@@ -57,9 +57,11 @@ def fetch_controls(model: FetchableModel) -> FetchParts:
     """Lay them out inside the current Blocks."""
     with gr.Row(elem_classes="sv-actions", elem_id=f"sv-fetch-{model.name}") as row:
         get = gr.Button(
-            f"Get {model.title}, {_megabytes(model.size_bytes)} MB", size="sm", min_width=260,
+            f"Get {model.title}, {_megabytes(model.size_bytes)} MB",
+            size="sm",
+            min_width=260,
             elem_id=f"sv-get-{model.name}",
-        )  # fmt: skip
+        )
         stop = gr.Button("Stop", size="sm", min_width=80, interactive=False, elem_id=f"sv-get-stop-{model.name}")
     line = gr.HTML(notices.note(about(model)), elem_id=f"sv-get-line-{model.name}")
     return FetchParts(model, row, get, stop, line)

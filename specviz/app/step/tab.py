@@ -175,14 +175,15 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     controls.forms["drafter"].changed(**gamma)
     message = [prompt, fields["target"], fields["chat"]]
     gr.on(
-        [prompt.blur, fields["target"].change, fields["chat"].change], actions.rendered, message,
-        parts.drawer.rendered, **LATEST,
-    )  # fmt: skip
+        [prompt.blur, fields["target"].change, fields["chat"].change],
+        actions.rendered,
+        message,
+        parts.drawer.rendered,
+        **LATEST,
+    )
     forms = list(controls.forms.values())
     watched = [field.input for name, field in fields.items() if name != "prompt" and field not in forms]
-    explain = {
-        "fn": actions.explain(controls), "inputs": controls.inputs(), "outputs": parts.bar.message, **LATEST
-    }  # fmt: skip
+    explain = {"fn": actions.explain(controls), "inputs": controls.inputs(), "outputs": parts.bar.message, **LATEST}
     gr.on([*watched, prompt.blur], **explain)
     for options in forms:
         options.typed(**explain)
@@ -216,8 +217,12 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     asked = {controls.fields[name] for name in ("prompt", "target", "chat", "scene")}
     looks = {"fn": looks_outside(actions.source, controls), "inputs": asked, "outputs": parts.outside.row, **QUIET}
     for text, prompt in parts.outside.prompts:
-        prompt.click(partial(lambda text: (text, gr.Row(visible=False)), text), None,
-                     [controls.fields["prompt"], parts.outside.row], **QUIET)  # fmt: skip
+        prompt.click(
+            partial(lambda text: (text, gr.Row(visible=False)), text),
+            None,
+            [controls.fields["prompt"], parts.outside.row],
+            **QUIET,
+        )
     offering = Offering(actions)
     live = starts(run.click, offering, armed, actions.run_live(controls), controls.inputs(), running)
     live.failure(None, None, None, js=OFFER, **QUIET)
@@ -236,9 +241,13 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     )
     parts.branch_drop.click(actions.drop_branch, None, branch, **QUIET)
     branched = starts(
-        parts.branch_run.click, actions, armed, actions.run_branch(controls, parts.player, parts.branch_state),
-        {*controls.inputs(), parts.player, parts.branch_state}, running,
-    )  # fmt: skip
+        parts.branch_run.click,
+        actions,
+        armed,
+        actions.run_branch(controls, parts.player, parts.branch_state),
+        {*controls.inputs(), parts.player, parts.branch_state},
+        running,
+    )
     branched.then(actions.drop_branch, None, branch, **QUIET).then(**compare)
 
     parts.others.click(

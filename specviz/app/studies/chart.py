@@ -92,9 +92,16 @@ def _lines(figure: go.Figure, chart: Chart) -> None:
     for upright in chart.uprights:
         figure.add_vline(x=upright.x, line={"dash": "dot", "width": 1, "color": TEXT})
         figure.add_annotation(
-            x=log10(upright.x) if chart.x.log else upright.x, y=0, yref="paper", text=escape(upright.text, quote=False),
-            showarrow=False, xanchor="left", yanchor="bottom", xshift=4, font={"color": TEXT},
-        )  # fmt: skip
+            x=log10(upright.x) if chart.x.log else upright.x,
+            y=0,
+            yref="paper",
+            text=escape(upright.text, quote=False),
+            showarrow=False,
+            xanchor="left",
+            yanchor="bottom",
+            xshift=4,
+            font={"color": TEXT},
+        )
     for level in chart.levels:
         figure.add_hline(y=level.y, line={"dash": "dot", "color": TEXT, "width": 1}, annotation_text=escape(level.text))
 
@@ -115,9 +122,11 @@ def _intervals(series: Series | Bars) -> dict[str, Any]:
 def _series(series: Series) -> go.Scatter:
     name, colour = escape(series.name), TEXT if series.grey else SERIES[series.index % len(SERIES)]
     found: dict[str, Any] = {
-        "x": [escape(value) if isinstance(value, str) else value for value in series.x], "y": list(series.y),
-        "mode": series.mode, "name": name,
-    }  # fmt: skip
+        "x": [escape(value) if isinstance(value, str) else value for value in series.x],
+        "y": list(series.y),
+        "mode": series.mode,
+        "name": name,
+    }
     if "lines" in series.mode:
         found["line"] = {"color": colour, "width": series.width} | ({"dash": series.dash} if series.dash else {})
     if "markers" in series.mode:
@@ -146,8 +155,10 @@ def _hover(series: Series) -> dict[str, Any]:
 
 
 def _escaped(values: Sequence[Any]) -> list[Any]:
-    return [_escaped(value) if isinstance(value, list | tuple) else escape(value) if isinstance(value, str) else value
-            for value in values]  # fmt: skip
+    return [
+        _escaped(value) if isinstance(value, list | tuple) else escape(value) if isinstance(value, str) else value
+        for value in values
+    ]
 
 
 def _said(strong: str, after: str, below: str) -> str:
@@ -157,10 +168,13 @@ def _said(strong: str, after: str, below: str) -> str:
 
 def _bars(bars: Bars) -> go.Bar:
     return go.Bar(
-        x=list(map(escape, bars.x)), y=list(bars.y), name=escape(bars.name), error_y=_intervals(bars),
+        x=list(map(escape, bars.x)),
+        y=list(bars.y),
+        name=escape(bars.name),
+        error_y=_intervals(bars),
         marker={"color": SERIES[bars.index % len(SERIES)], "pattern": {"shape": bars.pattern, "solidity": 0.35}},
         hovertemplate=f"{bars.hover}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 LANE_HEIGHT = 34
@@ -182,12 +196,15 @@ def lanes_figure(chart: LanesChart) -> go.Figure:
                 base=[1000 * span.start_s for _, span in bars],
                 orientation="h",
                 name=name,
-                marker={"color": colour, "line": {"width": 0.5, "color": "rgba(0,0,0,0.35)"},
-                        "pattern": {"shape": pattern, "solidity": 0.35}},
+                marker={
+                    "color": colour,
+                    "line": {"width": 0.5, "color": "rgba(0,0,0,0.35)"},
+                    "pattern": {"shape": pattern, "solidity": 0.35},
+                },
                 hovertext=[_lane_hover(lane, span) for lane, span in bars],
                 hoverinfo="text",
             )
-        )  # fmt: skip
+        )
     discarded = [(lane, span) for lane in chart.lanes for span in lane.spans if span.what == ROLL_BACK]
     figure.add_trace(
         go.Scatter(

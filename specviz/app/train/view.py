@@ -111,12 +111,16 @@ def acceptance_figure(training: Training) -> go.Figure:
         colour = SERIES[depth % len(SERIES)]
         figure.add_trace(
             go.Scatter(
-                x=[mark.seconds for mark in marks], y=[mark.acceptance[depth] for mark in marks], mode="lines+markers",
-                name=f"depth {depth + 1}", line={"color": colour, "width": 2},
+                x=[mark.seconds for mark in marks],
+                y=[mark.acceptance[depth] for mark in marks],
+                mode="lines+markers",
+                name=f"depth {depth + 1}",
+                line={"color": colour, "width": 2},
                 marker={"symbol": MARKS[depth % len(MARKS)], "size": 7},
-                text=[_explained(mark, depth) for mark in marks], hovertemplate="%{text}<extra></extra>",
+                text=[_explained(mark, depth) for mark in marks],
+                hovertemplate="%{text}<extra></extra>",
             )
-        )  # fmt: skip
+        )
         shipped = training.shipped_held_out
         if shipped and depth < len(shipped.acceptance):
             figure.add_hline(shipped.acceptance[depth], line={"color": colour, "width": 1, "dash": "dot"})
@@ -148,9 +152,15 @@ def loss_figure(training: Training) -> go.Figure:
 
 def _line(figure: go.Figure, x: Sequence[float], y: Sequence[float | None], name: str, colour: str) -> None:
     figure.add_trace(
-        go.Scatter(x=list(x), y=list(y), mode="lines", name=name, line={"color": colour, "width": 2},
-                   hovertemplate=f"{name} %{{y:.3f}} after %{{x:.0f}} s<extra></extra>")
-    )  # fmt: skip
+        go.Scatter(
+            x=list(x),
+            y=list(y),
+            mode="lines",
+            name=name,
+            line={"color": colour, "width": 2},
+            hovertemplate=f"{name} %{{y:.3f}} after %{{x:.0f}} s<extra></extra>",
+        )
+    )
 
 
 def _timed(figure: go.Figure) -> go.Figure:

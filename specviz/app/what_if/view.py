@@ -283,20 +283,27 @@ def _line(line: SpeedupLine, colour: str, width: float, legend: bool) -> go.Scat
 
 def _mark(gamma: int, point: ChainPoint, name: str, symbol: str, colour: int) -> go.Scatter:
     return go.Scatter(
-        x=[gamma], y=[point.speedup], customdata=[[point.tokens, point.cost]], mode="markers", name=name,
+        x=[gamma],
+        y=[point.speedup],
+        customdata=[[point.tokens, point.cost]],
+        mode="markers",
+        name=name,
         hovertemplate=f"{HOVER}<extra></extra>",
         marker={"symbol": symbol, "size": 13, "color": SERIES[colour], "line": {"width": 2.5, "color": SERIES[colour]}},
-    )  # fmt: skip
+    )
 
 
 def _level(view: WhatIfView) -> go.Scatter:
     """A tree has no γ of its own: it stands as a level line over the whole axis."""
     return go.Scatter(
-        x=[0, LONGEST], y=[view.point.speedup] * 2, customdata=[[view.point.tokens, view.point.cost]] * 2,
-        mode="lines", name=f"{draft_text(view.shape)}, modelled",
+        x=[0, LONGEST],
+        y=[view.point.speedup] * 2,
+        customdata=[[view.point.tokens, view.point.cost]] * 2,
+        mode="lines",
+        name=f"{draft_text(view.shape)}, modelled",
         hovertemplate=f"%{{y:.2f}}× modelled<br>{FORMULA}<extra></extra>",
         line={"color": SERIES[1], "width": 2, "dash": "longdash"},
-    )  # fmt: skip
+    )
 
 
 def speedup_by_alpha_and_gamma(view: WhatIfView) -> go.Figure:
@@ -305,15 +312,24 @@ def speedup_by_alpha_and_gamma(view: WhatIfView) -> go.Figure:
     doublings = [[log2(point.speedup) for point in row] for row in view.heat]
     ticks = [-2, -1, 0, 1, 2]
     heat = go.Heatmap(
-        **grid, z=doublings, colorscale="RdBu", zmin=-REACH, zmax=REACH,
+        **grid,
+        z=doublings,
+        colorscale="RdBu",
+        zmin=-REACH,
+        zmax=REACH,
         customdata=[[[point.tokens, point.cost, point.speedup] for point in row] for row in view.heat],
         colorbar={"thickness": 12, "tickvals": ticks, "ticktext": [f"{2.0**tick:g}×" for tick in ticks]},
         hovertemplate=f"α = %{{x}}, γ = %{{y}}: %{{customdata[2]:.2f}}× modelled<br>{FORMULA}<extra></extra>",
-    )  # fmt: skip
+    )
     tie = go.Contour(
-        **grid, z=doublings, contours={"start": 0.0, "end": 0.0, "size": 1.0, "coloring": "none"}, showscale=False,
-        line={"color": TEXT, "width": 2}, hoverinfo="skip", name="break-even",
-    )  # fmt: skip
+        **grid,
+        z=doublings,
+        contours={"start": 0.0, "end": 0.0, "size": 1.0, "coloring": "none"},
+        showscale=False,
+        line={"color": TEXT, "width": 2},
+        hoverinfo="skip",
+        name="break-even",
+    )
     figure = go.Figure([heat, tie])
     figure.update_xaxes(title="acceptance α", dtick=0.2)
     figure.update_yaxes(title="speculation length γ", dtick=2)

@@ -156,9 +156,12 @@ def texts_table(by_temperature: Sequence[tuple[float, Sequence[Text]]]) -> str:
 def _told(of_prompt: Sequence[Text]) -> str:
     """`48, 3 %`; texts that came out the same once, those above the bound in bold."""
     each = dict.fromkeys((text.tokens, text.repetition) for text in of_prompt)
-    return "; ".join(
-        f"{tokens}, **{share:.0%}**" if repeats(share) else f"{tokens}, {share:.0%}" for tokens, share in each
-    ) or DASH  # fmt: skip
+    return (
+        "; ".join(
+            f"{tokens}, **{share:.0%}**" if repeats(share) else f"{tokens}, {share:.0%}" for tokens, share in each
+        )
+        or DASH
+    )
 
 
 FEWEST_PROMPTS = 10

@@ -37,9 +37,15 @@ from specviz.protocol.sweeps.points import BASELINE, Quartiles, quartiles
 from specviz.theory.rows import MOST, RowStatistics
 
 NUMBERS = (
-    "× plain, decoding", "× plain, whole call", "acceptance rate", "mean acceptance length", "MBSU",
-    "nodes per target pass", "drafting, share of the round", "same output",
-)  # fmt: skip
+    "× plain, decoding",
+    "× plain, whole call",
+    "acceptance rate",
+    "mean acceptance length",
+    "MBSU",
+    "nodes per target pass",
+    "drafting, share of the round",
+    "same output",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,12 +60,14 @@ def workers_table(result: SweepResult) -> str:
     runs = Counter(point.worker for point in result.points)
     body = [
         [
-            str(number + 1), worker.host,
+            str(number + 1),
+            worker.host,
             f"{worker.machine.processor}, {worker.machine.threads} of {worker.machine.cores} cores",
-            worker.ended or DASH, str(runs[number]),
+            worker.ended or DASH,
+            str(runs[number]),
         ]
         for number, worker in enumerate(about)
-    ]  # fmt: skip
+    ]
     return f"\n{markdown_table(('worker', 'machine', 'processor', 'gone', 'runs'), body, words=4)}\n\n{SPREAD}\n"
 
 

@@ -82,11 +82,12 @@ def table(runs: Sequence[AcceptanceRun]) -> list[str]:
         )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [
-        "  ".join(cell.ljust(width) if column < 2 else cell.rjust(width) for column, (cell, width) in enumerate(
-            zip(row, widths, strict=True)
-        )).rstrip()
+        "  ".join(
+            cell.ljust(width) if column < 2 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
         for row in rows
-    ]  # fmt: skip
+    ]
     if depths:
         lines.append("≥ d: share of the steps that accepted at least d candidates; –: the engine does not tell")
     if any(not run.traced for run in runs):

@@ -28,11 +28,22 @@ MARK = "audit"
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("traces", nargs="+", metavar="TRACE", type=Path, help="trace files, .json or .json.gz, or folders of them")
-    add("--model", action="append", default=[], metavar="NAME=WHERE", help="take the header's model NAME from there: "
-        "bundled name, folder or hub id")  # fmt: skip
+    add(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME=WHERE",
+        help="take the header's model NAME from there: bundled name, folder or hub id",
+    )
     add("--json", action="store_true", help="print one JSON object instead of lines")
-    add("--write", type=Path, nargs="?", const=Path("docs/audit.md"), metavar="PAGE",
-        help="say in PAGE (default docs/audit.md) what was found")  # fmt: skip
+    add(
+        "--write",
+        type=Path,
+        nargs="?",
+        const=Path("docs/audit.md"),
+        metavar="PAGE",
+        help="say in PAGE (default docs/audit.md) what was found",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -84,12 +95,18 @@ def _report(path: Path, where: dict[str, str]) -> dict[str, Any]:
         nothing = {"rounds": 0, "recomputed": 0, "compared": 0, "wrong": 0, "counts": {}, "differences": []}
         return {"file": str(path), "ok": False, "refused": str(error), **nothing, "not_recomputed": [], "how": []}
     return {
-        "file": str(path), "ok": audit.complete and not audit.wrong, "refused": None, "rounds": audit.rounds,
-        "recomputed": audit.done, "compared": audit.compared, "wrong": audit.wrong,
+        "file": str(path),
+        "ok": audit.complete and not audit.wrong,
+        "refused": None,
+        "rounds": audit.rounds,
+        "recomputed": audit.done,
+        "compared": audit.compared,
+        "wrong": audit.wrong,
         "counts": {kind: asdict(count) for kind, count in audit.counts.items()},
         "differences": [asdict(difference) | {"sentence": str(difference)} for difference in audit.differences],
-        "not_recomputed": list(audit.not_recomputed), "how": list(audit.how),
-    }  # fmt: skip
+        "not_recomputed": list(audit.not_recomputed),
+        "how": list(audit.how),
+    }
 
 
 def recompute(path: Path, where: dict[str, str]) -> Audit:

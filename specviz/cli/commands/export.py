@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
 ENGINES = ("vllm", "sglang", "aiperf")
 SUFFIXES = {
-    "md": ".md", "graphml": ".graphml", "svg": ".svg", "perfetto": ".lanes.json", "html": ".html",
+    "md": ".md",
+    "graphml": ".graphml",
+    "svg": ".svg",
+    "perfetto": ".lanes.json",
+    "html": ".html",
     **{engine: f".{engine}.json" for engine in ENGINES},
-}  # fmt: skip
+}
 OF_A_ROUND = ("md", "graphml", "svg")
 
 
@@ -112,6 +116,10 @@ def _acceptance(engine: str) -> Callable[[Trace, int | None], bytes]:
 
 
 WRITERS: Mapping[str, Callable[[Trace, int | None], bytes]] = {
-    "md": _markdown, "graphml": _graphml, "svg": _svg, "perfetto": _perfetto, "html": _html,
+    "md": _markdown,
+    "graphml": _graphml,
+    "svg": _svg,
+    "perfetto": _perfetto,
+    "html": _html,
     **{engine: _acceptance(engine) for engine in ENGINES},
-}  # fmt: skip
+}

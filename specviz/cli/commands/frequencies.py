@@ -27,8 +27,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
             add(flag.name, **flag.settings)
     add("--target", default="target", metavar="NAME", help="whose text is drafted (default %(default)s)")
     add("--write", action="store_true", help="now `specviz study heads --count`: count the tokens anew")
-    add("--page", type=Path, nargs="?", const=STUDY.document, metavar="PAGE",
-        help="now `specviz study heads --write PAGE`: write the tables between the marks of a page")  # fmt: skip
+    add(
+        "--page",
+        type=Path,
+        nargs="?",
+        const=STUDY.document,
+        metavar="PAGE",
+        help="now `specviz study heads --write PAGE`: write the tables between the marks of a page",
+    )
     add("--keep", action="store_true", help="now `specviz study heads --write`: keep the result, which the page draws")
     add("--dtype", default="auto", metavar="D", help="auto, float32, bfloat16")
     add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")

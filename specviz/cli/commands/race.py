@@ -39,9 +39,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     default = {field.name: field.default for field in fields(RunRequest)}
     add_prompt_flags(parser)
     parser.add_argument(
-        "--drafters", metavar="A,B,…", default="ngram,model,suffix",
+        "--drafters",
+        metavar="A,B,…",
+        default="ngram,model,suffix",
         help="one to three, each NAME or NAME@γ, such as model@6 (default %(default)s)",
-    )  # fmt: skip
+    )
 
     def add(flag: str, kind: type, metavar: str, text: str) -> None:
         value = default[flag[2:].replace("-", "_")]
@@ -58,9 +60,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--dtype", str, "D", "number format of the weights: auto, float32, bfloat16")
     add("--device", str, "DEV", "auto, cpu, cuda or mps")
     parser.add_argument(
-        "--repeats", type=int, default=1, metavar="N",
+        "--repeats",
+        type=int,
+        default=1,
+        metavar="N",
         help="run everyone N times; the median run is shown, the ratios of all are stated (default %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the race to FILE (.json or .json.gz)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of table and timeline")
 

@@ -52,24 +52,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--only", action="append", metavar="NAME", help="record this one alone; may be repeated")
     parser.add_argument(
-        "--fill-in", action="store_true",
+        "--fill-in",
+        action="store_true",
         help="run what is recorded again and take over the numbers that it lacks (format 1.1: ranks, entropies, KL, "
         "overlap); its rounds, draws and times stay, and one that comes out otherwise is named and left alone",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--ray", metavar="ADDRESS",
+        "--ray",
+        metavar="ADDRESS",
         help="record on the workers of a Ray cluster, one at a time on each machine: host:6379, auto, or local",
-    )  # fmt: skip
+    )
     parser.add_argument("--target", metavar="NAME", help="another target than the list's")
     parser.add_argument("--drafter-model", metavar="NAME", help="another drafter model than the list's")
     parser.add_argument(
-        "--training", metavar="MODULE",
+        "--training",
+        metavar="MODULE",
         help=f"record nothing else than a training of this drafter module, as the Train tab shows it, in {TRAINING}",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--minutes", type=float, default=TrainingQuestion().minutes, metavar="M",
+        "--minutes",
+        type=float,
+        default=TrainingQuestion().minutes,
+        metavar="M",
         help="of that training (default %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--find-opening",
         action="store_true",
@@ -249,8 +255,10 @@ class Opening:
         tokens, passes = self.trace.summary.num_output_tokens, self.trace.summary.num_target_passes
         ratio = gain(self.trace)
         timed = "" if ratio is None else f", {ratio:.2f}× plain decoding"
-        return f"{self.card.id}, T {self.request.temperature:g}, seed {self.request.seed}: {tokens} tokens in " \
-               f"{passes} passes{timed}"  # fmt: skip
+        return (
+            f"{self.card.id}, T {self.request.temperature:g}, seed {self.request.seed}: {tokens} tokens in "
+            f"{passes} passes{timed}"
+        )
 
 
 def find_opening(source: TraceSource) -> Opening:
@@ -277,9 +285,14 @@ def _stories(
 ) -> Iterator[Opening]:
     for card, gamma, seed in product(cards, GAMMAS, seeds):
         request = RunRequest(
-            prompt=card.text, prompt_name=card.id, drafter=Choice("model", {"gamma": gamma}), temperature=temperature,
-            seed=seed, max_new_tokens=TOKENS, dtype=DTYPE,
-        )  # fmt: skip
+            prompt=card.text,
+            prompt_name=card.id,
+            drafter=Choice("model", {"gamma": gamma}),
+            temperature=temperature,
+            seed=seed,
+            max_new_tokens=TOKENS,
+            dtype=DTYPE,
+        )
         trace = assemble(source.run(request))
         if tells(trace):
             yield Opening(card, request, trace)

@@ -33,9 +33,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--only", nargs="+", action="extend", default=[], metavar="STEP", help="these steps alone")
     add("--from", dest="first", metavar="STEP", help="this step and those after it")
     add("--force", action="store_true", help="run steps that are not outdated too")
-    add("--at-once", type=int, default=1, metavar="N",
+    add(
+        "--at-once",
+        type=int,
+        default=1,
+        metavar="N",
         help="how many of the steps that train on one thread run at the same time; measuring steps run alone "
-        "(default %(default)s)")  # fmt: skip
+        "(default %(default)s)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -32,9 +32,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shape.add_argument("--gamma", type=int, metavar="N", help=f"tokens drafted per round, a chain (default {GAMMA})")
     shape.add_argument("--tree", metavar="N,N,…", help="children per node, level by level")
     parser.add_argument(
-        "--cost-ratio", type=float, metavar="C",
+        "--cost-ratio",
+        type=float,
+        metavar="C",
         help=f"a drafter pass in one-row target passes (default {COST_RATIO}; with --replay: as in the run)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--curve", metavar="FILE", help="step times of a target, by file or by the name of a shipped one; else flat"
     )

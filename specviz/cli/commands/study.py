@@ -56,15 +56,23 @@ def add_flags(parser: argparse.ArgumentParser, study: Study[Any]) -> None:
     told = f"docs/{study.page}"
     kept = "" if study.codec is None else f", and keep the result in assets/{study.file}"
     parser.add_argument(
-        "--write", type=Path, nargs="?", const=OWN, metavar="PAGE",
+        "--write",
+        type=Path,
+        nargs="?",
+        const=OWN,
+        metavar="PAGE",
         help=f"write the tables between the marks of a page; where none is named, of {told}{kept}",
-    )  # fmt: skip
+    )
     if study.codec is not None:
         only.add_argument(
-            "--tables", type=Path, nargs="?", const=OWN, metavar="FILE",
+            "--tables",
+            type=Path,
+            nargs="?",
+            const=OWN,
+            metavar="FILE",
             help="measure nothing: show the tables of a result; where none is named, of the kept one, and write them "
             f"into {told}",
-        )  # fmt: skip
+        )
         words = ("--result", study.result_flag) if study.result_flag else ("--result",)
         parser.add_argument(*words, type=Path, metavar="FILE", help="the result, to a .json or .json.gz")
     if study.shared_flags == "pair":

@@ -258,8 +258,9 @@ class Trials:
         if judged.u is None and producer_of(scene.started) == "other" and not scene.greedy:
             tally.skip("last tokens that another engine drew without a uniform number")
         elif judged.u is None:
-            tally.compare(LAST_TOKENS, f"{place}.token", law.is_most_probable(judged.token), judged.token,
-                          int(law.probs.argmax()))  # fmt: skip
+            tally.compare(
+                LAST_TOKENS, f"{place}.token", law.is_most_probable(judged.token), judged.token, int(law.probs.argmax())
+            )
         elif producer_of(scene.started) == "engine":
             due = int(np.searchsorted(law.probs.cumsum(), judged.u, side="right"))
             tally.compare(LAST_TOKENS, f"{place}.token", law.points_to(judged.token, judged.u), judged.token, due)

@@ -141,9 +141,15 @@ class Material:
         if run["tokens"] != self.tokens:
             raise TrainingError(f"{plan.name} learnt from {run['tokens']} tokens and not from {self.tokens}.")
         cell = AlignmentCell(
-            plan.part, plan.start, plan.loss, plan.data, plan.domain, plan.temperatures, run["seconds"],
+            plan.part,
+            plan.start,
+            plan.loss,
+            plan.data,
+            plan.domain,
+            plan.temperatures,
+            run["seconds"],
             self.figures(model, ratio),
-        )  # fmt: skip
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(asdict(cell)) + "\n", encoding="utf-8")
         (run_folder / "checkpoint.pt").unlink()

@@ -151,9 +151,13 @@ def choices(study: AlignmentStudy) -> tuple[Choice, ...]:
     return (
         Choice("number", "number", [(number.title, number.name) for number in NUMBERS], kind="dropdown", min_width=220),
         Choice("heat", "temperature", [(temperature, temperature) for temperature in temperatures(study)]),
-        Choice("domain", "measured on", (("both", BOTH), ("plain English", DOMAINS[0]), ("Python", DOMAINS[1])),
-               min_width=220),
-    )  # fmt: skip
+        Choice(
+            "domain",
+            "measured on",
+            (("both", BOTH), ("plain English", DOMAINS[0]), ("Python", DOMAINS[1])),
+            min_width=220,
+        ),
+    )
 
 
 def view(study: AlignmentStudy, number: str, temperature: str, domain: str) -> View:
@@ -223,9 +227,16 @@ def _chart(alignment_rows: Sequence[AlignmentRow], title: str) -> Chart:
     for index, group in enumerate(dict.fromkeys(row.group for row in alignment_rows if row.loss)):
         own = [row for row in alignment_rows if row.loss and row.group == group]
         series.append(
-            Series(group, [row.loss for row in own], [row.value for row in own], index, "markers",
-                   hover="<br>%{x}: %{y:.3f} (%{customdata:+.3f})", extra=[row.change for row in own])
-        )  # fmt: skip
+            Series(
+                group,
+                [row.loss for row in own],
+                [row.value for row in own],
+                index,
+                "markers",
+                hover="<br>%{x}: %{y:.3f} (%{customdata:+.3f})",
+                extra=[row.change for row in own],
+            )
+        )
     return Chart(Axis("loss", categories=losses, angle=-40), (Panel(series, Axis(title)),), 460, legend="grown")
 
 

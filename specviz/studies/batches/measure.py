@@ -142,25 +142,32 @@ def _alone(target: LanguageModel, drafter: LanguageModel, make: SessionOf) -> li
 
 def _point(shape: Shape, size: int, repeat: int, batches: Sequence[Decoded]) -> BatchPoint:
     return BatchPoint(
-        shape, size, repeat,
+        shape,
+        size,
+        repeat,
         seconds=sum(decoded.seconds for decoded in batches),
         pass_s=sum(decoded.pass_s for decoded in batches),
         tokens=sum(len(text.tokens) for decoded in batches for text in decoded.texts),
         target_passes=sum(decoded.passes[Turn.TARGET] for decoded in batches),
         shares=sum(decoded.shares for decoded in batches),
         drafter_passes=sum(decoded.passes[Turn.DRAFTER] for decoded in batches),
-    )  # fmt: skip
+    )
 
 
 def _texts(plan: BatchPlan, last: dict[Key, list[Decoded]], apart: dict[Key, set[int]]) -> list[BatchText]:
     return [
         BatchText(
-            shape, size, plan.prompts[index][0], text.drafts, text.drafted, text.accepted,
+            shape,
+            size,
+            plan.prompts[index][0],
+            text.drafts,
+            text.drafted,
+            text.accepted,
             index not in apart[shape, size],
         )
         for (shape, size), batches in last.items()
         for index, text in enumerate(text for batch in batches for text in batch.texts)
-    ]  # fmt: skip
+    ]
 
 
 def _sizes(args: argparse.Namespace) -> tuple[int, ...]:
@@ -202,9 +209,14 @@ def _prompts(args: argparse.Namespace, cards: Sequence[PromptCard]) -> list[Prom
 def _plan(args: argparse.Namespace, cards: Sequence[PromptCard]) -> BatchPlan:
     """What is measured, before a model has read the prompts. Raises OptionError where it cannot be."""
     return BatchPlan(
-        [(card.id, ()) for card in cards], _sizes(args), _shapes(args), Sampling(args.temperature), args.seed,
-        Limits(args.max_new_tokens), args.repeats,
-    )  # fmt: skip
+        [(card.id, ()) for card in cards],
+        _sizes(args),
+        _shapes(args),
+        Sampling(args.temperature),
+        args.seed,
+        Limits(args.max_new_tokens),
+        args.repeats,
+    )
 
 
 def _with_tokens(plan: BatchPlan, cards: Sequence[PromptCard], target: LoadedModel) -> BatchPlan:

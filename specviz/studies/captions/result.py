@@ -130,9 +130,15 @@ def _rates(row: CaptionRow | None) -> tuple[float, float] | None:
 def markdown(report: CaptionReport) -> str:
     """Rows and where they come from."""
     heads = (
-        "drafter", "scenes", "grammar", "decided by the picture", "places judged", "tokens per pass", "× plain",
+        "drafter",
+        "scenes",
+        "grammar",
+        "decided by the picture",
+        "places judged",
+        "tokens per pass",
+        "× plain",
         "same caption",
-    )  # fmt: skip
+    )
     body = [
         (
             DRAFTERS[row.drafter],

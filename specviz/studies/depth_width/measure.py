@@ -140,9 +140,13 @@ def _text_set(
 ) -> TextSet:
     networks = text_networks(here.target.model, _trained(workplace, second), texts, GAMMAS, here.request.max_new_tokens)
     return TextSet(
-        networks, second.tokens, second.training.loss, round(second.written_share, 4), command,
+        networks,
+        second.tokens,
+        second.training.loss,
+        round(second.written_share, 4),
+        command,
         str(origin_here(here.target)),
-    )  # fmt: skip
+    )
 
 
 def _first(workplace: Workplace) -> DepthStudy:

@@ -148,17 +148,26 @@ class DepthWidths:
         learnt = {network.name: network for network in second.networks}
         networks = tuple(_taught(network, learnt[network.name]) for network in self.networks)
         other = replace(
-            self, networks=networks, measured=(), tokens=second.tokens, loss=second.loss, command=second.command,
-            origin=second.origin, text_set=None,
-        )  # fmt: skip
+            self,
+            networks=networks,
+            measured=(),
+            tokens=second.tokens,
+            loss=second.loss,
+            command=second.command,
+            origin=second.origin,
+            text_set=None,
+        )
         return {DISTILLED: replace(self, text_set=None), TEXT: other}
 
 
 def _taught(shape: Network, learnt: TextNetwork) -> Network:
     return replace(
-        shape, perplexity=learnt.perplexity, agreement=learnt.agreement, acceptance=learnt.acceptance,
+        shape,
+        perplexity=learnt.perplexity,
+        agreement=learnt.agreement,
+        acceptance=learnt.acceptance,
         matched=learnt.matched,
-    )  # fmt: skip
+    )
 
 
 def problems(study: DepthWidths) -> Iterator[str]:

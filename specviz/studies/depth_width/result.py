@@ -130,10 +130,13 @@ def _lines(drawn: Mapping[str, Sequence[Row]], number: Number) -> list[Series]:
     for name, rows in drawn.items():
         for index, (family, own) in enumerate(_by_family(rows)):
             points = [
-                (found.network.name, found.network.perplexity if number is QUALITY else float(found.network.layers),
-                 value(found))
+                (
+                    found.network.name,
+                    found.network.perplexity if number is QUALITY else float(found.network.layers),
+                    value(found),
+                )
                 for found in (row.modelled for row in own)
-            ]  # fmt: skip
+            ]
             mode: Literal["markers+text", "lines+markers"] = "markers+text" if number is QUALITY else "lines+markers"
             second = both and name == TEXT
             line = _line(f"{family}{f' {name}' if both else ''}{word}", index, points, mode)
@@ -151,16 +154,19 @@ def _measured_line(index: int, family: str, rows: Sequence[Row]) -> Iterator[Ser
     aside = 1 - ASIDE if index % 2 else 1 + ASIDE
     points = [
         (row.measured.name, row.modelled.network.layers * aside, row.measured.tokens_per_s)
-        for row in rows if row.measured is not None
-    ]  # fmt: skip
+        for row in rows
+        if row.measured is not None
+    ]
     if points:
         yield replace(_line(f"{family}, measured", index, points, "markers"), hollow=True, size=11)
 
 
 def _line(
-    name: str, index: int, points: Sequence[tuple[str, float, Estimate]],
+    name: str,
+    index: int,
+    points: Sequence[tuple[str, float, Estimate]],
     mode: Literal["markers", "lines+markers", "markers+text"],
-) -> Series:  # fmt: skip
+) -> Series:
     """`points`: network, where it stands, its value. Numbers at marks are layers."""
     names, across, values = zip(*points, strict=True)
     has_intervals = any(value.high > value.low for value in values)

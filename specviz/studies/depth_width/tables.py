@@ -84,10 +84,14 @@ def _throughput(study: DepthWidths) -> str:
         found = best(study, network)
         low, high = found.tokens_per_s.low, found.tokens_per_s.high
         rows.append(
-            [f"{network.family} `{network.name}`", str(found.gamma),
-             f"{found.tokens_per_s.value:.0f} [{low:.0f}–{high:.0f}]",
-             f"{found.speedup:.2f}", f"{found.share:.0%}"]
-        )  # fmt: skip
+            [
+                f"{network.family} `{network.name}`",
+                str(found.gamma),
+                f"{found.tokens_per_s.value:.0f} [{low:.0f}–{high:.0f}]",
+                f"{found.speedup:.2f}",
+                f"{found.share:.0%}",
+            ]
+        )
     return Table(("network", "best γ", "tokens/s", "× plain", "drafting"), rows).markdown()
 
 
@@ -98,10 +102,17 @@ def _measured(study: DepthWidths) -> str:
         value = modelled(study, by_name[one.name], one.gamma)
         speed, gain = one.tokens_per_s, one.speedup
         rows.append(
-            [f"`{one.name}`", str(one.gamma), f"{speed.value:.0f} [{speed.low:.0f}–{speed.high:.0f}]",
-             f"{value.tokens_per_s.value:.0f}", f"{gain.value:.2f} [{gain.low:.2f}–{gain.high:.2f}]",
-             f"{value.speedup:.2f}", f"{one.matched:.2f}", f"{one.same_text} of {one.runs}"]
-        )  # fmt: skip
+            [
+                f"`{one.name}`",
+                str(one.gamma),
+                f"{speed.value:.0f} [{speed.low:.0f}–{speed.high:.0f}]",
+                f"{value.tokens_per_s.value:.0f}",
+                f"{gain.value:.2f} [{gain.low:.2f}–{gain.high:.2f}]",
+                f"{value.speedup:.2f}",
+                f"{one.matched:.2f}",
+                f"{one.same_text} of {one.runs}",
+            ]
+        )
     head = ("network", "γ", "tokens/s", "modelled", "× plain", "modelled", "matched", "same text")
     return Table(head, rows).markdown()
 
@@ -167,11 +178,18 @@ def _second_networks(study: DepthWidths, first: Sequence[Modelled], second: Sequ
         own = one.network
         matched = [own.matched[gamma - 1] for gamma in gammas]
         rows.append(
-            [f"{own.family} `{own.name}`", f"{own.perplexity:.1f}", f"{own.agreement:.3f}", f"{own.acceptance:.3f}",
-             *(f"{found.value:.2f} [{found.low:.2f}–{found.high:.2f}]" for found in matched), str(one.gamma),
-             f"{one.tokens_per_s.value:.0f} [{one.tokens_per_s.low:.0f}–{one.tokens_per_s.high:.0f}]",
-             f"{one.speedup:.2f}", f"{beside.tokens_per_s.value:.0f}"]
-        )  # fmt: skip
+            [
+                f"{own.family} `{own.name}`",
+                f"{own.perplexity:.1f}",
+                f"{own.agreement:.3f}",
+                f"{own.acceptance:.3f}",
+                *(f"{found.value:.2f} [{found.low:.2f}–{found.high:.2f}]" for found in matched),
+                str(one.gamma),
+                f"{one.tokens_per_s.value:.0f} [{one.tokens_per_s.low:.0f}–{one.tokens_per_s.high:.0f}]",
+                f"{one.speedup:.2f}",
+                f"{beside.tokens_per_s.value:.0f}",
+            ]
+        )
     head = ("network", "perplexity", "agreement", "α", *(f"matched, γ = {gamma}" for gamma in gammas), "best γ",
             "tokens/s", "× plain", DISTILLED)  # fmt: skip
     return Table(head, rows).markdown()

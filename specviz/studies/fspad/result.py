@@ -47,9 +47,16 @@ def markdown(study: FspadStudy) -> str:
         acceptance: Sequence[float] = cell.after["acceptance"]
         named = " (EAGLE-1)" if (cell.sampling, cell.alignment, cell.beside) == (1, 1.0, 0.0) else ""
         rows.append(
-            [f"{cell.sampling}{named}", f"{cell.alignment:g}", f"{cell.beside:g}", f"{cell.parameters / 1e6:.2f} M",
-             f"{cell.after['accepted']:.2f}", f"{acceptance[0]:.3f}", f"{acceptance[-1]:.3f}"]
-        )  # fmt: skip
+            [
+                f"{cell.sampling}{named}",
+                f"{cell.alignment:g}",
+                f"{cell.beside:g}",
+                f"{cell.parameters / 1e6:.2f} M",
+                f"{cell.after['accepted']:.2f}",
+                f"{acceptance[0]:.3f}",
+                f"{acceptance[-1]:.3f}",
+            ]
+        )
     target = f"Target `{study.target}` (sha256 {study.target_sha256[:12]})"
     return "\n\n".join(
         (
@@ -80,8 +87,6 @@ STUDY = STUDIES.add(
             work_folder("train", "texts and checkpoints; a study goes on from it"),
             THREADS,
         ),
-        remade=Remade(
-            "what each half of FSPAD brings", 35, ("--minutes", "30"), rests_on=("target",), shares=True
-        ),
+        remade=Remade("what each half of FSPAD brings", 35, ("--minutes", "30"), rests_on=("target",), shares=True),
     )
-)  # fmt: skip
+)

@@ -68,10 +68,14 @@ def choices(study: HeadsStudy) -> tuple[Slider, Choice]:
             "size", "head size: tokens that can be drafted", STEP, study.vocab_size, OPENING, min_width=260, step=STEP
         ),
         Choice(
-            "source", "text whose most frequent tokens are kept", [(TITLES[name], name) for name in CALIBRATIONS],
-            RAW, "dropdown", 220,
+            "source",
+            "text whose most frequent tokens are kept",
+            [(TITLES[name], name) for name in CALIBRATIONS],
+            RAW,
+            "dropdown",
+            220,
         ),
-    )  # fmt: skip
+    )
 
 
 def view(study: HeadsStudy, size: int, source: str) -> View:
@@ -118,24 +122,42 @@ def _chart(size: int, source: str, covered: float, alpha: Mapping[float, Curve])
     """Coverage by all three texts, the chosen one strong; α of the chosen one; the chosen size upright."""
     lines = [
         Series(
-            f"covered by {TITLES[name]}, counted", [size for size, _ in curve], [share for _, share in curve], index,
-            "lines", hover=f"{TITLES[name]}, %{{x}} tokens: %{{y:.1%}} covered", hover_alone=True, dash=DASHES[index],
+            f"covered by {TITLES[name]}, counted",
+            [size for size, _ in curve],
+            [share for _, share in curve],
+            index,
+            "lines",
+            hover=f"{TITLES[name]}, %{{x}} tokens: %{{y:.1%}} covered",
+            hover_alone=True,
+            dash=DASHES[index],
             width=3 if name == source else 1.2,
         )
         for index, (name, curve) in enumerate(_coverage().items())
-    ]  # fmt: skip
+    ]
     marks = [
         Series(
-            f"α at temperature {temperature:g}, measured", [size for size, _ in curve], [value for _, value in curve],
-            len(lines) + index, "markers", hover=f"%{{x}} tokens: α = %{{y:.3f}} at temperature {temperature:g}",
-            hover_alone=True, mark=index,
+            f"α at temperature {temperature:g}, measured",
+            [size for size, _ in curve],
+            [value for _, value in curve],
+            len(lines) + index,
+            "markers",
+            hover=f"%{{x}} tokens: α = %{{y:.3f}} at temperature {temperature:g}",
+            hover_alone=True,
+            mark=index,
         )
         for index, (temperature, curve) in enumerate(alpha.items())
-    ]  # fmt: skip
+    ]
     chosen = Series(
-        f"chosen: {size} tokens", [size, size], [0, 1], mode="lines",
-        hover=f"{size} tokens: {covered:.1%} covered", hover_alone=True, dash="dash", grey=True, width=1.5,
-    )  # fmt: skip
+        f"chosen: {size} tokens",
+        [size, size],
+        [0, 1],
+        mode="lines",
+        hover=f"{size} tokens: {covered:.1%} covered",
+        hover_alone=True,
+        dash="dash",
+        grey=True,
+        width=1.5,
+    )
     most = max(size for size, _ in _coverage()[source])
     ticks = [(2**power, str(2**power)) for power in range(3, 20) if 2**power <= most]
     across, up = Axis("head size, tokens", log=True, ticks=ticks), Axis("share covered; α", range=(0, 1.02))
@@ -225,16 +247,23 @@ STUDY = STUDIES.add(
             count("--texts", 80, "with --count: beginnings that each model goes on from"),
             count("--tokens", 64, "tokens that a model writes after each beginning and each prompt"),
             Flag(
-                "--prompts", "prompts per family along which α is measured; 0: it is not (default %(default)s)", 2, int,
-                "N", least=0,
+                "--prompts",
+                "prompts per family along which α is measured; 0: it is not (default %(default)s)",
+                2,
+                int,
+                "N",
+                least=0,
             ),
             Flag("--no-times", "measure no step times"),
             Flag("--drafter-model", "drafts (default %(default)s)", "drafter", str, "NAME"),
         ),
         shared_flags="target",
         remade=Remade(
-            "the tokens the pair writes, for vocabtrim, and what a smaller head costs", 4,
-            ("--count", "--dtype", "float32"), also=("assets/frequencies/target.json",), last=False,
+            "the tokens the pair writes, for vocabtrim, and what a smaller head costs",
+            4,
+            ("--count", "--dtype", "float32"),
+            also=("assets/frequencies/target.json",),
+            last=False,
         ),
     )
-)  # fmt: skip
+)

@@ -47,15 +47,26 @@ def measure(workplace: Workplace) -> LanesFile:
     comparisons, cases = list[Comparison](), list[LanesCase]()
     for slow in (0.0, args.slow) if args.slow else (0.0,):
         plan = LanesPlan(
-            prompts, args.max_new_tokens, args.temperature, args.seed, args.gamma, args.ahead, args.widest,
-            args.repeats, slow / 1000,
-        )  # fmt: skip
+            prompts,
+            args.max_new_tokens,
+            args.temperature,
+            args.seed,
+            args.gamma,
+            args.ahead,
+            args.widest,
+            args.repeats,
+            slow / 1000,
+        )
         compared = compare(target.model, drafter.model, origin, plan, lambda token: token in eos, workplace.say)
         comparisons.append(Comparison(plan.slowdown_s, tuple(compared.rows)))
         job = Job(
-            "dsi", tuple(prompts[0][1]), start + plan.max_new_tokens, Sampling(plan.temperature), plan.seed,
+            "dsi",
+            tuple(prompts[0][1]),
+            start + plan.max_new_tokens,
+            Sampling(plan.temperature),
+            plan.seed,
             gamma=plan.gamma,
-        )  # fmt: skip
+        )
         cases.append(case(compared.first, drafter.model, job, plan.slowdown_s))
     return LanesFile(
         FORMAT, VERSION, cards[0].text, target.tokenizer.decode(compared.first["plain"].text[start:]),
@@ -132,9 +143,14 @@ def _middle(lanes: Sequence[tuple[int, int, Lanes]]) -> Lanes:
 
 
 def _run(
-    pair: AsyncPair, target: LanguageModel, drafting: LanguageModel, plan: LanesPlan, job: Job,
-    ends: Callable[[int], bool], turn: int,
-) -> Iterator[tuple[str, Lanes]]:  # fmt: skip
+    pair: AsyncPair,
+    target: LanguageModel,
+    drafting: LanguageModel,
+    plan: LanesPlan,
+    job: Job,
+    ends: Callable[[int], bool],
+    turn: int,
+) -> Iterator[tuple[str, Lanes]]:
     for method in rotated(METHODS, turn):
         own = replace(job, method=method)
         if method == "plain":
@@ -160,10 +176,17 @@ def _row(
         written += len(one.text) - start
     ordered = sorted(ratios)
     return LanesRow(
-        method, median(speeds), median(ratios), ordered[len(ordered) // 4], ordered[(3 * len(ordered)) // 4],
-        median(one.busy(DRAFT) for *_, one in lanes), median(one.busy(TARGET) for *_, one in lanes),
-        (drafted - accepted) / written, same, len(lanes),
-    )  # fmt: skip
+        method,
+        median(speeds),
+        median(ratios),
+        ordered[len(ordered) // 4],
+        ordered[(3 * len(ordered)) // 4],
+        median(one.busy(DRAFT) for *_, one in lanes),
+        median(one.busy(TARGET) for *_, one in lanes),
+        (drafted - accepted) / written,
+        same,
+        len(lanes),
+    )
 
 
 def in_turn(

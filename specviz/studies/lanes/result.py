@@ -201,13 +201,17 @@ def view(file: LanesFile, case: str) -> View:
     runs = sorted(chosen.runs, key=lambda run: list(NAMES).index(run.method))
     shown = tuple(
         Lane(
-            run.method, NAMES[run.method], run.source, lane, run.busy(lane),
+            run.method,
+            NAMES[run.method],
+            run.source,
+            lane,
+            run.busy(lane),
             tuple(span for span in run.spans if span.lane == lane),
         )
         for run in runs
         for lane in run.lanes()
         if lane != DRAFT or run.drafted()
-    )  # fmt: skip
+    )
     rows = method_rows(chosen)
     chart = LanesChart(shown, max(run.seconds for run in runs))
     return View(_sentence(rows), chart, (Table(HEADS, list(map(_cells, rows))),), _origin(file))
@@ -221,10 +225,15 @@ def method_rows(case: LanesCase) -> list[MethodRow]:
 
 def _cells(row: MethodRow) -> tuple[str, ...]:
     return (
-        row.name, row.source, f"{row.ratio:.2f}", f"{row.tokens_per_s:.0f}",
-        f"{row.drafter_busy:.0%}" if row.drafted else "–", f"{row.target_busy:.0%}", str(row.drafted),
+        row.name,
+        row.source,
+        f"{row.ratio:.2f}",
+        f"{row.tokens_per_s:.0f}",
+        f"{row.drafter_busy:.0%}" if row.drafted else "–",
+        f"{row.target_busy:.0%}",
+        str(row.drafted),
         str(row.discarded),
-    )  # fmt: skip
+    )
 
 
 def _case_name(case: LanesCase) -> str:
@@ -237,9 +246,15 @@ def _row(run: LanesRun, plain: LanesRun) -> MethodRow:
     speed, base = run.tokens / run.seconds, plain.tokens / plain.seconds
     targets = [run.busy(lane) for lane in run.lanes() if lane != DRAFT]
     return MethodRow(
-        NAMES[run.method], run.source, times_as_fast(speed, base), speed, run.busy(DRAFT), sum(targets) / len(targets),
-        run.drafted(), run.discarded(),
-    )  # fmt: skip
+        NAMES[run.method],
+        run.source,
+        times_as_fast(speed, base),
+        speed,
+        run.busy(DRAFT),
+        sum(targets) / len(targets),
+        run.drafted(),
+        run.discarded(),
+    )
 
 
 def _sentence(rows: Sequence[MethodRow]) -> str:
@@ -300,8 +315,15 @@ def _section(comparison: Comparison, file: LanesFile) -> str:
 
 HEADS = ("method", "", "× plain", "tokens/s", "drafter busy", "target busy", "drafted", "thrown away")
 COMPARED = (
-    "method", "× plain", "quartiles", "tokens/s", "drafter busy", "target busy", "thrown per token", "same text"
-)  # fmt: skip
+    "method",
+    "× plain",
+    "quartiles",
+    "tokens/s",
+    "drafter busy",
+    "target busy",
+    "thrown per token",
+    "same text",
+)
 INTRO = (
     "Speculative decoding takes turns: the drafter drafts, the target verifies, the drafter waits. **AMUSD** and "
     "**PEARL** let both work at the same time, in two processes; **DSI** uses several targets. All write the same text."

@@ -241,9 +241,13 @@ def _beyond(study: LongContexts, beyond: Beyond) -> View:
 
 
 def _line(
-    index: int, name: str, contexts: Sequence[float], values: Sequence[float], low: Sequence[float] = (),
+    index: int,
+    name: str,
+    contexts: Sequence[float],
+    values: Sequence[float],
+    low: Sequence[float] = (),
     high: Sequence[float] = (),
-) -> Series:  # fmt: skip
+) -> Series:
     return Series(
         name, contexts, values, index, low=low, high=high, hover="<br>%{x:,.0f} tokens: %{y:.3g}", size=8, error_width=1
     )
@@ -389,4 +393,4 @@ STUDY = STUDIES.add(
         ),
         remade=Remade("what a long text costs drafters, and what anchor-offset training brings", 12),
     )
-)  # fmt: skip
+)

@@ -31,9 +31,15 @@ DOCUMENT = (
     "The duck ate the bread of Leo. In March, Mia and Leo went to Vienna. Later Mia told Leo about it."
 )
 QUESTIONS = (
-    "\nIn short:", "\nSummary:", "\nWho was it?", "\nWho? Mia. What?", "\nCan you repeat that? Yes:", "\nThe next day",
-    "\nWhat is the capital of France?", "\nHow many words are there? kite, lamp, duck.",
-)  # fmt: skip
+    "\nIn short:",
+    "\nSummary:",
+    "\nWho was it?",
+    "\nWho? Mia. What?",
+    "\nCan you repeat that? Yes:",
+    "\nThe next day",
+    "\nWhat is the capital of France?",
+    "\nHow many words are there? kite, lamp, duck.",
+)
 """each continues the document, in forms that the bundled target knows"""
 Ends = Callable[[int], bool]
 Tokens = Sequence[int]
@@ -155,10 +161,16 @@ def _row(way: str, own: Sequence[Done], base: Sequence[Done]) -> WayRow:
     ratios = sorted(times_as_fast(1 / done.seconds, 1 / plain.seconds) for done, plain in zip(own, base, strict=True))
     last = own[-1]
     return WayRow(
-        way, median(ratios), ratios[len(ratios) // 4], ratios[(3 * len(ratios)) // 4],
-        median(sum(map(len, one.answers)) / one.seconds for one in own), last.passes, last.rows, last.held,
+        way,
+        median(ratios),
+        ratios[len(ratios) // 4],
+        ratios[(3 * len(ratios)) // 4],
+        median(sum(map(len, one.answers)) / one.seconds for one in own),
+        last.passes,
+        last.rows,
+        last.held,
         sum(answer == other for answer, other in zip(last.answers, base[-1].answers, strict=True)),
-    )  # fmt: skip
+    )
 
 
 def _text(path: Path) -> str:

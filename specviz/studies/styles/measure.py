@@ -177,11 +177,15 @@ def _write_prompts(args: argparse.Namespace, say: Callable[[str], None]) -> None
     """One line a prompt. Its family names kind, way and style, so that whatever groups by family groups by style."""
     plan = _plan(args)
     lines = [
-        json.dumps({"id": f"{cell.kind}-{cell.number + 1}-{cell.asked}-{cell.style}",
-                    "family": f"{TITLES[cell.style]}, {KINDS[cell.kind]}, {ASKED[cell.asked]}",
-                    "text": plan.prompt(cell)})
+        json.dumps(
+            {
+                "id": f"{cell.kind}-{cell.number + 1}-{cell.asked}-{cell.style}",
+                "family": f"{TITLES[cell.style]}, {KINDS[cell.kind]}, {ASKED[cell.asked]}",
+                "text": plan.prompt(cell),
+            }
+        )
         for cell in plan.cells()
-    ]  # fmt: skip
+    ]
     try:
         args.prompts.write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as error:
@@ -192,9 +196,11 @@ def _write_prompts(args: argparse.Namespace, say: Callable[[str], None]) -> None
 def _plan(args: argparse.Namespace) -> StylePlan:
     drafters = _names(args.drafters, "drafters", ())
     template = RunRequest(
-        prompt="", chat=args.chat, record=False,
+        prompt="",
+        chat=args.chat,
+        record=False,
         **{name: getattr(args, name) for name in REQUEST},
-    )  # fmt: skip
+    )
     requests = ((PLAIN, template.with_drafter("none")), *((name, template.with_drafter(name)) for name in drafters))
     kinds = _names(args.kinds, "kinds", KINDS)
     asked = ("message",) if args.chat else _names(args.asked, "asked", [one for one in ASKED if one != "message"])

@@ -20,8 +20,13 @@ PLAIN = "plain"
 """the drafter's name where nothing drafts"""
 DIRECT, CHAIN, TREE, SEARCH, SKETCH, DRAFT = "direct", "chain", "tree", "search", "sketch", "draft"
 TITLES = {
-    DIRECT: "no style", CHAIN: "CoT", TREE: "ToT", SEARCH: "AoT", SKETCH: "SoT", DRAFT: "CoD",
-}  # fmt: skip
+    DIRECT: "no style",
+    CHAIN: "CoT",
+    TREE: "ToT",
+    SEARCH: "AoT",
+    SKETCH: "SoT",
+    DRAFT: "CoD",
+}
 """style → its name in tables and charts; the first asks for none and is what the others are held against"""
 KINDS = {"sums": "sums", "problems": "word problems"}
 ASKED = {"words": "asked in words", "tag": "asked by the corpus's tag", "message": "asked as a message"}
@@ -227,11 +232,15 @@ def _rows(file: StyleFile, kind: str, asked: str) -> tuple[StyleRow, ...]:
     form = {answer.cell: answer.followed for answer in file.answers}
     drafters = sorted(dict.fromkeys(run.drafter for run in runs), key=lambda name: name != PLAIN)
     return tuple(
-        _row(own, [run for run in runs if (run.cell.style, run.drafter) == (style, PLAIN)],
-             [form[cell] for cell in dict.fromkeys(one.cell for one in own)])
-        for style in TITLES for drafter in drafters
+        _row(
+            own,
+            [run for run in runs if (run.cell.style, run.drafter) == (style, PLAIN)],
+            [form[cell] for cell in dict.fromkeys(one.cell for one in own)],
+        )
+        for style in TITLES
+        for drafter in drafters
         if (own := [run for run in runs if (run.cell.style, run.drafter) == (style, drafter)])
-    )  # fmt: skip
+    )
 
 
 def _row(own: Sequence[StyleRun], plain: Sequence[StyleRun], forms: Sequence[bool]) -> StyleRow:
@@ -241,15 +250,22 @@ def _row(own: Sequence[StyleRun], plain: Sequence[StyleRun], forms: Sequence[boo
     assert tokens is not None, "every run counts once."
     assert speed is not None, "every run took some time."
     return StyleRow(
-        first.cell.style, first.drafter, len(forms), rate(sum(forms), len(forms)),
-        rate(sum(style_run.right for style_run in own), len(own)), tokens,
+        first.cell.style,
+        first.drafter,
+        len(forms),
+        rate(sum(forms), len(forms)),
+        rate(sum(style_run.right for style_run in own), len(own)),
+        tokens,
         ratio_of_sums([(style_run.accepted, style_run.tested) for style_run in own]),
         ratio_of_sums([(style_run.accepted + style_run.drafts, style_run.drafts) for style_run in own]),
         speed,
-        None if first.drafter == PLAIN
+        None
+        if first.drafter == PLAIN
         else ratio_of_sums([(seconds[style_run.cell, style_run.repeat], style_run.seconds) for style_run in own]),
-        cost(own), sum(style_run.same for style_run in own), len(own),
-    )  # fmt: skip
+        cost(own),
+        sum(style_run.same for style_run in own),
+        len(own),
+    )
 
 
 def cost(own: Sequence[StyleRun]) -> Cost | None:

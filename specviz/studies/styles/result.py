@@ -84,12 +84,16 @@ def hypotheses(group: Group) -> tuple[tuple[str, str], ...]:
     drafting = [name for name in group.drafters if name != PLAIN]
     lookups = [name for name in drafting if name in LOOKUP]
     return (
-        ("Terser answers than CoT's (SoT, CoD, or no steps at all) lower α and win by their few tokens.",
-         _beside_chain(group, (DIRECT, SKETCH, DRAFT), drafting, terser=True)),
-        ("Styles that repeat phrases (ToT, AoT) raise α of drafters that copy earlier text.",
-         _beside_chain(group, (TREE, SEARCH), lookups)),
+        (
+            "Terser answers than CoT's (SoT, CoD, or no steps at all) lower α and win by their few tokens.",
+            _beside_chain(group, (DIRECT, SKETCH, DRAFT), drafting, terser=True),
+        ),
+        (
+            "Styles that repeat phrases (ToT, AoT) raise α of drafters that copy earlier text.",
+            _beside_chain(group, (TREE, SEARCH), lookups),
+        ),
         ("The shortest answers are not the cheapest right ones.", _shortest(group)),
-    )  # fmt: skip
+    )
 
 
 def _beside_chain(group: Group, styles: Sequence[str], drafters: Sequence[str], terser: bool = False) -> str:
@@ -260,9 +264,13 @@ def _label(row: StyleRow) -> str:
 
 
 def _marks(
-    own: Sequence[tuple[int, StyleRow]], value: Callable[[StyleRow], Ends | None], unit: str, index: int, shift: float,
+    own: Sequence[tuple[int, StyleRow]],
+    value: Callable[[StyleRow], Ends | None],
+    unit: str,
+    index: int,
+    shift: float,
     legend: bool,
-) -> Series:  # fmt: skip
+) -> Series:
     found = [(spot, row, ends) for spot, row in own if (ends := value(row)) is not None]
     name = own[0][1].drafter
     return Series(
@@ -314,23 +322,33 @@ def _table(measured: Group) -> str:
 def _line(style_row: StyleRow) -> tuple[str, ...]:
     accuracy = style_row.accuracy
     return (
-        TITLES[style_row.style] if style_row.drafter == PLAIN else "", style_row.drafter,
+        TITLES[style_row.style] if style_row.drafter == PLAIN else "",
+        style_row.drafter,
         f"{style_row.followed.hits}/{style_row.followed.of}",
         f"{accuracy.hits}/{accuracy.of} [{accuracy.low or 0:.0%}–{accuracy.high or 0:.0%}]",
         f"{style_row.tokens.value:.1f}",
-        with_interval(style_row.alpha), with_interval(style_row.length), f"{style_row.tokens_per_s.value:.0f}",
-        with_interval(style_row.speedup), told(style_row.cost), f"{style_row.same}/{style_row.runs}",
-    )  # fmt: skip
+        with_interval(style_row.alpha),
+        with_interval(style_row.length),
+        f"{style_row.tokens_per_s.value:.0f}",
+        with_interval(style_row.speedup),
+        told(style_row.cost),
+        f"{style_row.same}/{style_row.runs}",
+    )
 
 
 def _examples(file: StyleFile) -> str:
     """One question of each group in every style."""
     body = [
-        (f"{style_answer.cell.kind}, {style_answer.cell.asked}", TITLES[style_answer.cell.style],
-         _code(style_answer.prompt), _code(style_answer.text),
-         str(style_answer.truth))
-        for kind, asked in names(file).values() for style_answer in example(file, kind, asked)
-    ]  # fmt: skip
+        (
+            f"{style_answer.cell.kind}, {style_answer.cell.asked}",
+            TITLES[style_answer.cell.style],
+            _code(style_answer.prompt),
+            _code(style_answer.text),
+            str(style_answer.truth),
+        )
+        for kind, asked in names(file).values()
+        for style_answer in example(file, kind, asked)
+    ]
     return Table(EXAMPLES, body, words=4).markdown()
 
 

@@ -250,9 +250,16 @@ def _difference(first: Named, second: Named) -> Difference | None:
 NUMBERS = [field.name for field in fields(Agreement)]
 PLAIN = [field.name for field in fields(Candidate) if field.name not in ("belief", "judged")]
 TABLES = (
-    "by_depth", "by_draft_rank", "agreement", "by_target_rank", "by_target_entropy", "by_token_class", "by_copied",
-    "by_position", "patterns",
-)  # fmt: skip
+    "by_depth",
+    "by_draft_rank",
+    "agreement",
+    "by_target_rank",
+    "by_target_entropy",
+    "by_token_class",
+    "by_copied",
+    "by_position",
+    "patterns",
+)
 """fields of an `Analysis` that are rows of rates"""
 
 
@@ -320,10 +327,15 @@ def _pairs(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
         for pair in analysis.pairs:
             first = pair.examples[0]
             yield [
-                analysis.drafter, pair.drafted, pair.wanted, pair.drafted_token, pair.wanted_token, pair.count,
+                analysis.drafter,
+                pair.drafted,
+                pair.wanted,
+                pair.drafted_token,
+                pair.wanted_token,
+                pair.count,
                 first.run,
                 first.round,
-            ]  # fmt: skip
+            ]
 
 
 def _failures(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
@@ -338,6 +350,11 @@ def _calibration(analyses: Sequence[Analysis]) -> Iterator[list[object]]:
     for analysis in analyses:
         for some in analysis.calibration.bins if analysis.calibration else ():
             yield [
-                analysis.drafter, some.label, some.count, some.mean_draft, some.mean_target, some.accepted.hits,
+                analysis.drafter,
+                some.label,
+                some.count,
+                some.mean_draft,
+                some.mean_target,
+                some.accepted.hits,
                 some.accepted.of,
-            ]  # fmt: skip
+            ]

@@ -195,9 +195,14 @@ def facts_of(name: str, trace: Trace) -> RunFacts:
         seen |= _grams(text, start)
     started = trace.started
     return RunFacts(
-        name, drafter_of(trace), started.sampling.temperature, trace.version, started.source == "simulated",
-        tuple(candidates), tuple(rounds),
-    )  # fmt: skip
+        name,
+        drafter_of(trace),
+        started.sampling.temperature,
+        trace.version,
+        started.source == "simulated",
+        tuple(candidates),
+        tuple(rounds),
+    )
 
 
 def _grams(text: Sequence[int], start: int) -> set[tuple[int, ...]]:

@@ -233,9 +233,14 @@ def _tokens(trace: Trace) -> Iterator[Row]:
     for this in trace.rounds:
         for position, made in enumerate(this.committed.tokens, start=this.base_length - len(prompt)):
             yield {
-                "run": run, "position": position, "token": made.token, "text": _text(trace, made.token),
-                "origin": made.origin, "round": this.index, "node": made.node,
-            }  # fmt: skip
+                "run": run,
+                "position": position,
+                "token": made.token,
+                "text": _text(trace, made.token),
+                "origin": made.origin,
+                "round": this.index,
+                "node": made.node,
+            }
 
 
 def _text(trace: Trace, token: int) -> str:

@@ -13,18 +13,28 @@ from specviz.app.form.kept import MOST_TEXT, Kept
 def kept(**more: Any) -> Kept:
     with gr.Blocks():
         controls = {
-            "text": gr.Textbox("a"), "number": gr.Number(1, minimum=0), "slider": gr.Slider(0, 2, value=1),
-            "one": gr.Dropdown([("A", "a"), ("B", "b")], value="a"), "radio": gr.Radio([1, 2], value=1),
-            "several": gr.CheckboxGroup(["a", "b"]), "many": gr.Dropdown(["a", "b"], multiselect=True),
+            "text": gr.Textbox("a"),
+            "number": gr.Number(1, minimum=0),
+            "slider": gr.Slider(0, 2, value=1),
+            "one": gr.Dropdown([("A", "a"), ("B", "b")], value="a"),
+            "radio": gr.Radio([1, 2], value=1),
+            "several": gr.CheckboxGroup(["a", "b"]),
+            "many": gr.Dropdown(["a", "b"], multiselect=True),
             "changing": gr.Dropdown([]),
-        }  # fmt: skip
+        }
     return Kept("tab", controls, changing=frozenset({"changing"}), **more)
 
 
 GOOD = {
-    "text": "b", "number": 3, "slider": 0.5, "one": "b", "radio": 2, "several": ["b"], "many": ["a", "b"],
+    "text": "b",
+    "number": 3,
+    "slider": 0.5,
+    "one": "b",
+    "radio": 2,
+    "several": ["b"],
+    "many": ["a", "b"],
     "changing": "any",
-}  # fmt: skip
+}
 
 
 def test_what_fits_is_filled_in_and_what_changes_is_left_to_the_tab() -> None:

@@ -45,4 +45,4 @@ def hasty(**changes: object) -> SweepPoint:
     """The same drafter ending its drafts early: half the candidates, two more target passes."""
     return drafted(
         policies=Policies(stop_policy=Choice("hasty")), drafted=6, accepted=4, rounds=8, ratio=1.2, **changes
-    )  # fmt: skip
+    )

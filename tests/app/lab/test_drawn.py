@@ -17,15 +17,29 @@ from specviz.protocol.sweeps.points import RunCost
 from tests.app.lab.sweeps import drafted, hasty, plain
 
 LONGER = drafted(
-    gamma=4, rounds=4, drafted=16, accepted=8, decode_s=0.1, tokens_per_s=120.0, ratio=1.2,
-    accepted_lengths=(0, 2, 1, 0, 1), by_depth=((4, 4), (4, 2), (4, 1), (4, 1)),
+    gamma=4,
+    rounds=4,
+    drafted=16,
+    accepted=8,
+    decode_s=0.1,
+    tokens_per_s=120.0,
+    ratio=1.2,
+    accepted_lengths=(0, 2, 1, 0, 1),
+    by_depth=((4, 4), (4, 2), (4, 1), (4, 1)),
     levels=((4, 4), (4, 2), (2, 1), (1, 1)),
     cost=RunCost(0.04, 0.048, 0.004, 0.008, 16, 0.032, 12, 0.04),
-)  # fmt: skip
+)
 NGRAM = drafted(
-    drafter="ngram", label="ngram", decode_s=0.06, tokens_per_s=200.0, ratio=2.0, accepted_lengths=(3, 0, 3),
-    cost=RunCost(0.006, 0.048, 0.002, 0.004, 0, 0.0, 18, 0.045), mbsu=2.0, memory_ratio=None,
-)  # fmt: skip
+    drafter="ngram",
+    label="ngram",
+    decode_s=0.06,
+    tokens_per_s=200.0,
+    ratio=2.0,
+    accepted_lengths=(3, 0, 3),
+    cost=RunCost(0.006, 0.048, 0.002, 0.004, 0, 0.0, 18, 0.045),
+    mbsu=2.0,
+    memory_ratio=None,
+)
 POINTS = [plain(), LONGER, drafted(), NGRAM]
 
 
@@ -73,19 +87,27 @@ def test_time_per_round_a_bar_per_setting_from_the_drafter_s_passes_to_committin
 def test_the_file_of_time_per_round_has_every_setting_and_the_chart_only_the_fastest() -> None:
     rows = [row for row in chart("phases").rows(POINTS) if row["phase"] in ("judging", "committing")]
     assert [(row["case"], row["phase"], row["seconds"], row["rounds"]) for row in rows] == [
-        ("plain decoding", "judging", 0.003, 12), ("plain decoding", "committing", 0.009, 12),
-        ("model γ=4", "judging", 0.004, 4), ("model γ=4", "committing", 0.008, 4),
-        ("model γ=2", "judging", 0.0012, 6), ("model γ=2", "committing", 0.0048, 6),
-        ("ngram γ=2", "judging", 0.002, 6), ("ngram γ=2", "committing", 0.004, 6),
-    ]  # fmt: skip
+        ("plain decoding", "judging", 0.003, 12),
+        ("plain decoding", "committing", 0.009, 12),
+        ("model γ=4", "judging", 0.004, 4),
+        ("model γ=4", "committing", 0.008, 4),
+        ("model γ=2", "judging", 0.0012, 6),
+        ("model γ=2", "committing", 0.0048, 6),
+        ("ngram γ=2", "judging", 0.002, 6),
+        ("ngram γ=2", "committing", 0.004, 6),
+    ]
 
 
 def test_the_waterfall_s_five_bars_of_every_drafter_the_fastest_first() -> None:
     """`ngram`: 2 tokens per pass; a plain pass is 8 ms, drafting 1, its pass 7.5, its round 10 as plain decoding's."""
     bars = drawn("waterfall")
     assert [bar.name for bar in bars] == [
-        "tokens per target pass", "cost of drafting", "cost of the wider pass", "engine overhead", "measured speedup",
-    ]  # fmt: skip
+        "tokens per target pass",
+        "cost of drafting",
+        "cost of the wider pass",
+        "engine overhead",
+        "measured speedup",
+    ]
     assert {tuple(bar.x) for bar in bars} == {("ngram γ=2", "model γ=2")}
     assert [bar.base[0] for bar in bars] == numbers((0, 2, 16 / 9, 16 / 8.5, 0))
     assert [bar.base[0] + bar.y[0] for bar in bars] == numbers((2, 16 / 9, 16 / 8.5, 2, 2))

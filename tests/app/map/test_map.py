@@ -25,7 +25,7 @@ from specviz.app.map import (
     recording_link,
     recordings,
     systems,
-)  # fmt: skip
+)
 from specviz.app.step.filling import asked_values
 from specviz.live.catalog import saved
 from specviz.protocol.links import read_request

@@ -55,7 +55,7 @@ def visitor(demo: gr.Blocks) -> Iterator[httpx.Client]:
         (f"{CALL}/v2/open", {}, 404, "There is no endpoint called 'open'"),
         (SERVER, {"component_id": -1, "session_hash": "a"}, 404, "The page has no component -1."),
     ],
-)  # fmt: skip
+)
 def test_an_event_that_the_page_cannot_have_sent_is_one_sentence(
     visitor: httpx.Client, capfd: pytest.CaptureFixture[str], path: str, body: Any, status: int, said: str
 ) -> None:
@@ -95,9 +95,16 @@ def test_what_waits_in_the_queue_cannot_be_posted_past_it(visitor: httpx.Client,
 
 @pytest.mark.parametrize(
     "path",
-    ["deep_link", "runs", "run-history/buckets", "proxy=https://example.com", "dev/reload",
-     "stream/a/b/1/playlist.m3u8", "custom_component/a/client/component"],
-)  # fmt: skip
+    [
+        "deep_link",
+        "runs",
+        "run-history/buckets",
+        "proxy=https://example.com",
+        "dev/reload",
+        "stream/a/b/1/playlist.m3u8",
+        "custom_component/a/client/component",
+    ],
+)
 def test_routes_that_the_page_does_not_use_are_closed(visitor: httpx.Client, path: str) -> None:
     answer = visitor.get(f"/gradio_api/{path}")
     assert (answer.status_code, answer.json()) == (404, {"detail": "This page does not offer that."})

@@ -27,9 +27,12 @@ def answered(wrong: Exception | None) -> Guarded:
 
     with Guarded() as demo:
         controls = [
-            gr.Textbox(label="prompt"), gr.Slider(0, 10, label="gamma"), gr.Checkbox(label="chat"),
-            gr.Dropdown(["a", "b"], label="method"), gr.CheckboxGroup(["a", "b"], label="shown"),
-        ]  # fmt: skip
+            gr.Textbox(label="prompt"),
+            gr.Slider(0, 10, label="gamma"),
+            gr.Checkbox(label="chat"),
+            gr.Dropdown(["a", "b"], label="method"),
+            gr.CheckboxGroup(["a", "b"], label="shown"),
+        ]
         gr.Button().click(act, controls, gr.Textbox())
     return demo
 
@@ -60,7 +63,7 @@ RIGHT = ("text", 3, True, "a", ["b"])
         (4, ["c"], "The page's controls cannot have these values: Value: 'c' (type: "),
     ],
     ids=[str(number) for number in range(13)],
-)  # fmt: skip
+)
 def test_a_value_that_no_control_has_never_reaches_the_function(at: int, value: Any, said: str) -> None:
     demo = answered(AssertionError("it was called"))
     with pytest.raises(gr.Error) as refused:

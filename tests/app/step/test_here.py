@@ -29,9 +29,11 @@ def ran(trace: Trace, adapter: str, seconds: float) -> Trace:
     started = replace(trace.started, source="live", target=replace(trace.started.target, adapter=adapter))
     speed = len(trace.finished.output_ids) / seconds
     return replace(
-        trace, started=started, finished=replace(trace.finished, decode_s=seconds),
+        trace,
+        started=started,
+        finished=replace(trace.finished, decode_s=seconds),
         summary=replace(trace.summary, tokens_per_second=speed),
-    )  # fmt: skip
+    )
 
 
 def event(trace: str) -> Any:

@@ -60,8 +60,13 @@ def test_a_chip_is_offered_where_its_drafter_is() -> None:
     with gr.Blocks():
         everywhere, few = question_chips(saved()), question_chips(catalog())
     assert [one.label for one, _ in everywhere.chips] == [
-        "random drafter", "γ 20", "temperature 2", "chain against tree", "what would Medusa do", "with a real model",
-    ]  # fmt: skip
+        "random drafter",
+        "γ 20",
+        "temperature 2",
+        "chain against tree",
+        "what would Medusa do",
+        "with a real model",
+    ]
     assert [one.label for one, _ in few.chips] == ["γ 20", "temperature 2", "chain against tree", "with a real model"]
 
 

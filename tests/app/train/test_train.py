@@ -32,11 +32,15 @@ VISITOR = SimpleNamespace(session_hash="me")
 def training(**changes: object) -> Training:
     trace = sample()
     begun = Training(
-        QUESTION, 1_500_000, trace.started.machine, "target", "ab" * 32,
+        QUESTION,
+        1_500_000,
+        trace.started.machine,
+        "target",
+        "ab" * 32,
         losses=(LossMark(1.0, 1000, {"state": 0.5, "token": 0.25}),),
         held_out=(HeldOut(0.0, 0, (0.1, 0.05), (0.0, 0.0)), HeldOut(20.0, 40_000, (0.625, 0.5), (0.5, 0.25))),
         stages=(Stage(0.0, 0, trace), Stage(20.0, 40_000, trace)),
-    )  # fmt: skip
+    )
     return replace(begun, **changes)
 
 

@@ -102,10 +102,15 @@ def test_the_lane_is_held_while_a_pass_runs_and_free_between(machinery):
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
-    [({"rows": ()}, "rows is"), ({"rows": (0,)}, "rows is"), ({"contexts": (-1,)}, "contexts is"),
-     ({"batches": (0,)}, "batches is"), ({"repeats": 2}, "at least 3"),
-     ({"rows": tuple(range(1, 2003))}, "a file holds")],
-)  # fmt: skip
+    [
+        ({"rows": ()}, "rows is"),
+        ({"rows": (0,)}, "rows is"),
+        ({"contexts": (-1,)}, "contexts is"),
+        ({"batches": (0,)}, "batches is"),
+        ({"repeats": 2}, "at least 3"),
+        ({"rows": tuple(range(1, 2003))}, "a file holds"),
+    ],
+)
 def test_what_cannot_be_measured_is_refused(machinery, changes, reason):
     with pytest.raises(OptionError, match=reason):
         list(profile(replace(REQUEST, **changes), None))

@@ -75,8 +75,10 @@ def test_half_the_rounds_of_one_second_are_twice_as_fast(fake_source: Any) -> No
     done = result(SPEC, list(race(fake_source, SPEC)))
     assert done is not None
     assert [(one.label, one.ratios) for one in done.runners] == [
-        ("plain decoding", (1.0,)), ("ngram γ 1", (2.0,)), ("model γ 3", (2.0,)),
-    ]  # fmt: skip
+        ("plain decoding", (1.0,)),
+        ("ngram γ 1", (2.0,)),
+        ("model γ 3", (2.0,)),
+    ]
 
 
 def test_the_median_run_is_shown_and_the_ratio_of_every_repeat_kept(fake_source: Any) -> None:
@@ -95,16 +97,20 @@ def test_the_median_run_is_shown_and_the_ratio_of_every_repeat_kept(fake_source:
     assert done.runners[1].ratios == (2.0, 5.0, 1.5)
     told = race_view(done).runners[1]
     assert (told.ratio, told.spread, told.verdict) == (
-        2.25, (1.5, 5.0), "2.25× plain decoding, engine time (3 repeats: 1.50 to 5.00)",
-    )  # fmt: skip
+        2.25,
+        (1.5, 5.0),
+        "2.25× plain decoding, engine time (3 repeats: 1.50 to 5.00)",
+    )
 
 
 def test_progress_says_who_is_being_recorded() -> None:
     said = [progress(SPEC, done) for done in range(4)]
     assert said == [
-        "recording plain decoding… 1 of 3", "recording ngram γ 1… 2 of 3", "recording model γ 3… 3 of 3",
+        "recording plain decoding… 1 of 3",
+        "recording ngram γ 1… 2 of 3",
+        "recording model γ 3… 3 of 3",
         "all 3 runs are recorded",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_stop_keeps_what_is_done_and_loses_the_run_in_progress(fake_source: Any) -> None:
@@ -148,8 +154,11 @@ def test_the_phases_of_all_rounds_stand_end_to_end_and_tokens_arrive_with_the_co
     view = race_view(Race((runner,)))
     spans = [(one.start_s, one.end_s, one.phase, one.round) for one in view.runners[0].segments[:4]]
     assert spans == [
-        (0.0, 0.5, "draft", 0), (0.5, 1.5, "target", 0), (1.5, 1.75, "commit", 0), (1.75, 2.25, "draft", 1),
-    ]  # fmt: skip
+        (0.0, 0.5, "draft", 0),
+        (0.5, 1.5, "target", 0),
+        (1.5, 1.75, "commit", 0),
+        (1.75, 2.25, "draft", 1),
+    ]
     assert [one.time_s for one in view.runners[0].arrivals] == [1.75, 1.75, 3.5, 3.5, 5.25, 5.25, 7.0, 7.0]
     assert [(one.text, one.origin) for one in view.runners[0].arrivals[:2]] == [("<b>", "draft"), ("<b>", "bonus")]
     assert view.longest_s == view.runners[0].finish_s == 7.0
@@ -170,15 +179,18 @@ def test_a_drafter_beside_the_target_has_a_lane_of_its_own_and_the_target_waits_
     view = race_view(Race((Runner("beside", replace(trace, rounds=rounds), (1.0,)),)))
     told = view.runners[0]
     assert [(one.start_s, one.end_s, one.phase, one.round) for one in told.segments[:3]] == [
-        (0.5, 1.5, "target", 0), (1.5, 2.0, "commit", 0), (2.5, 3.5, "target", 1),
-    ]  # fmt: skip
+        (0.5, 1.5, "target", 0),
+        (1.5, 2.0, "commit", 0),
+        (2.5, 3.5, "target", 1),
+    ]
     assert [(one.time_s, one.text) for one in told.arrivals[:2]] == [(2.0, "<b>"), (2.0, "<b>")]
     assert told.finish_s == 8.0
     assert lane(told.lanes, 4.0, 8) == ["", "draft", "draft", "draft", "draft", "", "", ""]
     assert lane(told.segments, 4.0, 8) == ["", "target", "target", "commit", "", "target", "target", "commit"]
     assert json.loads(race_json(view))["runners"][0]["lanes"] == [
-        [0.5, 2.25, "draft", 1, 2], [2.25, 2.25, "roll back", 1, 2],
-    ]  # fmt: skip
+        [0.5, 2.25, "draft", 1, 2],
+        [2.25, 2.25, "roll back", 1, 2],
+    ]
 
 
 def test_a_character_split_over_tokens_arrives_with_the_token_that_completes_it(fake_source: Any) -> None:
@@ -199,8 +211,10 @@ def test_equal_outputs_are_said_to_be_equal_and_slower_is_said_to_be_slower(fake
     view = race_view(Race((Runner("plain", plain, (1.0,)), Runner("fast", fast, (2.0,)), Runner("slow", slow, (0.5,)))))
     assert view.equality == "All 3 outputs are the same, token for token: 8 tokens."
     assert [one.verdict for one in view.runners] == [
-        "the baseline", "2.00× plain decoding, engine time", "0.50× plain decoding, engine time, slower",
-    ]  # fmt: skip
+        "the baseline",
+        "2.00× plain decoding, engine time",
+        "0.50× plain decoding, engine time, slower",
+    ]
     assert view.runners[1].formula.startswith("(8 tokens / 4.0000 s) / (8 tokens / 8.0000 s)")
 
 

@@ -163,9 +163,13 @@ def test_the_traces_of_all_runs_are_kept_where_that_is_asked_for(source: Drafter
     assert bench("--out", "r.json", "--keep-traces", "runs") == 0
     names = sorted(path.name.rpartition("-")[0] for path in Path("runs").iterdir())
     assert names == [
-        "model-1-one-t0-r0", "model-1-two-t0-r0", "model-3-one-t0-r0", "model-3-two-t0-r0", "none-one-t0-r0",
+        "model-1-one-t0-r0",
+        "model-1-two-t0-r0",
+        "model-3-one-t0-r0",
+        "model-3-two-t0-r0",
+        "none-one-t0-r0",
         "none-two-t0-r0",
-    ]  # fmt: skip
+    ]
     (path,) = Path("runs").glob("model-3-one-*")
     assert len(json.loads(gzip.decompress(path.read_bytes()))["rounds"]) == 4
     assert [one.record for one in source.requests if one.prompt_name][-6:] == [True] * 6

@@ -181,8 +181,10 @@ def test_every_shape_has_a_row_of_its_own_and_a_rank_only_where_a_difference_is_
     assert (behind.value, behind.low > 0.0) == (1.5, True)
     table = _tree_table([low, high, other]).splitlines()[2:]
     assert [line.split(" | ")[:3] for line in table] == [
-        ["| 1", "levels", "1,1"], ["| 1", "levels", "2,1"], ["| 3", "levels", "4"],
-    ]  # fmt: skip
+        ["| 1", "levels", "1,1"],
+        ["| 1", "levels", "2,1"],
+        ["| 3", "levels", "4"],
+    ]
     assert "no difference shown" in table[0]
     few = rows(shapes, [one for one in found if int(one.prompt[1:]) < 9])
     assert [row.standing.rank for row in few] == [None, None, None], "9 prompts are too few to rank"

@@ -36,8 +36,13 @@ def test_a_vllm_response_is_read_with_all_it_tells() -> None:
         "num_spec_steps": 2,
         "num_accepted_draft_tokens": 3,
     }
-    detailed = vllm(**steps, num_draft_tokens=6, acceptance_histogram=[1, 0, 0, 1],
-                    mean_acceptance_length=2.5, draft_acceptance_rate=0.5)  # fmt: skip
+    detailed = vllm(
+        **steps,
+        num_draft_tokens=6,
+        acceptance_histogram=[1, 0, 0, 1],
+        mean_acceptance_length=2.5,
+        draft_acceptance_rate=0.5,
+    )
     assert from_vllm(detailed).per_step == ((3, 0), (3, 3))
     assert from_vllm({"metrics": {"speculative_decoding": None}}) is None
 
@@ -120,8 +125,10 @@ def test_a_trace_counts_as_its_summary_does(tmp_path: Path) -> None:
     trace = codec.read(GOLDEN)
     counts, summary = of_trace(trace), trace.summary
     assert (counts.spec_steps, counts.draft_tokens, counts.accepted_tokens) == (
-        summary.num_spec_steps, summary.num_draft_tokens, summary.num_accepted_draft_tokens
-    )  # fmt: skip
+        summary.num_spec_steps,
+        summary.num_draft_tokens,
+        summary.num_accepted_draft_tokens,
+    )
     assert list(counts.histogram or ()) == summary.acceptance_histogram
     assert read(GOLDEN).traced
 

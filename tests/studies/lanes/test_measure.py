@@ -40,14 +40,17 @@ def measured(text: list[int]) -> dict[str, Lanes]:
     """Plain passes of 4 s; drafting takes 1 s a token, a pass over three rows 6 s."""
     plain = [Span(TARGET, "verify", 4.0 * place, 4.0 * place + 4, 0, 1) for place in range(6)]
     turn = [
-        Span(DRAFT, "draft", 0, 2, 2), Span(TARGET, "verify", 2, 8, 2, 3, 2),
-        Span(DRAFT, "draft", 8, 10, 2), Span(TARGET, "verify", 10, 16, 2, 3, 2),
-    ]  # fmt: skip
+        Span(DRAFT, "draft", 0, 2, 2),
+        Span(TARGET, "verify", 2, 8, 2, 3, 2),
+        Span(DRAFT, "draft", 8, 10, 2),
+        Span(TARGET, "verify", 10, 16, 2, 3, 2),
+    ]
     late = [*turn, Span(DRAFT, "draft", 15.5, 17, 1), Span(DRAFT, "draft", 17, 18, 1)]
     return {
-        "plain": Lanes("plain", text, 24.0, plain), "sd": Lanes("sd", text, 16.0, turn),
+        "plain": Lanes("plain", text, 24.0, plain),
+        "sd": Lanes("sd", text, 16.0, turn),
         "amusd": Lanes("amusd", text, 16.0, late),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +76,11 @@ def test_the_clock_is_that_of_the_measured_passes(text):
 def test_a_drafter_that_is_always_right_is_simulated_to_be_faster_than_in_turn(target, text):
     found = case(measured(text), target, JOB, 0.0)
     assert [(run.method, run.source) for run in found.runs] == [
-        ("plain", "measured"), ("sd", "measured"), ("amusd", "measured"), ("dsi", "simulated"),
-    ]  # fmt: skip
+        ("plain", "measured"),
+        ("sd", "measured"),
+        ("amusd", "measured"),
+        ("dsi", "simulated"),
+    ]
     dsi = found.runs[-1]
     assert (dsi.tokens, dsi.discarded()) == (6, 0)
     assert dsi.seconds == 1.0 * 6 + 6.0, "three drafts of two tokens, and the last one's pass"

@@ -96,15 +96,27 @@ def test_another_format_version_and_a_missing_plain_run_are_refused(tmp_path: Pa
 
 AS_IT_IS = "the drafter as it is"
 BESIDE = LanesRun(
-    "amusd", "measured", 2, 1.0,
-    (Span(DRAFT, "draft", 0, 0.75, 3), Span(DRAFT, "roll back", 0.75, 0.75, 2),
-     Span(TARGET, "verify", 0.5, 1, 1, 2, 1)),
-)  # fmt: skip
+    "amusd",
+    "measured",
+    2,
+    1.0,
+    (
+        Span(DRAFT, "draft", 0, 0.75, 3),
+        Span(DRAFT, "roll back", 0.75, 0.75, 2),
+        Span(TARGET, "verify", 0.5, 1, 1, 2, 1),
+    ),
+)
 MANY = LanesRun(
-    "dsi", "simulated", 2, 0.5,
-    (Span(DRAFT, "draft", 0, 0.25, 2), Span("target 1", "verify", 0.25, 0.5, 2, 1, 1),
-     Span("target 2", "verify", 0.25, 0.5, 1, 1, 1)),
-)  # fmt: skip
+    "dsi",
+    "simulated",
+    2,
+    0.5,
+    (
+        Span(DRAFT, "draft", 0, 0.25, 2),
+        Span("target 1", "verify", 0.25, 0.5, 2, 1, 1),
+        Span("target 2", "verify", 0.25, 0.5, 1, 1, 1),
+    ),
+)
 
 
 def several() -> LanesFile:
@@ -119,9 +131,15 @@ def by_name(case: LanesCase) -> dict[str, MethodRow]:
 def test_every_method_has_its_lanes_in_one_order_and_one_that_drafts_nothing_has_no_drafter() -> None:
     chart = view(several(), AS_IT_IS).chart
     assert [(lane.method, lane.lane) for lane in chart.lanes] == [
-        ("plain", "target"), ("sd", "drafter"), ("sd", "target"), ("amusd", "drafter"), ("amusd", "target"),
-        ("dsi", "drafter"), ("dsi", "target 1"), ("dsi", "target 2"),
-    ]  # fmt: skip
+        ("plain", "target"),
+        ("sd", "drafter"),
+        ("sd", "target"),
+        ("amusd", "drafter"),
+        ("amusd", "target"),
+        ("dsi", "drafter"),
+        ("dsi", "target 1"),
+        ("dsi", "target 2"),
+    ]
     assert chart.seconds == 2.0
 
 

@@ -30,9 +30,15 @@ from specviz.training.modules.train import ModuleTraining, Training, Wanted
 from specviz.training.options import TrainOptions
 
 SMALL = RaisedOptions(
-    context=2048, places=((1, 64), (65, 128), (129, 200)), times=(1.0, 4.0), contexts=(32, 1100), drafts=8, texts=4,
-    loss_texts=2, characters=4000,
-)  # fmt: skip
+    context=2048,
+    places=((1, 64), (65, 128), (129, 200)),
+    times=(1.0, 4.0),
+    contexts=(32, 1100),
+    drafts=8,
+    texts=4,
+    loss_texts=2,
+    characters=4000,
+)
 
 
 @pytest.fixture
@@ -129,9 +135,16 @@ def training(module_target, module_work, tmp_path):
 
     def made(*wanted: Wanted, tokens: int = 96 * 6) -> ModuleTraining:
         return ModuleTraining(
-            wanted, str(module_target), minutes=0, tokens=tokens, texts=TINY, held_out_rows=4, held_out_length=20,
-            dtype="float32", work_dir=work,
-        )  # fmt: skip
+            wanted,
+            str(module_target),
+            minutes=0,
+            tokens=tokens,
+            texts=TINY,
+            held_out_rows=4,
+            held_out_length=20,
+            dtype="float32",
+            work_dir=work,
+        )
 
     return made
 

@@ -58,13 +58,20 @@ def test_unreached_candidates_and_those_behind_the_end_are_in_no_rate(found: Ana
 def test_acceptance_by_depth_class_rank_and_position(found: Analysis) -> None:
     assert counts(found.by_depth) == {"1": (6, 11), "2": (4, 6), "3": (2, 3), "4": (1, 1)}
     assert counts(found.by_token_class) == {
-        "word start": (2, 4), "word part": (2, 2), "punctuation": (3, 7), "whitespace": (2, 2), "other": (4, 6),
-    }  # fmt: skip
+        "word start": (2, 4),
+        "word part": (2, 2),
+        "punctuation": (3, 7),
+        "whitespace": (2, 2),
+        "other": (4, 6),
+    }
     assert counts(found.by_target_rank) == {"1": (12, 12), "2": (1, 5), "3": (0, 4)}
     assert counts(found.by_position) == {"0–15": (10, 15), "16–31": (3, 6)}
     assert counts(found.by_target_entropy) == {
-        "0–0.5 bits": (1, 1), "0.5–1 bits": (1, 1), "2–3 bits": (9, 17), "3–4 bits": (2, 2),
-    }  # fmt: skip
+        "0–0.5 bits": (1, 1),
+        "0.5–1 bits": (1, 1),
+        "2–3 bits": (9, 17),
+        "3–4 bits": (2, 2),
+    }
 
 
 def test_agreement_counts_places_of_the_text_whatever_the_verdict(found: Analysis) -> None:
@@ -76,9 +83,14 @@ def test_agreement_counts_places_of_the_text_whatever_the_verdict(found: Analysi
 
 def test_rejected_pairs_say_what_was_wanted_and_where(found: Analysis) -> None:
     assert {(pair.drafted, pair.wanted): pair.count for pair in found.pairs} == {
-        ('"', "e\u0301"): 2, (" *", " +"): 1, (" c", " a"): 1, (" c", "`"): 1, ("&amp;", "\u202e"): 1, ("-", " +"): 1,
+        ('"', "e\u0301"): 2,
+        (" *", " +"): 1,
+        (" c", " a"): 1,
+        (" c", "`"): 1,
+        ("&amp;", "\u202e"): 1,
+        ("-", " +"): 1,
         ("<b>", "{{x}}"): 1,
-    }  # fmt: skip
+    }
     (example,) = next(pair for pair in found.pairs if pair.wanted == " a").examples
     assert (example.run, example.round, example.node, example.position) == ("sample", 0, 3, 2)
     assert example.context == "def add(a, b):\n    return"
@@ -87,8 +99,11 @@ def test_rejected_pairs_say_what_was_wanted_and_where(found: Analysis) -> None:
 def test_every_failed_round_is_of_one_kind(found: Analysis) -> None:
     """Rounds 0, 2, 3 and 6 end on a rejection, round 4 drafts nothing."""
     assert {one.kind: (one.share.hits, one.share.of) for one in found.failures} == {
-        "other": (2, 5), "went on": (1, 5), "other word": (1, 5), "nothing drafted": (1, 5),
-    }  # fmt: skip
+        "other": (2, 5),
+        "went on": (1, 5),
+        "other word": (1, 5),
+        "nothing drafted": (1, 5),
+    }
     nothing = next(one for one in found.failures if one.kind == "nothing drafted")
     assert [(one.round, one.node, one.wanted) for one in nothing.examples] == [(4, None, "\n")]
 
@@ -158,11 +173,16 @@ def test_two_traces_are_aligned_by_position_and_their_first_difference_is_marked
     assert both.same_prompt
     assert both.difference is not None
     assert (both.difference.position, both.difference.before, both.difference.first, both.difference.second) == (
-        3, "    return a", " +", "\n",
-    )  # fmt: skip
+        3,
+        "    return a",
+        " +",
+        "\n",
+    )
     assert [(row.position, row.first is not None, row.second is not None, row.same_text) for row in both.rows[:3]] == [
-        (0, True, True, True), (3, True, True, True), (7, True, False, False),
-    ]  # fmt: skip
+        (0, True, True, True),
+        (3, True, True, True),
+        (7, True, False, False),
+    ]
     assert compare(("a", sample), ("a", sample)).difference is None
 
 

@@ -168,9 +168,11 @@ def dropped_leaf() -> Iterator[Forged]:
             leaves = [
                 node["id"]
                 for node in this["nodes"]
-                if node["fate"] == "unreached" and node["id"] not in parents
-                and texts.count((node["parent"], node["token"])) == 1 and node["id"] not in this["drafted"]["riding"]
-            ]  # fmt: skip
+                if node["fate"] == "unreached"
+                and node["id"] not in parents
+                and texts.count((node["parent"], node["token"])) == 1
+                and node["id"] not in this["drafted"]["riding"]
+            ]
             if leaves and made < 1:
                 made += 1
                 leaf = leaves[-1]

@@ -74,9 +74,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--prompts", default.prompts_per_family, "prompts per family")
     add_count(parser, "--repeats", default.repeats, "times everything is run")
     add_count(parser, "--max-new-tokens", default.template.max_new_tokens, "tokens per run")
-    add("--quick", action="store_true",
+    add(
+        "--quick",
+        action="store_true",
         help="one length, one prompt a family, one repeat, at most 32 tokens: a minute; otherwise about four on two "
-        "idle cores")  # fmt: skip
+        "idle cores",
+    )
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
     add("--no-transformers", action="store_true", help="measure our own settings alone")
     add_temperatures(parser)

@@ -41,7 +41,7 @@ from specviz.cli.experiment import (
     page_of,
     temperatures,
     time_limit,
-)  # fmt: skip
+)
 from specviz.cli.sources import SharedModels, live_source
 from specviz.cli.terminal import err, progress
 from specviz.errors import BenchError
@@ -68,11 +68,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--warm-up-prompts", 2, "other prompts of the family behind a warm start")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
-    add("--second-model", default=SECOND_MODEL, metavar="NAME",
-        help="the model drafter once more, with these weights (default %(default)s); empty: it is not")  # fmt: skip
-    add("--quick", action="store_true",
-        help="one prompt a family, at most 32 tokens: about a minute and a half; otherwise about six on two idle "
-        "cores")  # fmt: skip
+    add(
+        "--second-model",
+        default=SECOND_MODEL,
+        metavar="NAME",
+        help="the model drafter once more, with these weights (default %(default)s); empty: it is not",
+    )
+    add(
+        "--quick",
+        action="store_true",
+        help="one prompt a family, at most 32 tokens: about a minute and a half; otherwise about six on two idle cores",
+    )
     add_write(parser, "docs/bench_drafters.md")
     add_pair_flags(parser)
 

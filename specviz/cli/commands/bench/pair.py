@@ -23,9 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--prompts", 6, "prompts per family for the acceptance")
     add_count(parser, "--threads", 1, "torch threads")
     parser.add_argument(
-        "--models", type=Path, default=ROOT / "models", metavar="FOLDER",
+        "--models",
+        type=Path,
+        default=ROOT / "models",
+        metavar="FOLDER",
         help="holds target, drafter and drafter-weak (default: the bundled ones)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--write",
         type=Path,

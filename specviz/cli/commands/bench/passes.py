@@ -19,10 +19,18 @@ TEMPERATURES = (0.0, 0.8)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--targets", default=REQUEST["target"], metavar="NAME,NAME,…",
-        help="models whose passes are timed; rounds are the first one's (default %(default)s)")  # fmt: skip
-    add("--drafter-model", default=REQUEST["drafter_model"], metavar="NAME",
-        help="weights of the model drafter (default %(default)s); an empty name leaves the rounds out")  # fmt: skip
+    add(
+        "--targets",
+        default=REQUEST["target"],
+        metavar="NAME,NAME,…",
+        help="models whose passes are timed; rounds are the first one's (default %(default)s)",
+    )
+    add(
+        "--drafter-model",
+        default=REQUEST["drafter_model"],
+        metavar="NAME",
+        help="weights of the model drafter (default %(default)s); an empty name leaves the rounds out",
+    )
     add("--dtypes", default="float32,bfloat16", metavar="D,D,…", help="number formats (default %(default)s)")
     add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
     add("--threads", type=int, default=1, metavar="N", help="torch threads of everyone (default %(default)s)")

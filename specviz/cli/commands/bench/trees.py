@@ -53,23 +53,40 @@ QUICK = (16, "0")
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--lengths", default="3", metavar="N,N,…", help="fixed draft lengths (default %(default)s); empty: none")
-    add("--budgets", default="14", metavar="N,N,…",
-        help="fixed target budgets in candidates (default %(default)s); empty: none")  # fmt: skip
+    add(
+        "--budgets",
+        default="14",
+        metavar="N,N,…",
+        help="fixed target budgets in candidates (default %(default)s); empty: none",
+    )
     add_temperatures(parser)
     add_count(parser, "--shapes", 1, "shapes tried per policy and budget, each a row of its own")
     add_count(parser, "--prompts", 1, "prompts per family")
     add_count(parser, "--max-new-tokens", 128, "tokens per run, where its text does not end before")
-    add("--quick", action="store_true",
-        help="16 tokens, temperature 0 alone: half a minute; otherwise about five on two idle cores")  # fmt: skip
+    add(
+        "--quick",
+        action="store_true",
+        help="16 tokens, temperature 0 alone: half a minute; otherwise about five on two idle cores",
+    )
     add("--speed", action="store_true", help="also measure decoding speed against plain decoding, interleaved")
-    add("--level-candidates", default="2,4", metavar="N,N,…",
-        help="candidates of the level (default %(default)s); empty: no such table")  # fmt: skip
+    add(
+        "--level-candidates",
+        default="2,4",
+        metavar="N,N,…",
+        help="candidates of the level (default %(default)s); empty: no such table",
+    )
     add("--level-temperature", type=float, default=1.0, metavar="T", help="its temperature (default %(default)s)")
     add_count(parser, "--level-step", 4, "it looks at every Nth token of the prompts")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
-    add("--write", type=Path, nargs="?", const=PAGE, metavar="PAGE",
-        help="write the tables between the marks of a page, docs/bench_trees.md where none is named")  # fmt: skip
+    add(
+        "--write",
+        type=Path,
+        nargs="?",
+        const=PAGE,
+        metavar="PAGE",
+        help="write the tables between the marks of a page, docs/bench_trees.md where none is named",
+    )
     add_pair_flags(parser)
 
 
