@@ -23,13 +23,19 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from specviz.app.components.standalone import ENGINE, needed, script_names
-from specviz.resources import asset_path, read_json, read_text
+from specviz.resources import ROOT, asset_path, read_json, read_text
 from specviz.trace.declared_rule import declarations
 from specviz.version import __version__
 
 MODELS = ("target", "drafter", "drafter-weak")
 """the target first"""
 OF_A_MODEL = ("config.json", "model.safetensors")
+FILES = (
+    "engine/kernels.wasm",
+    "catalog.json",
+    f"models/{MODELS[0]}/tokenizer.json",
+    *(f"models/{model}/{file}" for model in MODELS for file in OF_A_MODEL),
+)
 MANIFEST = "manifest.json"
 SCRIPT = "engine.js"
 TYPES = {".wasm": "application/wasm", ".json": "application/json", ".safetensors": "application/octet-stream"}
@@ -48,16 +54,14 @@ def worker_script() -> str:
 
 
 def engine_files() -> Iterator[tuple[str, Path]]:
-    """Name under `engine/` → the shipped file."""
-    names = ["engine/kernels.wasm", "catalog.json", f"models/{MODELS[0]}/tokenizer.json"]
-    names += [f"models/{model}/{file}" for model in MODELS for file in OF_A_MODEL]
-    for name in names:
+    """Name under `engine/` → the shipped file. Raises SpecVizError where one is missing."""
+    for name in FILES:
         yield name, asset_path(*name.split("/"))
 
 
 def megabytes() -> int:
-    """What a first run fetches."""
-    return round(sum(path.stat().st_size for _, path in engine_files() if path.is_file()) / 1e6)
+    """What a first run fetches. A page is built with it, so a missing file counts nothing here."""
+    return round(sum(path.stat().st_size for path in map(ROOT.joinpath, FILES) if path.is_file()) / 1e6)
 
 
 @cache
@@ -103,7 +107,8 @@ def _manifest(_: Request) -> Response:
 
 
 def _file(request: Request) -> Response:
-    path = dict(engine_files()).get(request.path_params["name"])
-    if path is None or not path.is_file():
+    name = request.path_params["name"]
+    path = ROOT.joinpath(name)
+    if name not in FILES or not path.is_file():
         return PlainTextResponse("The browser's engine has no such file.", 404)
     return FileResponse(path, media_type=TYPES[path.suffix], headers={"cache-control": FOR_GOOD})

@@ -63,7 +63,7 @@ def shown(values: tuple[float, ...]) -> str:
 
 def toy(p: str, q: str, verifier: str, candidates: int, draw: str, broken: str) -> Toy:
     """The controls of the exact part. Raises OptionError."""
-    if draw not in DRAWS or not 1 <= int(candidates) <= MOST_CANDIDATES:
+    if draw not in DRAWS or candidates not in range(1, MOST_CANDIDATES + 1):
         raise OptionError("choose a way of drawing and a number of candidates from the lists.")
     return Toy(numbers(p, "p"), numbers(q, "q"), verifier, int(candidates), draw, "" if broken == INTACT else broken)
 

@@ -259,32 +259,17 @@ def train_tab(
     names, prompts = actions.modules(), actions.prompts()
     with gr.Row():
         module = gr.Dropdown(
-            names,
-            value=usual.module if usual.module in names else next(iter(names), None),
-            label="module",
-            min_width=160,
-            elem_id="sv-train-module",
-        )
-        data = gr.Dropdown(
-            [(line, name) for name, line in DATA.items()], value=usual.data, label="it learns from", min_width=200
-        )
-        aim = gr.Dropdown(
-            [(f"{name} · {line}", name) for name, line in LOSSES.items()],
-            value=usual.loss,
-            label="loss",
-            min_width=200,
-            elem_id="sv-train-loss",
-        )
-        minutes = gr.Slider(
-            *MINUTES, value=usual.minutes, step=1, label="minutes", min_width=140, elem_id="sv-train-minutes"
-        )
-        prompt = gr.Dropdown(
-            prompts,
-            value=prompts[0][1] if prompts else None,
-            label="prompt it steps on",
-            min_width=200,
-            elem_id="sv-train-prompt",
-        )
+            names, value=usual.module if usual.module in names else next(iter(names), None), label="module",
+            min_width=160, elem_id="sv-train-module",
+        )  # fmt: skip
+        data = gr.Dropdown([(line, name) for name, line in DATA.items()], value=usual.data, label="it learns from",
+                           min_width=200)  # fmt: skip
+        aim = gr.Dropdown([(f"{name} · {line}", name) for name, line in LOSSES.items()], value=usual.loss, label="loss",
+                          min_width=200, elem_id="sv-train-loss")  # fmt: skip
+        minutes = gr.Slider(*MINUTES, value=usual.minutes, step=1, label="minutes", min_width=140,
+                            elem_id="sv-train-minutes")  # fmt: skip
+        prompt = gr.Dropdown(prompts, value=prompts[0][1] if prompts else None, label="prompt it steps on",
+                             min_width=200, elem_id="sv-train-prompt")  # fmt: skip
     with gr.Row(elem_classes="sv-actions"):
         run = gr.Button("Train", variant="primary", min_width=120, interactive=actions.can_train, elem_id="sv-train")
         stop = gr.Button("Stop", variant="stop", min_width=90, interactive=False, elem_id="sv-train-stop")
@@ -300,15 +285,8 @@ def train_tab(
         acceptance = gr.Plot(label="acceptance on held-out text", show_label=True, min_width=320)
         loss = gr.Plot(label="loss", show_label=True, min_width=320)
     written = gr.HTML("", elem_id="sv-train-texts")
-    slider = gr.Slider(
-        0,
-        1,
-        value=0,
-        step=1,
-        label="training time: the network as it was then",
-        interactive=False,
-        elem_id="sv-train-place",
-    )
+    slider = gr.Slider(0, 1, value=0, step=1, label="training time: the network as it was then", interactive=False,
+                      elem_id="sv-train-place")  # fmt: skip
     line = gr.HTML("", elem_id="sv-train-line")
     player = Player("", elem_id="sv-train-player")
 

@@ -281,40 +281,23 @@ def _controls(actions: WhatIfActions) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     with gr.Row():
         fields["preset"] = gr.Dropdown(
-            actions.presets(),
-            value=NO_CHOICE,
-            label="preset: a recorded run, or a row of a paper",
-            scale=2,
-            min_width=240,
-            elem_id="sv-what-if-preset",
-        )
+            actions.presets(), value=NO_CHOICE, label="preset: a recorded run, or a row of a paper", scale=2,
+            min_width=240, elem_id="sv-what-if-preset",
+        )  # fmt: skip
         fields["acceptance"] = gr.Dropdown(
-            actions.acceptances(),
-            value=SLIDER,
-            label="acceptance from",
-            scale=2,
-            min_width=240,
+            actions.acceptances(), value=SLIDER, label="acceptance from", scale=2, min_width=240,
             elem_id="sv-what-if-acceptance",
-        )
+        )  # fmt: skip
         fields["clock"] = gr.Dropdown(
-            actions.clocks(),
-            value=FLAT,
-            label="clock of the target",
-            scale=2,
-            min_width=240,
+            actions.clocks(), value=FLAT, label="clock of the target", scale=2, min_width=240,
             elem_id="sv-what-if-clock",
-        )
+        )  # fmt: skip
         fields["place"] = gr.Dropdown([], label="context and batch", visible=False, min_width=180)
     with gr.Row():
         fields["alpha"] = gr.Slider(
-            0,
-            1,
-            value=START["alpha"],
-            step=0.01,
-            label="α: probability that a candidate is accepted",
-            min_width=220,
+            0, 1, value=START["alpha"], step=0.01, label="α: probability that a candidate is accepted", min_width=220,
             elem_id="sv-what-if-alpha",
-        )
+        )  # fmt: skip
         fields["gamma"] = gr.Slider(
             0, LONGEST, value=START["gamma"], step=1, label="γ: tokens drafted per round", min_width=220
         )
@@ -323,21 +306,13 @@ def _controls(actions: WhatIfActions) -> dict[str, Any]:
         )
     with gr.Row():
         fields["tree"] = gr.Textbox(
-            "",
-            label="or a tree",
-            info="children per level, e.g. 3,2,1",
-            max_lines=1,
-            min_width=180,
+            "", label="or a tree", info="children per level, e.g. 3,2,1", max_lines=1, min_width=180,
             elem_id="sv-what-if-tree",
-        )
+        )  # fmt: skip
         fields["slower"] = gr.Slider(
-            0.25,
-            8,
-            value=START["slower"],
-            step=0.25,
-            label="compare with a drafter this many times as slow",
+            0.25, 8, value=START["slower"], step=0.25, label="compare with a drafter this many times as slow",
             min_width=220,
-        )
+        )  # fmt: skip
         fields["seed"] = gr.Number(START["seed"], label="seed of the simulated run", precision=0, min_width=160)
     return fields
 

@@ -134,6 +134,7 @@ def test_the_badge_counts_equal_tokens_and_names_the_first_difference(actions):
 
 
 def test_controls_of_strangers_are_checked():
-    for wrong in (("much",), ("1,1,1", "1,1,1", "sequential", 9, "auto", INTACT)):
+    laws = ("1,1,1", "1,1,1", "sequential")
+    for wrong in (("much",), (*laws, 9, "auto", INTACT), (*laws, None, "auto", INTACT)):
         with pytest.raises(OptionError):
             toy(*(*wrong, *CONTROLS[len(wrong) :]))
