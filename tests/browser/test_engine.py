@@ -143,7 +143,7 @@ def test_where_the_servers_queue_is_full_the_page_offers_the_browser_and_it_runs
     page.locator("#sv-run").click()
     expect(page.locator("#sv-message")).to_contain_text("Or press Run here: your own browser has no queue")
     expect(page.locator("#sv-here .is-offered")).to_be_visible()
-    page.get_by_role("button", name="Run here (my browser)").click()
+    page.get_by_role("button", name="Run here", exact=True).click()
     expect(page.locator("#sv-message")).to_contain_text("Run in your browser: ", timeout=4 * PATIENCE_MS)
     shown = page.evaluate(f"{SHOWN}.started")
     assert (shown["prompt_text"], shown["drafter"]["name"], shown["machine"]["processor"]) == (
@@ -154,7 +154,7 @@ def test_where_the_servers_queue_is_full_the_page_offers_the_browser_and_it_runs
     page.locator("#sv-settings").click()
     page.locator("#sv-verifier").get_by_text("loose").first.click()
     page.locator("#sv-settings").click()
-    page.get_by_role("button", name="Run here (my browser)").click()
+    page.get_by_role("button", name="Run here", exact=True).click()
     expect(page.locator("#sv-message")).to_have_text(
         "The browser's engine has no verifier 'loose'; run it on the server."
     )

@@ -109,7 +109,7 @@ const runHere = (function (S) {
 
   // --- the served page ---
 
-  const LABEL = "Run here (my browser)";
+  const LABEL = "Run here";
   /** The page's button, once it is mounted.
       @type {{ start: (answer: string) => void, offer: () => void, line: string }} */
   const served = { start() {}, offer() {}, line: "" };
