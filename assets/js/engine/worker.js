@@ -8,7 +8,8 @@
 /** @typedef {{ ask: "check", base: string, request: BrowserRequest } | { ask: "load", base: string }
       | { ask: "run", request: BrowserRequest } | { ask: "cancel" }} Asked
     @typedef {{ say: "progress", bytes: number, of: number, file: string } | { say: "ready", seconds: number }
-      | { say: "fits" } | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace } | { say: "failed", message: string }}
+      | { say: "fits" } | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace }
+      | { say: "failed", message: string }}
       Said
     @typedef {{ onmessage: ((message: { data: Asked }) => void) | null, postMessage: (said: Said) => void }} Port */
 

@@ -114,8 +114,8 @@ const runHere = (function (S) {
       @type {{ start: (answer: string) => void, offer: () => void, line: string }} */
   const served = { start() {}, offer() {}, line: "" };
 
-  /** The button beside Run. `tell("asked")`: what stands in the controls is wanted, and comes by `startHere`; `tell("said")`:
-      `hereSays` has another line; `tell("ran", {trace})`: a run, as text. */
+  /** The button beside Run. `tell("asked")`: what stands in the controls is wanted, and comes by `startHere`;
+      `tell("said")`: `hereSays` has another line; `tell("ran", {trace})`: a run, as text. */
   function mountHere(element, props, tell) {
     const label = h("span", {}, LABEL);
     const title = `Runs in your own browser; the first time it fetches ${props.megabytes} MB, which it keeps.`;

@@ -1,17 +1,16 @@
-"""Who takes part in the bench: our settings, and transformers' own generation as contestants: plain, with the same
-assistant model, with prompt lookup.
+"""transformers' own generation as contestants: plain, with the same assistant model, with prompt lookup.
 
-Place in the flow: `specviz bench` turns its flags into a `BenchOptions` and asks here for contestants. transformers'
-are built beside them, from the same weight folders, number format and thread count.
+Place in the flow: built by `specviz bench` beside our own contestants, from the same weight folders, number format and
+thread count.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,8 @@ from transformers.generation.streamers import BaseStreamer
 from transformers.utils import logging as hub_logging
 
 from specviz.bench.core.contest import Measured
-from specviz.bench.core.run import SourceContestant
-from specviz.errors import BenchError
-from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.protocol.runs import PromptCard
 from specviz.theory.rows import RunCounts
-from specviz.trace.events import Option
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,58 +174,3 @@ def assisted_by_default(reference: Reference) -> Generate:
 def prompt_lookup(reference: Reference, gamma: int) -> Generate:
     arguments = {"prompt_lookup_num_tokens": gamma}
     return Generate(f"transformers: prompt lookup γ={gamma}", reference, arguments)
-
-
-PLAIN = "specviz: plain"
-"""name of the baseline; every ratio is against it"""
-RECORDED = ", recorded"
-"""ends the name of a contestant that also writes its trace"""
-
-
-@dataclass(frozen=True, slots=True)
-class BenchOptions:
-    """What to measure; `template` carries target, drafter model, seed, dtype and device."""
-
-    gammas: tuple[int, ...] = (2, 4, 6)
-    branching: str = "3,2,1"
-    prompts_per_family: int = 1
-    repeats: int = 2
-    temperatures: tuple[float, ...] = (0.0, 0.8)
-    """a contest of its own at each; the repeats differ in their seeds"""
-    transformers: bool = True
-    template: RunRequest = field(default_factory=lambda: RunRequest(prompt="", max_new_tokens=128))
-
-
-def quick(options: BenchOptions) -> BenchOptions:
-    """A minute's version: one length, one prompt a family, one repeat, half the tokens."""
-    return replace(
-        options,
-        gammas=options.gammas[len(options.gammas) // 2 :][:1],
-        prompts_per_family=1,
-        repeats=1,
-        template=replace(options.template, max_new_tokens=min(32, options.template.max_new_tokens)),
-    )
-
-
-def own_contestants(source: TraceSource, options: BenchOptions, temperature: float = 0.0) -> list[SourceContestant]:
-    """Plain decoding first, then chains, the tree, n-gram lookup, and the middle chain with its trace kept."""
-    template = replace(options.template, temperature=temperature)
-    middle = middle_gamma(options.gammas)
-    settings: list[tuple[str, str, Mapping[str, Option], bool]] = [
-        (PLAIN, "none", {}, False),
-        *((f"specviz: model γ={gamma}", "model", {"gamma": gamma}, False) for gamma in options.gammas),
-        (f"specviz: model tree {options.branching}", "model", {"branching": options.branching}, False),
-        *((f"specviz: ngram γ={gamma}", "ngram", {"gamma": gamma}, False) for gamma in options.gammas),
-        (f"specviz: model γ={middle}{RECORDED}", "model", {"gamma": middle}, True),
-    ]
-    return [
-        SourceContestant(name, source, replace(template.with_drafter(drafter, given), record=record))
-        for name, drafter, given, record in settings
-    ]
-
-
-def middle_gamma(gammas: Sequence[int]) -> int:
-    """The speculation length that transformers' assistant and the tracing comparison use."""
-    if not gammas:
-        raise BenchError("there is no speculation length to measure; give --gammas, for example 2,4,6.")
-    return gammas[len(gammas) // 2]

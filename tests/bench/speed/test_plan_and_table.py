@@ -10,7 +10,7 @@ import pytest
 
 from specviz.bench.core.contest import ContestRun, Measured, first_prompts
 from specviz.bench.core.report import Origin, plain_data
-from specviz.bench.speed import baselines as plans
+from specviz.bench.speed import plan as plans
 from specviz.bench.speed.table import Report, markdown, part, summary
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import Catalog, PromptCard

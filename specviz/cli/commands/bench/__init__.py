@@ -18,7 +18,7 @@ from specviz.bench.core.contest import Contestant, ContestPlan, ContestRun, firs
 from specviz.bench.core.contest import contest as run_contest
 from specviz.bench.core.report import origin_of, plain_data, write_between
 from specviz.bench.core.run import SourceContestant, collect, on
-from specviz.bench.speed import baselines as plans
+from specviz.bench.speed import plan as plans
 from specviz.bench.speed.efficiency import Efficiency, efficiencies, samples
 from specviz.bench.speed.table import Part, Report, markdown, overhead, part, summary
 from specviz.cli.commands.study import add_alias, run_alias
