@@ -158,7 +158,7 @@ def take_over(path: Path) -> None:
 def hashes_text() -> str:
     """What `assets/hashes.json` must say of the files that are there."""
     files = sorted({path for pattern in HASHED for path in ROOT.glob(pattern)})
-    table = {file.relative_to(ROOT).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    table = {file.relative_to(ROOT).as_posix(): file_sha256(file) for file in files}
     return json.dumps(table, indent=1) + "\n"
 
 

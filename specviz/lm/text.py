@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from specviz.errors import ModelError, PromptError, VocabularyMismatch
 from specviz.lm.chat import ChatTemplate
+from specviz.resources import file_sha256
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -64,7 +65,7 @@ class TextCodec:
         except Exception as error:  # the library raises bare Exception for any malformed file
             raise ModelError(f"the tokenizer.json of {name} cannot be read ({error}); download it again.") from error
         codec = cls(tokenizer, name, _eos_ids(folder, tokenizer))
-        codec.sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        codec.sha256 = file_sha256(path)
         codec.chat = ChatTemplate.from_folder(folder)
         return codec
 

@@ -10,7 +10,6 @@ The page's own scripts carry none of it. A file's address ends in its hash, so a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from specviz.app.components.standalone import ENGINE, needed, script_names
-from specviz.resources import ROOT, asset_path, read_json, read_text
+from specviz.resources import ROOT, asset_path, file_sha256, read_json, read_text
 from specviz.trace.declared_rule import declarations
 from specviz.version import __version__
 
@@ -43,6 +42,7 @@ ASK_AGAIN, FOR_GOOD = "no-cache", "public, max-age=31536000, immutable"
 """of what changes under its address, and of what does not"""
 
 
+@cache
 def worker_script() -> str:
     """A classic worker: everything that the engine's scripts need, and what answers the page's messages."""
     wanted = needed(tuple(name for name in script_names() if name.startswith(f"{ENGINE}/")))
@@ -68,10 +68,7 @@ def megabytes() -> int:
 def manifest() -> dict[str, Any]:
     """What the worker reads first."""
     generation = read_json(asset_path("models", MODELS[0], "generation_config.json"))
-    files = [
-        {"name": name, "bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-        for name, path in engine_files()
-    ]
+    files = [{"name": name, "bytes": path.stat().st_size, "sha256": file_sha256(path)} for name, path in engine_files()]
     return {"version": __version__, "eos_ids": [generation["eos_token_id"]], "models": list(MODELS), "files": files}
 
 
