@@ -21,8 +21,7 @@ from torch import Tensor
 from specviz.batch.pausable import Pausable
 from specviz.core.clock import now
 from specviz.engine.session import Session
-from specviz.lm.base import Cache, LanguageModel, ModelInfo
-from specviz.lm.batch import Batch, Share
+from specviz.lm.base import Batch, Cache, LanguageModel, ModelInfo, Share
 from specviz.trace.events import EndReason
 
 

@@ -1,7 +1,7 @@
 """What the engine asks of a language model: rows in, logits out, and a cache that is a tree of rows.
 
-Shapes: n new rows, L cached rows, V vocabulary. Batch 1 throughout. Knows nothing about drafters,
-verifiers or traces.
+Shapes: n new rows, L cached rows, V vocabulary. Batch 1, but for the last section: rows of several
+sequences are computed together there, and none sees another's. Knows nothing about drafters, verifiers or traces.
 """
 
 from __future__ import annotations
@@ -224,4 +224,43 @@ class GivesFeatures(LanguageModel, Protocol):
 
     def head(self) -> Tensor:
         """The head's weight [V, H], which states at depth = layers are read out with; not to be written to."""
+        ...
+
+
+# --- several texts in one pass --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one sequence asks of a pass: the arguments of `LanguageModel.forward`."""
+
+    tokens: Sequence[int]
+    cache: Cache
+    parents: Sequence[int] | None = None
+    last_only: bool = False
+
+
+class Batch(Protocol):
+    """Sequences of one model that are computed together."""
+
+    def new_cache(self) -> Cache:
+        """The cache of one more sequence."""
+        ...
+
+    def forward(self, shares: Sequence[Share]) -> list[Tensor]:
+        """One pass over the rows of all shares, each of a cache of its own; in their order what `forward` would give of
+        each alone, up to rounding. Raises ModelError where one would exceed the context length."""
+        ...
+
+    def leave(self, cache: Cache) -> None:
+        """This sequence is over; its cache is not used again, and no later pass pays for it."""
+        ...
+
+
+@runtime_checkable
+class GivesBatches(LanguageModel, Protocol):
+    """A language model that computes several sequences in one pass."""
+
+    def new_batch(self) -> Batch:
+        """A batch without sequences yet."""
         ...

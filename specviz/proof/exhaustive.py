@@ -251,16 +251,6 @@ def distance(case: ProofCase, merged: bool = True, watch: Watch = lambda record,
     return Distance(max(differences), sum(differences) / 2)
 
 
-def error(case: ProofCase, merged: bool = True) -> float:
-    """Largest difference between the engine's law and the target's, over all texts."""
-    return distance(case, merged).error
-
-
-def expected_in_first_round(case: ProofCase, count: Callable[[RoundRecord], float]) -> float:
-    """Exact expectation of a number that the first round's record gives."""
-    return sum(branch.weight * count(branch.records[0]) for branch in branches(case, (), 0))
-
-
 SLIVER = 1e-14
 """bounds of a uniform number that are closer are one number, rounded twice"""
 

@@ -12,10 +12,10 @@ from specviz.lm.text import TextCodec
 from specviz.record.cards import Settings, name_of, settings_of, started
 from specviz.record.rounds import Rounds
 from specviz.record.watch import UNKNOWN, Watch
+from specviz.trace.characters import decoded
 from specviz.trace.check import check, errors
 from specviz.trace.codec import assemble
 from specviz.trace.events import Finished, FinishReason, Step, Trace
-from specviz.trace.replay import decoded
 
 
 class Recording:

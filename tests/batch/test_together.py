@@ -18,12 +18,12 @@ from specviz.drafters.capabilities import with_model
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import PromptError
-from specviz.lm.batch import OneByOne
 from specviz.lm.llama.batch import LlamaBatch
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.options import Options
 from specviz.verifiers.base import VERIFIERS
+from tests.batch.one_by_one import OneByOne
 from tests.lm.conftest import checkpoint, one_thread
 
 __all__ = ["checkpoint", "one_thread"]

@@ -13,12 +13,13 @@ from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.lm.text import TextCodec
 from specviz.lm.vocabulary import Reencoder, TranslatedModel, token_pairs
-from specviz.proof.exhaustive import ProofCase, error
+from specviz.proof.exhaustive import ProofCase
 from specviz.proof.small_models import toy_texts
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from tests.lm.test_text import byte_level, sentencepiece_like
+from tests.proof.walked import error
 
 
 def codec(*merges: str, special: tuple[str, ...] = (), eos: tuple[int, ...] = (), name: str = "some") -> TextCodec:

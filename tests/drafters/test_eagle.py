@@ -20,11 +20,12 @@ from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError, TrainingError
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase, error, toy
+from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase, toy
 from specviz.proof.small_models import SHAPE, small_pair
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 from tests.lm.tiny_models import random_model, write_tokenizer
+from tests.proof.walked import error
 
 TARGET_SHAPE = replace(SHAPE, layers=3, hidden_size=24, head_size=12, vocab_size=40)
 SHAPES = {

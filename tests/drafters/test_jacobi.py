@@ -14,12 +14,13 @@ from specviz.drafters.jacobi import JacobiDrafter, JacobiOptions
 from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import ProofCase, error
+from specviz.proof.exhaustive import ProofCase
 from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.verifiers.sequential import SequentialVerifier
 from tests.proof.letters import Letters, toy_loader
+from tests.proof.walked import error
 
 GREEDY = Sampling(0.0)
 REQUEST = RunRequest("abc", drafter=Choice("jacobi"), max_new_tokens=24)

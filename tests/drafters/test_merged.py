@@ -17,7 +17,7 @@ from specviz.engine.pairing import check_pairing, follow
 from specviz.errors import ModelError, OptionError, PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import WARM, ProofCase, branches, error
+from specviz.proof.exhaustive import WARM, ProofCase, branches
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStopPolicy
@@ -25,6 +25,7 @@ from specviz.trace.check import check
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 from tests.proof.letters import toy_loader
+from tests.proof.walked import error
 
 
 def tree_of(*nodes: tuple[int, int], kind: str = "point_mass", source: str = "model") -> DraftTree:

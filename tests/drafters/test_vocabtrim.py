@@ -16,13 +16,14 @@ from specviz.drafters.vocabtrim import VocabTrimDrafter, VocabTrimOptions, kept_
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import ProofCase, error
+from specviz.proof.exhaustive import ProofCase
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.theory import token_frequencies as frequencies
 from specviz.theory.token_frequencies import FrequencyTable, TokenCounts
 from specviz.trace.check import check
 from tests.proof.letters import toy_loader
+from tests.proof.walked import error
 
 WARM = Sampling(0.9)
 BY_ID = {"calibration": "ids"}

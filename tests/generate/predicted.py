@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from specviz.app.lab.chart import chart
-from specviz.app.lab.expected import predictions
+from specviz.app.lab.expected import PREDICTION
 from specviz.app.runs.gallery import recorded
 from specviz.protocol.sweeps.result import points_of
 from specviz.resources import ROOT
@@ -19,7 +19,7 @@ def section() -> str:
     sweep = recorded(ROOT / "sweeps")
     assert sweep is not None
     points = chart(SECTION).of([one for one in points_of(sweep.result) if one.temperature == 0.0])
-    found = predictions(points)
+    found = PREDICTION.cases(points)
     chains = [one for one in found if one.series == DRAFTER]
     trees = [one for one in found if one.series.startswith(TREE)]
     off = [one.expected / one.measured for one in chains]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from specviz.errors import ModelError
-from specviz.lm.batch import GivesBatches, Share
+from specviz.lm.base import GivesBatches, Share
 from specviz.lm.llama import batch as llama_batch
 from specviz.lm.llama import rows as llama_rows
 from specviz.lm.load import load

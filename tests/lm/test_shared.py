@@ -16,11 +16,12 @@ from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.lm.text import TextCodec, shared_ids
 from specviz.lm.vocabulary import TranslatedModel
-from specviz.proof.exhaustive import ProofCase, error, toy
+from specviz.proof.exhaustive import ProofCase, toy
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from tests.lm.test_text import byte_level
+from tests.proof.walked import error
 
 
 def codec(*special: str, name: str = "some") -> TextCodec:

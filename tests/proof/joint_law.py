@@ -17,10 +17,10 @@ from torch import Tensor
 from specviz.batch.together import Model, SessionOf, decode_together
 from specviz.core.randomness import AcceptDraw, RandomSource, TokenDraw
 from specviz.engine.session import Session
-from specviz.lm.base import LanguageModel
-from specviz.lm.batch import Batch, OneByOne
+from specviz.lm.base import Batch, LanguageModel
 from specviz.proof.exhaustive import EnumeratedRandom, ProofCase, Text, exact, session_of
 from specviz.trace.uniform_draws import Key
+from tests.batch.one_by_one import OneByOne
 
 JointLaw = dict[tuple[Text, ...], float]
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from specviz.core.sampling import Sampling
-from specviz.proof.exhaustive import WARM, ProofCase, branches, error, expected_in_first_round
+from specviz.proof.exhaustive import WARM, ProofCase, branches
 from specviz.proof.survivors import expected
 from specviz.verifiers import kseq
 from specviz.verifiers.kseq import KSeqOptions, KSeqVerifier, Level
+from tests.proof.walked import error, expectation
 
 pytestmark = pytest.mark.slow
 CAUGHT = 1e-6
@@ -28,10 +29,6 @@ def by_node(case: ProofCase) -> ProofCase:
         return replace(method, verifier=KSeqVerifier(KSeqOptions(survivors=False)))
 
     return replace(case, fault=plant)
-
-
-def accepted(record) -> float:
-    return len(record.verdict.path)
 
 
 @pytest.mark.parametrize("sampling", [WARM, NARROW], ids=["warm", "top-k 2"])
@@ -52,7 +49,7 @@ def test_without_survivors_the_law_is_the_targets_too():
 @pytest.mark.parametrize(("branching", "vocab_size"), [((2, 1), 3), ((3, 1), 2)])
 def test_surviving_drafts_accept_more(branching, vocab_size):
     case = drafts(*branching, vocab_size=vocab_size)
-    assert expected_in_first_round(case, accepted) > expected_in_first_round(by_node(case), accepted) + 0.001
+    assert expectation(case) > expectation(by_node(case)) + 0.001
 
 
 @pytest.mark.parametrize(("branching", "vocab_size"), [((2, 1), 3), ((3, 1), 2)])
@@ -60,8 +57,8 @@ def test_the_expectation_of_a_drafted_tree_is_that_of_all_its_verdicts(branching
     """What `specviz prove survivors` works out per tree, over all trees, is what the walk over all runs counts."""
     case = drafts(*branching, vocab_size=vocab_size)
     rule = KSeqVerifier(KSeqOptions())
-    exact = expected_in_first_round(case, accepted)
-    told = expected_in_first_round(case, lambda record: expected(rule, record.proposal.tree, record.scored))
+    exact = expectation(case)
+    told = expectation(case, lambda record: expected(rule, record.proposal.tree, record.scored))
     assert told == pytest.approx(exact, abs=1e-12)
 
 

@@ -10,10 +10,11 @@ from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import Observes
 from specviz.engine.pairing import check_pairing
 from specviz.errors import PairingError
-from specviz.proof.exhaustive import WARM, ProofCase, branches, error, exact, expected_in_first_round, law
+from specviz.proof.exhaustive import WARM, ProofCase, branches, exact, law
 from specviz.proof.small_models import option_sets
 from specviz.proof.table import prove
 from specviz.verifiers.base import VERIFIERS
+from tests.proof.walked import error, expectation
 
 NARROW = Sampling(temperature=1.0, top_k=2)
 """two tokens of three: target and draft then often support different ones"""
@@ -69,7 +70,7 @@ def test_the_committed_text_has_the_targets_law(case):
 def test_what_a_drafter_remembers_from_earlier_runs_leaves_the_targets_law_alone(verifier):
     memory = b"[[0, 1, 2, 1], [0, 1, 0]]"
     case = ProofCase("suffix", verifier, (("max_nodes", 3), ("factor", 3.0)), WARM, prompt=(0, 1), memory=memory)
-    assert expected_in_first_round(case, lambda record: record.proposal.tree.drafted) == pytest.approx(3)
+    assert expectation(case, lambda record: record.proposal.tree.drafted) == pytest.approx(3)
     assert error(case) < 1e-12
 
 
@@ -116,10 +117,6 @@ def test_the_law_is_over_texts_of_the_asked_length():
     assert len(exact(case)) == 27
 
 
-def accepted(record):
-    return len(record.verdict.path)
-
-
 def chain_expectation(case: ProofCase, depth: int, accept_of) -> float:
     """E[accepted] of a chain, over its prefixes: sum over x of P(x drafted and accepted) (1 + what follows)."""
     target, draft = case.models()
@@ -139,13 +136,13 @@ def test_a_chain_accepts_as_often_as_leviathan_computed():
     """Sum of min(p, q) per step (2211.17192, theorem 3.5)."""
     case = ProofCase("model", "sequential", (("gamma", 3),), WARM, length=4)
     analytic = chain_expectation(case, 3, torch.minimum)
-    assert expected_in_first_round(case, accepted) == pytest.approx(analytic, abs=1e-12)
+    assert expectation(case) == pytest.approx(analytic, abs=1e-12)
 
 
 def test_the_naive_rule_accepts_as_often_as_two_draws_agree():
     case = ProofCase("model", "naive", (("gamma", 2),), WARM, length=4)
     analytic = chain_expectation(case, 2, torch.mul)
-    assert expected_in_first_round(case, accepted) == pytest.approx(analytic, abs=1e-12)
+    assert expectation(case) == pytest.approx(analytic, abs=1e-12)
 
 
 def test_two_siblings_without_replacement_accept_by_the_residual_of_the_first():
@@ -161,11 +158,11 @@ def test_two_siblings_without_replacement_accept_by_the_residual_of_the_first():
         others = q.clone()
         others[x] = 0.0
         second += rejected * float(torch.minimum(left, others / others.sum()).sum())
-    assert expected_in_first_round(case, accepted) == pytest.approx(first + second, abs=1e-12)
+    assert expectation(case) == pytest.approx(first + second, abs=1e-12)
 
 
 @pytest.mark.parametrize("branching", [(2,), (3,)])
 def test_a_second_sibling_never_hurts(branching):
     chain = ProofCase("model", "sequential", (("gamma", 1),), WARM)
     tree = ProofCase("model", "sequential", (("branching", branching),), WARM)
-    assert expected_in_first_round(tree, accepted) > expected_in_first_round(chain, accepted) + 0.01
+    assert expectation(tree) > expectation(chain) + 0.01

@@ -15,7 +15,7 @@ from specviz.core.sampling import Sampling, residual, transform
 from specviz.engine import scoring, session
 from specviz.errors import ProofError
 from specviz.lm.table import TableCache
-from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase, error
+from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase
 from specviz.proof.planted import BUGS, find
 from specviz.tree_policies import drawing as draws
 from specviz.tree_policies.drawing import Independent, MostProbable
@@ -23,6 +23,7 @@ from specviz.verifiers import sequential
 from specviz.verifiers.base import Verdict
 from specviz.verifiers.naive import NaiveVerifier
 from specviz.verifiers.sequential import Level
+from tests.proof.walked import error
 
 CAUGHT = 1e-6
 

@@ -9,7 +9,7 @@ from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.drafting.growing import GrowingDraft
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DraftError, PairingError, ProofError
-from specviz.proof.exhaustive import WARM, ProofCase, branches, error
+from specviz.proof.exhaustive import WARM, ProofCase, branches
 from specviz.proof.small_models import stop_policy_sets, temperature, tree_policy_sets
 from specviz.proof.table import prove
 from specviz.stop_policies.base import STOP_POLICIES
@@ -18,6 +18,7 @@ from specviz.tree_policies.base import TREE_POLICIES
 from specviz.tree_policies.drawing import DrawnSiblings, siblings_of
 from specviz.tree_policies.dyspec import DySpecTreePolicy
 from specviz.verifiers.base import VERIFIERS
+from tests.proof.walked import error
 
 CAUGHT = 1e-6
 MODEL = DRAFTERS.get("model")

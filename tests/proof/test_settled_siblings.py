@@ -6,9 +6,10 @@ import pytest
 
 from specviz.core.sampling import transform
 from specviz.errors import PairingError
-from specviz.proof.exhaustive import ProofCase, error
+from specviz.proof.exhaustive import ProofCase
 from specviz.tree_policies.base import TREE_POLICIES, TreePolicy, TreePolicyOptions
 from specviz.verifiers.kseq import KSeqVerifier
+from tests.proof.walked import error
 
 
 class Hesitant(TreePolicy):

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from specviz.errors import ProofError
-from specviz.lm.batch import OneByOne
 from specviz.proof.exhaustive import ProofCase
+from tests.batch.one_by_one import OneByOne
 from tests.proof.joint_law import joint_error, joint_law
 
 ROUNDING = 1e-12

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from specviz.errors import TraceError
+from specviz.trace.characters import display_pieces, token_bytes
 from specviz.trace.check import check
 from specviz.trace.codec import loads
 from specviz.trace.events import Trace
 from specviz.trace.exports.tables import to_graph
-from specviz.trace.replay import state_after
 from tests.trace.changing import SAMPLE
 
 ODD_VALUES: list[Any] = [
@@ -50,7 +50,7 @@ BASES = [SAMPLE, SAMPLE.with_name("trace-1.3-greedy.json"), SAMPLE.with_name("tr
 
 
 def outcome(content: str | bytes) -> str:
-    """`read` or `refused`; whatever is read must also bear checking, replaying and drawing."""
+    """`read` or `refused`; whatever is read must also bear checking, showing and drawing."""
     try:
         trace = loads(content)
     except TraceError as error:
@@ -63,7 +63,7 @@ def outcome(content: str | bytes) -> str:
     for problem in check(trace):
         assert problem.place
         assert problem.sentence
-    state_after(trace, len(trace.rounds))
+    display_pieces(token_bytes(trace, token) for token in [*trace.started.prompt_ids, *trace.finished.output_ids])
     for this in trace.rounds:
         to_graph(this, trace)
     return "read"

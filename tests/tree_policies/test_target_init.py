@@ -21,7 +21,7 @@ from specviz.errors import PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
 from specviz.proof import lossy
-from specviz.proof.exhaustive import TARGET_SEED, WARM, EnumeratedRandom, ProofCase, error, exact, law, session_of
+from specviz.proof.exhaustive import TARGET_SEED, WARM, EnumeratedRandom, ProofCase, exact, law, session_of
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import StopOptions
@@ -33,6 +33,7 @@ from specviz.tree_policies.base import TargetProposal
 from specviz.tree_policies.target_init import TargetInitOptions, TargetInitTreePolicy
 from specviz.verifiers.longest_path import LongestPathOptions, LongestPathVerifier
 from tests.proof.letters import Letters, toy_loader
+from tests.proof.walked import error
 
 TARGET, COLD = TableModel(3, TARGET_SEED), Sampling(0.0)
 TEXT = [1, 2]

@@ -9,9 +9,10 @@ import torch
 
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.proof.exhaustive import WARM, ProofCase, expected_in_first_round, session_of
+from specviz.proof.exhaustive import WARM, ProofCase, session_of
 from specviz.proof.small_models import small_pair
 from tests.proof.one_level import acceptance, distribution
+from tests.proof.walked import accepted, expectation
 from tests.theory.transport import acceptance_bound, chosen, independent, without_replacement
 
 ROUNDING = 1e-12
@@ -95,12 +96,8 @@ def test_more_candidates_without_replacement_are_accepted_more_often(rule):
         assert probabilities[0] < probabilities[2] - 0.01
 
 
-def accepted(record) -> float:
-    return float(len(record.verdict.path))
-
-
 def mean(rule: str, prompt=(0,), **options) -> float:
-    return expected_in_first_round(ProofCase("model", rule, tuple(options.items()), WARM, prompt, length=4), accepted)
+    return expectation(ProofCase("model", rule, tuple(options.items()), WARM, prompt, length=4))
 
 
 @pytest.mark.parametrize("gamma", [2, 3])

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from specviz.core.sampling import Sampling
-from specviz.proof.exhaustive import WARM, ProofCase, branches, distance, error, exact, law
+from specviz.proof.exhaustive import WARM, ProofCase, branches, distance, exact, law
 from specviz.verifiers.base import VERIFIERS
 from tests.proof.one_level import Rows, siblings, verdicts
+from tests.proof.walked import error
 from tests.scripted_random import ScriptedRandom
 
 CHAIN = (("gamma", 2),)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from specviz.core.sampling import residual, without
-from specviz.proof.exhaustive import WARM, ProofCase, error
+from specviz.proof.exhaustive import WARM, ProofCase
 from specviz.verifiers import block, candidates, kseq, traversal
 from specviz.verifiers.candidates import path_reach, scaled_rejection
 from specviz.verifiers.kseq import KSeqVerifier, Level
+from tests.proof.walked import error
 
 CAUGHT = 1e-6
 

@@ -21,10 +21,9 @@ the target's pass, the cache and every overhead, so on a CPU the two disagree. R
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Protocol
 
 import plotly.graph_objects as go
 
@@ -38,75 +37,76 @@ from specviz.theory.formulas import memory_bound_speedup
 from specviz.theory.rows import memory_ratio_of
 
 
-class Expected(Protocol):
+@dataclass(frozen=True, slots=True)
+class Expected:
     """A case with the speedup that some arithmetic gives it, and the one that was measured."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def series(self) -> str: ...
-    @property
-    def expected(self) -> float: ...
-    @property
-    def measured(self) -> float: ...
-    @property
-    def explanation(self) -> tuple[str, ...]: ...
-
-
-def against_measured(cases: Sequence[Expected], word: str, title: str) -> go.Figure:
-    """Measured speedup over the expected one, whose word stands at the line of "both are equal"."""
-    top = 1.1 * max(max(expected.expected, expected.measured) for expected in cases)
-    drawn = go.Figure(
-        go.Scatter(
-            x=[0, top],
-            y=[0, top],
-            mode="lines",
-            name=word,
-            hoverinfo="skip",
-            line={"color": TEXT, "width": 1.5, "dash": "dash"},
-        )
-    )
-    for index, series in enumerate(dict.fromkeys(expected.series for expected in cases)):
-        same, (colour, mark) = [expected for expected in cases if expected.series == series], look(index)
-        drawn.add_trace(
-            go.Scatter(
-                x=[case.expected for case in same],
-                y=[case.measured for case in same],
-                mode="markers",
-                name=label(series),
-                legendgroup=label(series),
-                hovertext=[hover(case.name, case.explanation) for case in same],
-                hoverinfo="text",
-                marker={"symbol": mark, "size": 11, "color": colour},
-            )
-        )
-    drawn.update_xaxes(title=title, range=[0, top])
-    drawn.update_yaxes(title="measured speedup (×)", range=[0, top])
-    return style(drawn, HEIGHT)
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
     name: str
     series: str
     expected: float
     measured: float
     """all runs together"""
     explanation: tuple[str, ...]
+    memory_ratio: float | None = None
+    """c of MBSU; None where the drafter makes no passes, and in a prediction, which needs none"""
 
 
-def predictions(points: Sequence[SweepPoint]) -> list[Prediction]:
-    """Every case with measured acceptance, step times and plain runs."""
-    made = (_prediction(case) for case in cases(paired(points)))
-    return [prediction for prediction in made if prediction is not None]
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """What gives a case its expected speedup, and how its chart speaks of that."""
+
+    of: Callable[[CaseRuns], Expected | None]
+    """None where the case lacks a number that it needs"""
+    equality: str
+    """what holds on the dashed line"""
+    axis: str
+    lack: str
+    """why a measured case has no place in the chart"""
+
+    def cases(self, points: Sequence[SweepPoint]) -> list[Expected]:
+        """Every case with plain runs and all that is needed."""
+        return [made for made in map(self.of, cases(paired(points))) if made is not None]
+
+    def without(self, points: Sequence[SweepPoint]) -> list[str]:
+        """The measured cases that lack something."""
+        return [case.name for case in cases(paired(points)) if case.ratio is not None and self.of(case) is None]
+
+    def figure(self, points: Sequence[SweepPoint]) -> go.Figure | None:
+        """Measured speedup over the expected one, and the line where both are equal."""
+        few = leading(points)
+        placed = leaders_first(self.cases(points), few)
+        if not placed:
+            return None
+        top = 1.1 * max(max(case.expected, case.measured) for case in placed)
+        line = {"color": TEXT, "width": 1.5, "dash": "dash"}
+        drawn = go.Figure(
+            go.Scatter(x=[0, top], y=[0, top], mode="lines", name=self.equality, hoverinfo="skip", line=line)
+        )
+        for index, series in enumerate(dict.fromkeys(case.series for case in placed)):
+            same, (colour, mark) = [case for case in placed if case.series == series], look(index)
+            drawn.add_trace(
+                go.Scatter(
+                    x=[case.expected for case in same],
+                    y=[case.measured for case in same],
+                    mode="markers",
+                    name=label(series),
+                    legendgroup=label(series),
+                    hovertext=[hover(case.name, case.explanation) for case in same],
+                    hoverinfo="text",
+                    marker={"symbol": mark, "size": 11, "color": colour},
+                )
+            )
+        drawn.update_xaxes(title=self.axis, range=[0, top])
+        drawn.update_yaxes(title="measured speedup (×)", range=[0, top])
+        draw_few(style(drawn, HEIGHT), few)
+        left_out(drawn, self.without(points), self.lack)
+        return drawn
 
 
-def unpredicted(points: Sequence[SweepPoint]) -> list[str]:
-    """The measured cases that lack something a prediction needs, such as the time of a drafter's step."""
-    return [case.name for case in cases(paired(points)) if case.ratio is not None and _prediction(case) is None]
+# --- predicted -------------------------------------------------------------------------------------------------------
 
 
-def _prediction(case: CaseRuns) -> Prediction | None:
+def _prediction(case: CaseRuns) -> Expected | None:
     timed = next((point for point in case.points if point.step_times), None)
     measured, rounds = case.ratio, case.sums.rounds
     if timed is None or measured is None or case.plain is None:
@@ -129,7 +129,7 @@ def _prediction(case: CaseRuns) -> Prediction | None:
         f"{case.plain.tokens / case.plain.decode_s:.1f} = {measured:.2f}×, {case.sums.runs} runs together",
         f"t(1) was {_ms(times.at(1))} at load and {_ms(plain_pass)} in the plain runs",
     )
-    return Prediction(case.name, case.series, tokens / cost, measured, explanation)
+    return Expected(case.name, case.series, tokens / cost, measured, explanation)
 
 
 def tokens_per_round(depths: Sequence[Place], rounds: int) -> float:
@@ -142,25 +142,19 @@ def _ms(seconds: float) -> str:
     return quantity(1000 * seconds, "ms")
 
 
+PREDICTION = Arithmetic(
+    _prediction,
+    "predicted = measured",
+    "predicted speedup (×)",
+    "the time of a drafter's step is not known",
+)
+
+
 def predicted_rows(points: Sequence[SweepPoint]) -> Rows:
     return [
-        {"case": prediction.name, "predicted_speedup": prediction.expected, "measured_speedup": prediction.measured}
-        for prediction in predictions(points)
+        {"case": case.name, "predicted_speedup": case.expected, "measured_speedup": case.measured}
+        for case in PREDICTION.cases(points)
     ]
-
-
-# --- the picture -----------------------------------------------------------------------------------------------------
-
-
-def predicted_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
-    """Predicted against measured speedup: on the line the arithmetic explains the clock."""
-    few = leading(points)
-    drawn_first = leaders_first(predictions(points), few)
-    if not drawn_first:
-        return None
-    drawn = draw_few(against_measured(drawn_first, "predicted = measured", "predicted speedup (×)"), few)
-    left_out(drawn, unpredicted(points), "the time of a drafter's step is not known")
-    return drawn
 
 
 PREDICTED = LabChart(
@@ -170,7 +164,7 @@ PREDICTED = LabChart(
     "Predicted from the acceptance per depth and the step times measured at load; on the dashed line the "
     "prediction holds, below it the engine or the moment cost more.",
     "A prediction needs a drafter's acceptance, step times and plain runs, and these results lack one of them.",
-    predicted_figure,
+    PREDICTION.figure,
     predicted_rows,
     place=80,
 )
@@ -179,30 +173,7 @@ PREDICTED = LabChart(
 # --- memory-bound ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryMark:
-    """One case; `ratio` is c, None where its drafter makes no passes."""
-
-    name: str
-    series: str
-    expected: float
-    measured: float
-    """all runs together"""
-    ratio: float | None
-    explanation: tuple[str, ...]
-
-
-def memory_marks(points: Sequence[SweepPoint]) -> list[MemoryMark]:
-    """Every case whose drafter's weights are known, with plain runs."""
-    return [mark for mark in map(_mark, cases(paired(points))) if mark is not None]
-
-
-def unknown(points: Sequence[SweepPoint]) -> list[str]:
-    """The measured cases whose drafter's passes read weights that nobody counted, or run beside the target's."""
-    return [case.name for case in cases(paired(points)) if case.ratio is not None and _mark(case) is None]
-
-
-def _mark(case: CaseRuns) -> MemoryMark | None:
+def _memory_bound(case: CaseRuns) -> Expected | None:
     sums, measured, ratio = case.sums, case.ratio, memory_ratio_of(case.points)
     known = all(point.mbsu is not None for point in case.points)
     if measured is None or case.plain is None or not known:
@@ -220,28 +191,22 @@ def _mark(case: CaseRuns) -> MemoryMark | None:
             "c = target bytes ÷ drafter bytes" + (f"; a drafter pass reads {reads}" if reads else ""),
         ]
     lines.append(f"measured = tokens per second ÷ plain decoding's = {measured:.2f}×, {sums.runs} runs together")
-    return MemoryMark(case.name, case.series, value, measured, ratio, tuple(lines))
+    return Expected(case.name, case.series, value, measured, tuple(lines), ratio)
+
+
+MBSU = Arithmetic(
+    _memory_bound,
+    "measured = MBSU",
+    "MBSU, speedup by weights read (×)",
+    "the weights that their drafter reads were not counted",
+)
 
 
 def memory_bound_rows(points: Sequence[SweepPoint]) -> Rows:
     return [
-        {"case": mark.name, "mbsu": mark.expected, "memory_ratio": mark.ratio, "measured_speedup": mark.measured}
-        for mark in memory_marks(points)
+        {"case": case.name, "mbsu": case.expected, "memory_ratio": case.memory_ratio, "measured_speedup": case.measured}
+        for case in MBSU.cases(points)
     ]
-
-
-# --- the picture -----------------------------------------------------------------------------------------------------
-
-
-def memory_bound_figure(points: Sequence[SweepPoint]) -> go.Figure | None:
-    """Measured speedup over MBSU: below the line, something else than reading weights costs time."""
-    few = leading(points)
-    drawn_first = leaders_first(memory_marks(points), few)
-    if not drawn_first:
-        return None
-    drawn = draw_few(against_measured(drawn_first, "measured = MBSU", "MBSU, speedup by weights read (×)"), few)
-    left_out(drawn, unknown(points), "the weights that their drafter reads were not counted")
-    return drawn
 
 
 MEMORY_BOUND = LabChart(
@@ -251,7 +216,7 @@ MEMORY_BOUND = LabChart(
     "MBSU counts the bytes of weights that passes read, and nothing else. On the dashed line the machine reaches it; "
     "far below, small passes cost more than their bytes, as they do on a CPU.",
     "These results do not say how many weights their drafters read: measure the sweep again with this release.",
-    memory_bound_figure,
+    MBSU.figure,
     memory_bound_rows,
     place=85,
 )

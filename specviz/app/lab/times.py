@@ -140,10 +140,6 @@ class Waterfall:
     name: str
     steps: tuple[Step, ...]
 
-    @property
-    def ratio(self) -> float:
-        return self.steps[-1].after
-
 
 def waterfalls(points: Sequence[SweepPoint], most: int = 8) -> list[Waterfall]:
     """Each drafter at its fastest speculation length, the fastest first, at most `most` of them."""
@@ -151,17 +147,20 @@ def waterfalls(points: Sequence[SweepPoint], most: int = 8) -> list[Waterfall]:
 
 
 def _timed(measured: Sequence[CaseRuns]) -> list[Waterfall]:
-    return [_waterfall(case, case.plain) for case in measured if case.plain is not None and case.sums.timed]
+    return [
+        _waterfall(case, case.plain, case.ratio)
+        for case in measured
+        if case.plain is not None and case.ratio is not None
+    ]
 
 
-def _waterfall(case: CaseRuns, plain: Sums) -> Waterfall:
+def _waterfall(case: CaseRuns, plain: Sums, measured: float) -> Waterfall:
     sums = case.sums
     tau = (sums.tokens / sums.rounds) / (plain.tokens / plain.rounds)
     plain_pass, plain_round = plain.target_pass_s / plain.rounds, plain.decode_s / plain.rounds
     draft, wide, whole = sums.draft_s / sums.rounds, sums.target_pass_s / sums.rounds, sums.decode_s / sums.rounds
     drafted = tau * plain_pass / (plain_pass + draft)
     widened = tau * plain_pass / (wide + draft)
-    measured = tau * plain_round / whole
     per_round = ("s", "rounds")
     first = fraction("tokens per target pass", "tokens ÷ target passes", sums.tokens, sums.rounds)
     plain_line = fraction(

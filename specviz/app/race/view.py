@@ -17,9 +17,9 @@ from itertools import accumulate, pairwise
 from specviz.protocol.races import Race, Runner, first_difference
 from specviz.theory import metrics
 from specviz.theory.rows import repetition
+from specviz.trace.characters import display_pieces, token_bytes
 from specviz.trace.events import Round, Trace
 from specviz.trace.header import MethodCard, Started, in_role
-from specviz.trace.replay import display_pieces, token_bytes
 from specviz.trace.summary import drafts_beside
 
 

@@ -25,9 +25,9 @@ from specviz.protocol.counterfactual import Other, candidates, riding_along
 from specviz.protocol.runs import TraceSource
 from specviz.theory.metrics import accepted_drafts, drafts
 from specviz.trace import codec
+from specviz.trace.characters import display_pieces
 from specviz.trace.events import Node, Round, Trace, VocabEntry
 from specviz.trace.files import UPLOAD
-from specviz.trace.replay import display_pieces
 
 MOST_NODES = 24
 """nodes shown per draft; the rest is counted"""

@@ -20,8 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from specviz.lm.base import Cache, GivesFeatures, SplitModel
-from specviz.lm.batch import Share
+from specviz.lm.base import Cache, GivesFeatures, Share, SplitModel
 from specviz.lm.llama.rows import FIRST_ROWS, Attends, LlamaCache, attention
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import Turns
@@ -61,7 +60,7 @@ class LaneCache(LlamaCache):
 
 
 class LlamaBatch:
-    """See `lm.batch.Batch`. One storage [layers, lanes, 2 * G, rows, D], laid out in each lane as in `LlamaCache`."""
+    """See `lm.base.Batch`. One storage [layers, lanes, 2 * G, rows, D], laid out in each lane as in `LlamaCache`."""
 
     def __init__(self, model: RunsRows) -> None:
         self._model = model

@@ -193,7 +193,7 @@ class LlamaModel(LlamaRows):
         return self._head_weight
 
     def new_batch(self) -> LlamaBatch:
-        """See `lm.batch.GivesBatches`."""
+        """See `lm.base.GivesBatches`."""
         return LlamaBatch(self)
 
     def why_not_split(self, blocks: Blocks) -> None:

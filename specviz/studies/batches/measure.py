@@ -23,8 +23,7 @@ from specviz.drafters.model import ModelDrafter
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
-from specviz.lm.base import LanguageModel
-from specviz.lm.batch import GivesBatches
+from specviz.lm.base import GivesBatches, LanguageModel
 from specviz.lm.load import LoadedModel
 from specviz.options import several_numbers
 from specviz.protocol.runs import PromptCard

@@ -32,8 +32,8 @@ from specviz.theory.analysis.rates import (
     rate,
     rows,
 )
+from specviz.trace.characters import display_pieces, token_bytes
 from specviz.trace.events import Agreement, Trace
-from specviz.trace.replay import display_pieces, token_bytes
 
 Named = tuple[str, Trace]
 """a trace and the name that examples give it"""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import log2
 
 from specviz.theory.metrics import accepted_drafts, counted
+from specviz.trace.characters import decoded, token_bytes
 from specviz.trace.events import Agreement, Node, Round, TopK, Trace
-from specviz.trace.replay import decoded, token_bytes
 from specviz.trace.summary import behind_the_end, ends_text
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from specviz.errors import TraceError
+from specviz.trace.characters import token_bytes
 from specviz.trace.events import Agreement, Node, Round, Trace
-from specviz.trace.replay import token_bytes
 from specviz.trace.summary import (
     acceptance_rate,
     accepted_drafts,

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from itertools import accumulate, pairwise
 
+from specviz.trace.characters import decoded, output_bytes, token_bytes
 from specviz.trace.events import Round, Summary, Trace
-from specviz.trace.replay import decoded, output_bytes, token_bytes
 from specviz.trace.rules.scene import EXACT, producer_of
 from specviz.trace.structure import Problem
 from specviz.trace.summary import summary as summarise

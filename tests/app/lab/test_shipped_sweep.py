@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specviz.app.lab.cases import cases, paired
 from specviz.app.lab.depths import places
-from specviz.app.lab.expected import predictions, tokens_per_round
+from specviz.app.lab.expected import PREDICTION, tokens_per_round
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import points_of
@@ -19,7 +19,7 @@ def shipped() -> tuple[SweepPoint, ...]:
 
 def ratios() -> dict[str, float]:
     """Predicted over measured speedup, by the name of the case."""
-    return {one.name: one.expected / one.measured for one in predictions(shipped())}
+    return {one.name: one.expected / one.measured for one in PREDICTION.cases(shipped())}
 
 
 def test_chains_add_as_many_tokens_per_round_as_their_acceptance_says_within_five_percent() -> None:

@@ -147,7 +147,7 @@ def test_engine_overhead_is_a_gain_where_plain_decoding_has_more_of_it() -> None
 def test_without_plain_runs_nothing_can_be_divided() -> None:
     assert times.waterfalls([drafted()]) == []
     assert tradeoffs.plane([drafted()]) is None
-    assert expected.predictions([drafted()]) == []
+    assert expected.PREDICTION.cases([drafted()]) == []
 
 
 def test_a_drafter_s_place_in_the_plane() -> None:
@@ -220,7 +220,7 @@ def test_the_economy_counts_only_prompts_that_every_case_has() -> None:
 
 def test_a_prediction_by_hand() -> None:
     """Tokens 1 + 4/6 + 4/6·2/4 = 2. Rows 18/6 = 3: t = 12 ms, two drafter passes of 1 ms, t(1) = 8 ms: 2 ÷ 14/8."""
-    (one,) = expected.predictions(POINTS)
+    (one,) = expected.PREDICTION.cases(POINTS)
     assert one.expected == pytest.approx(2 / (14 / 8))
     assert one.measured == pytest.approx(4 / 3)
 
@@ -233,15 +233,15 @@ def test_rounds_that_drafted_nothing_bring_one_token() -> None:
 
 def test_no_prediction_without_the_drafter_s_step_time_but_its_name() -> None:
     points = [plain(), drafted(draft_step_s=None)]
-    assert expected.predictions(points) == []
-    assert expected.unpredicted(points) == ["model γ=2"]
-    assert expected.unpredicted(POINTS) == []
+    assert expected.PREDICTION.cases(points) == []
+    assert expected.PREDICTION.without(points) == ["model γ=2"]
+    assert expected.PREDICTION.without(POINTS) == []
 
 
 def test_a_run_whose_baseline_ran_at_another_time_is_not_divided_by_the_one_that_is_kept() -> None:
     """Resumed: the second run's plain decoding made 90 tokens per second, the one kept for its prompt 100."""
     resumed = drafted(prompt="b", baseline_tokens_per_s=90.0, decode_s=0.5)
-    assert [one.ratio for one in times.waterfalls([*POINTS, plain("b"), resumed])] == pytest.approx([4 / 3])
+    assert [one.steps[-1].after for one in times.waterfalls([*POINTS, plain("b"), resumed])] == pytest.approx([4 / 3])
 
 
 @pytest.mark.parametrize("chart", charts(), ids=lambda chart: chart.name)
@@ -263,11 +263,11 @@ def test_a_chart_s_file_has_a_header_and_no_formula_that_a_spreadsheet_would_run
 
 def test_memory_bound_speedup_of_a_case_by_hand() -> None:
     """12 tokens in 6 target passes, 12 drafter passes, c = 4: 2 x 4 / (2 + 4); measured 12 / 0.09 beside 12 / 0.12."""
-    (mark,) = expected.memory_marks(POINTS)
+    (mark,) = expected.MBSU.cases(POINTS)
     assert (mark.name, mark.expected, mark.measured) == ("model γ=2", pytest.approx(4 / 3), pytest.approx(4 / 3))
     lookup = drafted(drafter="ngram", label="ngram", mbsu=2.0, memory_ratio=None)
     lookup = replace(lookup, cost=replace(lookup.cost, draft_passes=0))
-    assert [one.expected for one in expected.memory_marks([plain(), lookup])] == [2.0]
+    assert [one.expected for one in expected.MBSU.cases([plain(), lookup])] == [2.0]
     uncounted = drafted(mbsu=None, memory_ratio=None)
-    assert expected.memory_marks([plain(), uncounted]) == []
-    assert expected.unknown([plain(), uncounted]) == ["model γ=2"]
+    assert expected.MBSU.cases([plain(), uncounted]) == []
+    assert expected.MBSU.without([plain(), uncounted]) == ["model γ=2"]
