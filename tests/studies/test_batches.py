@@ -65,13 +65,6 @@ def sample(speedups: dict[int, float], shapes: tuple[Shape, ...] = (CHAIN,)) -> 
 GOOD = sample({1: 1.5, 2: 1.25})
 
 
-@pytest.mark.parametrize("name", ["batch.json", "batch.json.gz"])
-def test_what_is_written_is_read_back(tmp_path: Path, name: str) -> None:
-    file = replace(GOOD, points=tuple(replace(one, seconds=0.5, pass_s=0.25) for one in GOOD.points))
-    STUDY.codec.write(file, tmp_path / name)
-    assert STUDY.codec.read(tmp_path / name) == file
-
-
 @pytest.mark.parametrize(("shape", "name"), [((), "plain decoding"), ((1, 1, 1), "γ = 3"), ((3, 2, 1), "tree 3,2,1")])
 def test_a_shape_has_a_name(shape: Shape, name: str) -> None:
     assert name_of(shape) == name
@@ -102,19 +95,12 @@ def test_what_cannot_be_so_is_neither_written_nor_read(tmp_path: Path, file: Bat
     assert not list(tmp_path.iterdir())
 
 
-def test_another_format_version_or_type_is_refused(tmp_path: Path) -> None:
+def test_another_type_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "batch.json"
     STUDY.codec.write(GOOD, path)
-    data = json.loads(path.read_text())
-    for change, said in (
-        ({"format": "other"}, "this is no file of batches of version 1.0, but says 'other' '1.0'"),
-        ({"version": "9"}, "but says 'specviz-batches' '9'"),
-        ({"seed": "seven"}, "seed"),
-        ({"points": []}, "nothing but plain decoding was measured"),
-    ):
-        path.write_text(json.dumps(data | change))
-        with pytest.raises(TraceError, match=said):
-            STUDY.codec.read(path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"seed": "seven"}))
+    with pytest.raises(TraceError, match="seed"):
+        STUDY.codec.read(path)
 
 
 TREE = (2, 1)

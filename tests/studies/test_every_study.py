@@ -43,21 +43,36 @@ def offered(choice: Choice | Slider) -> list[Any]:
 
 
 @pytest.mark.parametrize("study", KEPT, ids=named)
-def test_a_shipped_file_is_read_and_written_back_as_it_was(study: Study[Any], tmp_path: Path) -> None:
+def test_a_shipped_file_is_read_and_written_back_as_it_was_packed_or_not(study: Study[Any], tmp_path: Path) -> None:
     result = result_of(study)
-    path = tmp_path / study.path.name
-    study.codec.write(result, path)
-    assert study.codec.read(path) == result
-    assert not study.codec.indented or path.read_bytes() == study.path.read_bytes()
+    for name in ("study.json", "study.json.gz"):
+        study.codec.write(result, tmp_path / name)
+        assert study.codec.read(tmp_path / name) == result
+    assert not study.codec.indented or (tmp_path / "study.json").read_bytes() == study.path.read_bytes()
 
 
 @pytest.mark.parametrize("study", KEPT, ids=named)
-@pytest.mark.parametrize("content", ["{}", "[]", '{"format": 1', '{"rows": null}'])
-def test_another_file_is_refused_in_a_sentence(study: Study[Any], content: str, tmp_path: Path) -> None:
+def test_another_file_is_refused_in_a_sentence(study: Study[Any], tmp_path: Path) -> None:
     path = tmp_path / "other.json"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(TraceError, match=r"^other\.json: .+\.$"):
-        study.codec.read(path)
+    for content in ("{}", "[]", '{"format": 1', '{"rows": null}'):
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(TraceError, match=r"^other\.json: .+\.$"):
+            study.codec.read(path)
+
+
+@pytest.mark.parametrize("study", [study for study in KEPT if study.codec.format], ids=named)
+def test_a_file_of_another_format_or_version_is_refused_by_what_it_says(study: Study[Any], tmp_path: Path) -> None:
+    codec, path = study.codec, tmp_path / "other.json"
+    codec.write(result_of(study), path)
+    known = json.loads(path.read_text(encoding="utf-8"))
+    for change in ({"format": "other"}, {"version": "9"}):
+        path.write_text(json.dumps(known | change), encoding="utf-8")
+        saying = {"format": codec.format, "version": codec.version} | change
+        said = (
+            f"this is no {codec.noun} of version {codec.version}, but says {saying['format']!r} {saying['version']!r};"
+        )
+        with pytest.raises(TraceError, match=re.escape(f"other.json: {said}")):
+            codec.read(path)
 
 
 @pytest.mark.parametrize("study", KEPT, ids=named)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,19 +64,6 @@ def sample(followed: tuple[str, ...] = ("direct", "chain"), accepted: dict[str, 
         FORMAT, VERSION, STARTED.machine, STARTED.target, (STARTED.target,), "2026-01-31T12:00:00Z", "process", 0.5,
         "the command", 7, 96, answers, tuple(runs),
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["styles.json", "styles.json.gz"])
-def test_what_is_written_is_read_back(tmp_path: Path, name: str) -> None:
-    STUDY.codec.write(sample(), tmp_path / name)
-    assert STUDY.codec.read(tmp_path / name) == sample()
-
-
-def test_another_format_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "other.json"
-    path.write_text(json.dumps({"format": "specviz-batches", "version": "1.0"}))
-    with pytest.raises(TraceError, match=r"other\.json: this is no file of styles of version 1\.0"):
-        STUDY.codec.read(path)
 
 
 @pytest.mark.parametrize(
