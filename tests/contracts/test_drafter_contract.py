@@ -60,7 +60,7 @@ FOR_ALL = ("greedy", "sequential")
 
 def pairings():
     """Every drafter meets these two with all its options, and of the others the one that has met the fewest so far.
-    Every legal pair is walked branch by branch in tests/proof/test_lossless.py."""
+    Every pair of drafter and verifier is walked branch by branch in tests/proof/test_lossless.py."""
     met = Counter()
     for method, name in zip(METHODS, METHOD_IDS, strict=True):
         legal = [rule for rule in RULES if is_legal(*method, *rule)]

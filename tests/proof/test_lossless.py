@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+
 import pytest
 import torch
 
@@ -18,37 +21,53 @@ from tests.proof.walked import error, expectation
 
 NARROW = Sampling(temperature=1.0, top_k=2)
 """two tokens of three: target and draft then often support different ones"""
+LOSSLESS = [name for name, rule in VERIFIERS.items() if rule.lossless]
+SAMPLINGS = (Sampling(0.0), WARM, NARROW)
+Options = dict[str, object]
+
+
+def may_judge(drafter: str, options: Options, verifier: str, sampling: Sampling) -> bool:
+    try:
+        check_pairing(DRAFTERS.get(drafter).of(options), VERIFIERS.get(verifier), sampling)
+    except PairingError:
+        return False
+    return True
+
+
+def legal() -> Iterator[tuple[str, Options, Sampling, list[str]]]:
+    """Every lossless drafter with all its options at every sampling, and the lossless verifiers that may judge it."""
+    for drafter, kind in DRAFTERS.items():
+        for options in option_sets(drafter) if kind.lossless else ():
+            for sampling in SAMPLINGS:
+                rules = [rule for rule in LOSSLESS if may_judge(drafter, options, rule, sampling)]
+                yield drafter, options, sampling, rules
 
 
 def cases() -> list[ProofCase]:
-    """Every registered drafter × verifier that the pairing check allows, at temperature 0 and above it. With two tokens
-    to draw from, a drafter's further options meet a third of the verifiers, all in turn: what is new there is the
-    support, which a rule and a drafter each meet in all other cases."""
-    found = []
-    for drafter, kind in DRAFTERS.items():
-        for place, options in enumerate(option_sets(drafter)):
-            for turn, (verifier, rule) in enumerate(VERIFIERS.items()):
-                narrow = [NARROW] if place == 0 or turn % 3 == place % 3 else []
-                for sampling in (Sampling(0.0), WARM, *narrow):
-                    try:
-                        check_pairing(kind.of(options), rule, sampling)
-                    except PairingError:
-                        continue
-                    if not (kind.lossless and rule.lossless):
-                        continue
-                    # The token after three accepted ones is walked to with one drafter: it is the verifier's alone.
-                    deep = drafter == "model" and options.get("gamma") == 3 and sampling.top_k != 2
-                    # All tokens are drawn from over two tokens, by every drafter but one, where candidates are six,
-                    # where a network runs anew on every branch, and with the further options of a drafter that learns
-                    # nothing from round to round. With two tokens to draw from all are walked over three.
-                    first = options == option_sets(drafter)[0]
-                    costly = "weights" in options and (not first or verifier == "naive" or "branching" in options)
-                    forgets = not first and not issubclass(kind, Observes)
-                    short = options.get("branching") == (2, 2) or costly or forgets
-                    length = 4 if deep else 2 if short and drafter != "model" and sampling == WARM else 3
-                    length = 6 if sampling.greedy else length  # one branch, so that more rounds cost little
-                    found.append(ProofCase(drafter, verifier, tuple(options.items()), sampling, length=length))
-    return found
+    """Every drafter's first options, and `model` with all its options, meet every verifier that may judge them: chains
+    and trees of every kind of candidate. Of a verdict a drafter sees path and token alone, so the further options of
+    the others meet `sequential` and of the rest the one that has met the fewest so far."""
+    chosen, met = [], Counter[tuple[str, Sampling]]()
+    for drafter, options, sampling, rules in legal():
+        if options != option_sets(drafter)[0] and (drafter != "model" or sampling == NARROW):
+            fewest = sorted((rule for rule in rules if rule != "sequential"), key=lambda rule: met[rule, sampling])
+            rules = [rule for rule in rules if rule in ("sequential", *fewest[:1])]
+        met.update((rule, sampling) for rule in rules)
+        chosen += [_case(drafter, options, sampling, rule) for rule in rules]
+    return chosen
+
+
+def _case(drafter: str, options: Options, sampling: Sampling, verifier: str) -> ProofCase:
+    """At a temperature texts are three tokens long, or two where candidates are six, where a network runs anew on every
+    branch, and with the further options of a drafter that learns nothing from round to round; the token after three
+    accepted ones is walked to with one drafter, because it is the verifier's alone."""
+    first = options == option_sets(drafter)[0]
+    costly = "weights" in options and (not first or verifier == "naive" or "branching" in options)
+    forgets = not first and not issubclass(DRAFTERS.get(drafter), Observes)
+    deep = drafter == "model" and options.get("gamma") == 3 and sampling != NARROW
+    short = drafter != "model" and sampling == WARM and (options.get("branching") == (2, 2) or costly or forgets)
+    length = 6 if sampling.greedy else 4 if deep else 2 if short else 3  # at temperature 0 there is one branch
+    return ProofCase(drafter, verifier, tuple(options.items()), sampling, length=length)
 
 
 def parameters():
@@ -56,6 +75,22 @@ def parameters():
     for case in cases():
         quick = dict(case.options) == option_sets(case.drafter)[0] and case.sampling == WARM
         yield pytest.param(case, id=str(case), marks=() if quick else pytest.mark.slow)
+
+
+def test_every_verifier_meets_every_drafter_and_all_that_it_may_judge_at_every_sampling():
+    """Chains and trees, of every mixture of kinds of candidates."""
+
+    def met(drafter, options, sampling, rule):
+        made = DRAFTERS.get(drafter).of(options)
+        return {(rule, sampling, drafter), (rule, sampling, made.kinds(sampling), bool(options.get("branching")))}
+
+    walked = set().union(*(met(case.drafter, dict(case.options), case.sampling, case.verifier) for case in cases()))
+    assert [
+        (drafter, options, str(sampling), rule)
+        for drafter, options, sampling, rules in legal()
+        for rule in rules
+        if not met(drafter, options, sampling, rule) <= walked
+    ] == []
 
 
 @pytest.mark.parametrize("case", list(parameters()))
