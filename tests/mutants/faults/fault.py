@@ -7,7 +7,7 @@ from dataclasses import dataclass
 SAMPLING = "tests/core/test_randomness_and_sampling.py"
 RULES = "tests/verifiers"
 ROWS = "tests/lm/test_rows.py"
-LLAMA = "tests/lm/test_llama.py"
+ADAPTERS = "tests/lm/test_adapters.py"
 POLICIES = "tests/tree_policies/test_tree_policies.py"
 RECORDER = "tests/engine/test_recorder.py"
 CHECK = "tests/trace/test_check.py"

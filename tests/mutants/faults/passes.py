@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.faults.fault import LLAMA, RECORDER, ROWS, Fault
+from tests.mutants.faults.fault import ADAPTERS, RECORDER, ROWS, Fault
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -10,7 +10,7 @@ FAULTS: tuple[Fault, ...] = (
         "specviz/lm/rows.py",
         "self._move_rows(list(rows[settled:]), base + settled)",
         "self._move_rows(list(rows[settled:]), base)",
-        (ROWS, LLAMA),
+        (ROWS, ADAPTERS),
     ),
     Fault(
         "cache: a row beside the spine stands one position too far",
@@ -24,7 +24,7 @@ FAULTS: tuple[Fault, ...] = (
         "specviz/lm/rows.py",
         "visible[:, base:] = self.masks.of([parent - base for parent in tree])[-n:]",
         "visible[:, base:] = True",
-        (ROWS, LLAMA),
+        (ROWS, ADAPTERS),
     ),
     Fault(
         "cache: rows of a rejected path stay behind",
