@@ -145,7 +145,8 @@ def test_wasted_candidates_against_target_passes_and_the_front_from_the_left() -
 
 def test_predicted_speedups_from_the_left_and_measured_ones_upwards() -> None:
     """γ=4: 1 + 1 + 1/2 + 1/4 + 1/4 = 3 tokens for (12 + 4) ÷ 8; γ=2: 2 for (12 + 2) ÷ 8; ngram: 2 for 12 ÷ 8."""
-    _, model, ngram = drawn("predicted")
+    even, model, ngram = drawn("predicted")
+    assert list(even.x) == list(even.y)
     assert (model.name, list(model.x), list(model.y)) == ("model", numbers((3 / 2, 8 / 7)), numbers((1.2, 4 / 3)))
     assert (ngram.name, list(ngram.x), list(ngram.y)) == ("ngram", numbers([4 / 3]), numbers([2]))
 

@@ -62,29 +62,12 @@ def test_no_name_becomes_markup(one: LabChart) -> None:
     assert "&lt;img src=x" in text
 
 
-def test_the_waterfall_s_bars_hang_between_their_levels() -> None:
-    bars = chart("waterfall").build([plain(), drafted()]).data
-    assert [bar.base[0] for bar in bars] == pytest.approx([0, 2, 4 / 3, 16 / 13, 0])
-    assert [bar.base[0] + bar.y[0] for bar in bars] == pytest.approx([2, 4 / 3, 16 / 13, 4 / 3, 4 / 3])
-
-
 def test_the_plane_has_a_power_axis_a_break_even_line_and_every_drafter() -> None:
     figure = chart("plane").build([plain(), drafted(), drafted(drafter="ngram", label="ngram")])
     assert figure.layout.xaxis.type == "log"
     assert [trace.line.dash for trace in figure.data].count("dash") == 1
     assert [trace.name for trace in figure.data if trace.name] == ["model", "ngram"]
     assert "median measured cost of the wider target pass" in hovers(figure)[0].replace("<br>  ", " ")
-
-
-def test_winners_have_a_star() -> None:
-    (table,) = chart("families").build(POINTS).data
-    assert [list(row) for row in table.text] == [["1.00"], ["★ 1.33"], ["1.20"]]
-
-
-def test_predictions_stand_beside_the_line_of_identity() -> None:
-    line, marks, _ = chart("predicted").build(POINTS).data
-    assert list(line.x) == list(line.y)
-    assert (marks.x[0], marks.y[0]) == pytest.approx((8 / 7, 4 / 3))
 
 
 @every_chart
