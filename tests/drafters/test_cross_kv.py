@@ -8,21 +8,17 @@ from itertools import pairwise
 import pytest
 import torch
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.cross_kv import CrossKVModule, TextRows, attend, merge
 from specviz.drafters.learned import weights as module_weights
 from specviz.drafters.learned.cross_network import PRESETS, CrossKVShape, Masks, by_blocks, look
 from specviz.drafters.learned.module import FeatureBatch, RowShape, TargetParts, TargetRows, fresh
 from specviz.drafters.learned.weights import read_card, read_module, write_module
-from specviz.engine.session import Method, Session, Start
-from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
 from specviz.lm.load import load
 from specviz.proof.small_models import SHAPE, small_pair
 from specviz.resources import ROOT
-from specviz.verifiers.base import VERIFIERS
+from tests.engine.sessions import decoded, session
 from tests.lm.tiny_models import random_model, write_tokenizer
 
 TARGET_SHAPE = replace(SHAPE, layers=3, hidden_size=24, heads=4, kv_heads=2, head_size=6, vocab_size=40)
@@ -64,14 +60,7 @@ def batch_of(target, tokens, depths) -> FeatureBatch:
 
 
 def run(target, options, tokens, new_tokens=24, temperature=1.0):
-    drafter = DRAFTERS.get("cross_kv").of(options)
-    method = Method(drafter, VERIFIERS.get("sequential").of({}), Sampling(temperature), SeededRandom(3))
-    session = Session(target, method, Start(tokens), Ending(Limits(new_tokens), lambda token: b""))
-    session.begin()
-    records = []
-    while session.finished is None:
-        records.append(session.round())
-    return session, records
+    return decoded(target, DRAFTERS.get("cross_kv").of(options), tokens, new_tokens, temperature)
 
 
 @torch.inference_mode()
@@ -133,7 +122,7 @@ def test_every_row_of_a_draft_is_what_training_sees(target, tmp_path, preset, br
     write_module(module, tmp_path, {})
     stored = read_module(tmp_path, target)
     options = {"weights": str(tmp_path), "preset": preset, "branching": branching}
-    session, records = run(target, options, text(7))
+    written, records = run(target, options, text(7))
     assert len({len(record.verdict.path) for record in records}) > 1, "every round accepted alike"
     compared = 0
     for record in records:
@@ -141,7 +130,7 @@ def test_every_row_of_a_draft_is_what_training_sees(target, tmp_path, preset, br
         for nodes, logits in record.proposal.draft_logits:
             for node, row in zip(nodes, logits, strict=True):
                 path = tree.token_path(node)
-                tokens = [*session.tokens[: record.base_length], *path]
+                tokens = [*written.tokens[: record.base_length], *path]
                 batch = batch_of(target, tokens, stored.depths())
                 wanted = stored.drafts(batch, len(path) + 1)[-1][0, -1].detach()
                 torch.testing.assert_close(row, wanted, rtol=1e-3, atol=1e-3)
@@ -158,10 +147,9 @@ def test_own_rows_stop_growing_with_the_text_in_longspec_alone(target, tmp_path,
     row = 2 * heads * size * 4 * max(1, len(shape.depths(3)))
     for length in (3, 9, 30):
         drafter = DRAFTERS.get("cross_kv").of({"weights": str(tmp_path), "preset": preset})
-        method = Method(drafter, VERIFIERS.get("greedy").of({}), Sampling(0.0), SeededRandom(0))
-        session = Session(target, method, Start(text(length)), Ending(Limits(5), lambda token: b""))
-        session.begin()
-        record = session.round()
+        begun = session(target, drafter, text(length), 5, verifier="greedy")
+        begun.begin()
+        record = begun.round()
         kept = record.base_length - 1 if grows else min(4, record.base_length - 1)
         if preset == "tandem":
             kept += 1 + len(record.verdict.path)  # the states of the round are read at its end
@@ -271,8 +259,8 @@ def test_weights_of_another_preset_and_weights_that_are_not_shipped_are_refused(
 def test_only_tandem_asks_the_target_for_states(target):
     """The others read its cache alone; nothing is copied on the way for them."""
     for preset, watched in (("longspec", ()), ("glide", ()), ("tandem", (1, 3))):
-        session, _ = run(target, {"weights": "untrained", "preset": preset}, text(5), new_tokens=3)
-        assert session._cache.watched == watched
+        written, _ = run(target, {"weights": "untrained", "preset": preset}, text(5), new_tokens=3)
+        assert written._cache.watched == watched
 
 
 def test_shipped_shapes_have_less_than_a_million_numbers_of_their_own():

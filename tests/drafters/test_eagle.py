@@ -7,23 +7,19 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.eagle import EagleDrafter, EagleModule
 from specviz.drafters.learned.eagle_layers import TokenMap
 from specviz.drafters.learned.eagle_network import STEP_WEIGHT, EagleShape
 from specviz.drafters.learned.module import FeatureBatch, TargetParts, divergence, fresh
 from specviz.drafters.learned.weights import read_module, write_module
-from specviz.engine.session import Method, Session, Start
-from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError, TrainingError
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase, toy
 from specviz.proof.small_models import SHAPE, small_pair
 from specviz.tree_policies.base import TREE_POLICIES
-from specviz.verifiers.base import VERIFIERS
+from tests.engine.sessions import decoded
 from tests.lm.tiny_models import random_model, write_tokenizer
 from tests.proof.walked import error
 
@@ -82,14 +78,7 @@ def test_a_draft_row_by_row_is_what_training_unrolls(target, module):
 
 
 def run(target, drafter, tokens, new_tokens=24, temperature=1.0):
-    verifier = VERIFIERS.get("sequential").of({})
-    method = Method(drafter, verifier, Sampling(temperature), SeededRandom(3))
-    session = Session(target, method, Start(tokens), Ending(Limits(new_tokens), lambda token: b""))
-    session.begin()
-    records = []
-    while session.finished is None:
-        records.append(session.round())
-    return session, records
+    return decoded(target, drafter, tokens, new_tokens, temperature)
 
 
 @pytest.mark.parametrize("branching", [(), (3, 2)])

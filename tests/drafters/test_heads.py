@@ -9,20 +9,17 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.learned.head_networks import FADE, RANKS, Accuracies
 from specviz.drafters.learned.module import MODULES, FeatureBatch, TargetParts, divergence, fresh
 from specviz.drafters.learned.weights import write_module
 from specviz.drafters.masked_block import BlockNetwork
-from specviz.engine.session import Method, Session, Start
-from specviz.engine.termination import Ending, Limits
+from specviz.engine.session import Session
 from specviz.errors import ModelError, OptionError
 from specviz.lm.llama.model import LlamaModel
 from specviz.options import from_mapping
 from specviz.proof.small_models import SHAPE, small_pair
-from specviz.verifiers.base import VERIFIERS
+from tests.engine import sessions
 
 LAYERS, VOCABULARY = 3, 64
 HEADS = ("medusa", "hydra", "markov", "masked_block")
@@ -61,9 +58,7 @@ def folder(tmp_path, target):
 
 
 def session(target, name, options, temperature=0.0, tokens=24, prompt=PROMPT) -> Session:
-    drafter = DRAFTERS.get(name).of(options)
-    method = Method(drafter, VERIFIERS.get("sequential").of({}), Sampling(temperature), SeededRandom(3))
-    return Session(target, method, Start(list(prompt)), Ending(Limits(tokens), lambda token: b""))
+    return sessions.session(target, DRAFTERS.get(name).of(options), prompt, tokens, temperature)
 
 
 def drafted(target, name, options, **changes):

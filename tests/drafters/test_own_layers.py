@@ -7,18 +7,14 @@ from collections import Counter
 import pytest
 import torch
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
 from specviz.drafters.early_exit import EarlyExitDrafter, EarlyExitOptions
 from specviz.drafters.self_speculative import SelfSpeculativeDrafter, SelfSpeculativeOptions
-from specviz.engine.session import Method, Session, Start
-from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
 from specviz.lm.base import Blocks, ModelInfo
 from specviz.lm.llama.few_rows import ATTENTION
 from specviz.lm.llama.model import LlamaModel
 from specviz.lm.llama.shape import LlamaShape
-from specviz.verifiers.greedy import GreedyOptions, GreedyVerifier
+from tests.engine.sessions import decoded
 from tests.lm.tiny_models import random_model
 
 LAYERS = 4
@@ -50,14 +46,7 @@ class Counting(LlamaModel):
 
 
 def run(target, drafter, prompt=(1, 2, 3), length=12):
-    ending = Ending(Limits(length, frozenset()), lambda token: b"")
-    method = Method(drafter, GreedyVerifier(GreedyOptions()), Sampling(0.0), SeededRandom(0))
-    session = Session(target, method, Start(list(prompt)), ending)
-    session.begin()
-    records = []
-    while session.finished is None:
-        records.append(session.round())
-    return session, records
+    return decoded(target, drafter, prompt, length, verifier="greedy")
 
 
 @pytest.mark.parametrize("shape", [{"gamma": 3}, {"branching": (2, 2)}, {"branching": (3, 1)}])

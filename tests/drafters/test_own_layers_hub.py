@@ -8,19 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
 from specviz.drafters.early_exit import EarlyExitDrafter, EarlyExitOptions
 from specviz.drafters.none import NoDrafter
 from specviz.drafters.self_speculative import SelfSpeculativeDrafter, SelfSpeculativeOptions
-from specviz.engine.session import Method, Session, Start
-from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError
 from specviz.lm.base import Blocks, ModelInfo
 from specviz.lm.hub import layers as hub_layers
 from specviz.lm.hub.model import HubModel
 from specviz.options import Options
-from specviz.verifiers.greedy import GreedyOptions, GreedyVerifier
+from tests.engine.sessions import decoded
 from tests.lm.tiny_models import random_model
 
 LAYERS = 4
@@ -44,14 +40,7 @@ def blocks_of(target):
 
 
 def run(target, drafter, length=10):
-    ending = Ending(Limits(length, frozenset()), lambda token: b"")
-    method = Method(drafter, GreedyVerifier(GreedyOptions()), Sampling(0.0), SeededRandom(0))
-    session = Session(target, method, Start([1, 2, 3]), ending)
-    session.begin()
-    records = []
-    while session.finished is None:
-        records.append(session.round())
-    return session, records
+    return decoded(target, drafter, [1, 2, 3], length, verifier="greedy")
 
 
 def drafters():

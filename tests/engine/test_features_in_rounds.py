@@ -5,19 +5,16 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Drafter, Proposal
 from specviz.drafters.capabilities import Observes, ReadsFeatures
 from specviz.drafters.learned.heads import FeatureText
 from specviz.engine import session as session_module
-from specviz.engine.session import Method, Session, Start
-from specviz.engine.termination import Ending, Limits
+from specviz.engine.session import Session
 from specviz.errors import ModelError
 from specviz.lm.table import TableModel
 from specviz.options import Options
-from specviz.verifiers.base import VERIFIERS
+from tests.engine.sessions import decoded
 
 
 class Reader(Drafter[Options], ReadsFeatures, Observes):
@@ -52,11 +49,7 @@ class Reader(Drafter[Options], ReadsFeatures, Observes):
 
 def run(target: TableModel, prompt: list[int], new_tokens: int) -> tuple[Reader, Session]:
     reader = Reader(Options())
-    method = Method(reader, VERIFIERS.get("sequential").of({}), Sampling(1.0), SeededRandom(3))
-    session = Session(target, method, Start(prompt), Ending(Limits(new_tokens), lambda token: b""))
-    session.begin()
-    while session.finished is None:
-        session.round()
+    session, _ = decoded(target, reader, prompt, new_tokens, 1.0)
     return reader, session
 
 
