@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["OMP_NUM_THREADS"] = "1"
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: a million objects of torch, transformers and gradio, through which Python's
+    collector would otherwise look again and again for what can go."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
