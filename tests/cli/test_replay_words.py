@@ -11,6 +11,7 @@ import pytest
 from specviz.cli.commands.replay import show_round
 from specviz.cli.terminal import Terminal
 from specviz.trace import codec
+from specviz.trace.events import Trace
 from tests.js.node import ROOT
 
 TRACES = sorted((ROOT / "assets" / "traces").glob("*.json.gz"))
@@ -19,10 +20,9 @@ OTHER_REASON = " · rejected: a longer path, or one drafted earlier, is kept"
 """what is said of candidates that passed and are not on the path that was kept"""
 
 
-def lines(path: Path) -> list[str]:
+def lines(trace: Trace) -> list[str]:
     """What `specviz replay` prints of the rounds, without colours."""
     stream = io.StringIO()
-    trace = codec.read(path)
     for one in trace.rounds:
         show_round(Terminal(stream, colour=False), trace, one)
     return stream.getvalue().splitlines()
@@ -31,7 +31,7 @@ def lines(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_replay_never_says_rejected_where_u_is_below_the_threshold(path: Path) -> None:
     trace = codec.read(path)
-    printed = [found.groups() for line in lines(path) if (found := TRIAL.search(line))]
+    printed = [found.groups() for line in lines(trace) if (found := TRIAL.search(line))]
     assert len(printed) == sum(trial.u is not None for one in trace.rounds for trial in one.judged.trials)
     for fate, sign, reason in printed:
         assert (fate, sign, reason) in {("accepted", "<", ""), ("rejected", "≥", ""), ("passed", "<", OTHER_REASON)}
@@ -39,6 +39,6 @@ def test_replay_never_says_rejected_where_u_is_below_the_threshold(path: Path) -
 
 def test_replay_says_of_nodes_that_ride_along_that_they_do() -> None:
     """Lookahead's window is judged, and none of it is a draft."""
-    path = ROOT / "assets" / "traces" / "drafter-lookahead.json.gz"
-    told = [line for line in lines(path) if " rides along · " in line]
-    assert len(told) == sum(len(one.drafted.riding) for one in codec.read(path).rounds) > 0
+    trace = codec.read(ROOT / "assets" / "traces" / "drafter-lookahead.json.gz")
+    told = [line for line in lines(trace) if " rides along · " in line]
+    assert len(told) == sum(len(one.drafted.riding) for one in trace.rounds) > 0
