@@ -21,10 +21,8 @@ VARIANTS = {
 """of a Llama, for the lean forward"""
 KINDS = ("llama", "qwen3", "gpt2", "opt")
 """architectures with different positions, for the one of transformers"""
-CASES = [("lean-llama", "llama", changes) for changes in VARIANTS.values()] + [
-    ("transformers", kind, {}) for kind in KINDS
-]
-NAMES = [f"lean {name}" for name in VARIANTS] + list(KINDS)
+CASES = {f"lean {name}": ("lean-llama", "llama", changes) for name, changes in VARIANTS.items()}
+CASES |= {kind: ("transformers", kind, {}) for kind in KINDS}
 CLOSE = 1e-5
 
 
