@@ -43,17 +43,27 @@ def legal() -> Iterator[tuple[str, Options, Sampling, list[str]]]:
                 yield drafter, options, sampling, rules
 
 
+def meetings(drafter: str, options: Options, sampling: Sampling, verifier: str) -> set[tuple[object, ...]]:
+    """Of a case: who meets whom, and what the verifier has to judge, a mixture of kinds in chains or trees."""
+    kinds = DRAFTERS.get(drafter).of(options).kinds(sampling)
+    return {(verifier, sampling, drafter), (verifier, sampling, kinds, bool(options.get("branching")))}
+
+
 def cases() -> list[ProofCase]:
-    """Every drafter's first options, and `model` with all its options, meet every verifier that may judge them: chains
-    and trees of every kind of candidate. Of a verdict a drafter sees path and token alone, so the further options of
-    the others meet `sequential` and of the rest the one that has met the fewest so far."""
-    chosen, met = [], Counter[tuple[str, Sampling]]()
+    """Every drafter's first options, and `model` with all its options, meet every verifier that may judge them. Of a
+    verdict a drafter sees path and token alone, so further options meet `sequential`, unless two tokens alone are drawn
+    from, those for which anything is new, and where there are none the one that has met the fewest so far."""
+    chosen, met, seen = [], set[tuple[object, ...]](), Counter[tuple[str, Sampling]]()
     for drafter, options, sampling, rules in legal():
         if options != option_sets(drafter)[0] and (drafter != "model" or sampling == NARROW):
-            fewest = sorted((rule for rule in rules if rule != "sequential"), key=lambda rule: met[rule, sampling])
-            rules = [rule for rule in rules if rule in ("sequential", *fewest[:1])]
-        met.update((rule, sampling) for rule in rules)
-        chosen += [_case(drafter, options, sampling, rule) for rule in rules]
+            new = [rule for rule in rules if not meetings(drafter, options, sampling, rule) <= met]
+            others = sorted((rule for rule in rules if rule != "sequential"), key=lambda rule: seen[rule, sampling])
+            always = "sequential" if sampling != NARROW else ""
+            rules = [rule for rule in rules if rule == always or rule in (new or others[:1])]
+        for rule in rules:
+            met |= meetings(drafter, options, sampling, rule)
+            seen[rule, sampling] += 1
+            chosen.append(_case(drafter, options, sampling, rule))
     return chosen
 
 
@@ -78,18 +88,14 @@ def parameters():
 
 
 def test_every_verifier_meets_every_drafter_and_all_that_it_may_judge_at_every_sampling():
-    """Chains and trees, of every mixture of kinds of candidates."""
-
-    def met(drafter, options, sampling, rule):
-        made = DRAFTERS.get(drafter).of(options)
-        return {(rule, sampling, drafter), (rule, sampling, made.kinds(sampling), bool(options.get("branching")))}
-
-    walked = set().union(*(met(case.drafter, dict(case.options), case.sampling, case.verifier) for case in cases()))
+    walked = set[tuple[object, ...]]()
+    for case in cases():
+        walked |= meetings(case.drafter, dict(case.options), case.sampling, case.verifier)
     assert [
         (drafter, options, str(sampling), rule)
         for drafter, options, sampling, rules in legal()
         for rule in rules
-        if not met(drafter, options, sampling, rule) <= walked
+        if not meetings(drafter, options, sampling, rule) <= walked
     ] == []
 
 
