@@ -30,6 +30,22 @@ BOTH = Path()
 """`--write` without a page: the documentation's and README.md"""
 
 
+def add_machine_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
+    add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
+
+
+def add_drafter_model(parser: argparse.ArgumentParser, further: str = "") -> None:
+    """`further`: what else there is to say of it."""
+    parser.add_argument(
+        "--drafter-model",
+        default=REQUEST["drafter_model"],
+        metavar="NAME",
+        help=f"weights of the model drafter (default %(default)s){further}",
+    )
+
+
 def add_target_flags(parser: argparse.ArgumentParser) -> None:
     """The target and the machine."""
     add = parser.add_argument
@@ -40,21 +56,14 @@ def add_target_flags(parser: argparse.ArgumentParser) -> None:
         help="bundled name, folder or hub id (default %(default)s)",
     )
     add("--dtype", default="auto", metavar="D", help="auto, float32, bfloat16")
-    add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
-    add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
+    add_machine_flags(parser)
 
 
 def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     """The target, the machine, the drafter's model and the seed."""
     add_target_flags(parser)
-    add = parser.add_argument
-    add(
-        "--drafter-model",
-        default=REQUEST["drafter_model"],
-        metavar="NAME",
-        help="weights of the model drafter (default %(default)s)",
-    )
-    add(
+    add_drafter_model(parser)
+    parser.add_argument(
         "--seed", type=int, default=REQUEST["seed"], metavar="S", help="seed of all that is drawn (default %(default)s)"
     )
 

@@ -44,6 +44,7 @@ EXTRA_OF: Mapping[str, str] = {
     **dict.fromkeys(("gradio", "plotly", "yaml"), "app"),
     "matplotlib": "train",
     "pandas": "analysis",
+    "llama_cpp": "llama-cpp",
 }
 """module that a smaller installation lacks → the extra that brings it"""
 

@@ -17,6 +17,7 @@ from specviz.bench.core.contest import ContestRun, Measured
 from specviz.bench.core.report import DASH, markdown_table
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.intervals import Estimate, Parts, differences, ratio_of_sums
+from specviz.protocol.sweeps.points import Quartiles, quartiles
 from specviz.theory.rows import MOST, RowStatistics, RunCounts, repeats, repetition, statistics
 from specviz.theory.speedup import speed_ratio
 
@@ -61,6 +62,12 @@ def ratios(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> dict[str,
         assert ratio is not None, "plain decoding that was timed has a speed."
         by_prompt.setdefault(contest_run.prompt, []).append(ratio)
     return by_prompt
+
+
+def over_prompts(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> Quartiles:
+    """Quartiles over the prompts of the median ratio of each one's repeats, in every bench: repeats of a prompt
+    resemble each other, and prompts with many of them do not count more. Raises BenchError where there are none."""
+    return quartiles([median(of_prompt) for of_prompt in ratios(group, plain, speed).values()])
 
 
 def decode_speed(run: Measured) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,13 +18,12 @@ from specviz.bench.core.report import DASH, Origin, markdown_table, or_dash, spr
 from specviz.bench.core.rows import (
     NONE,
     Plain,
-    Speed,
     Text,
     beside_plain,
     by_class,
     counted,
     engine_speed,
-    ratios,
+    over_prompts,
     row_statistics,
     texts,
     texts_table,
@@ -33,7 +31,7 @@ from specviz.bench.core.rows import (
 )
 from specviz.bench.drafters.plan import Entrant
 from specviz.errors import BenchError
-from specviz.protocol.sweeps.points import BASELINE, Quartiles, quartiles
+from specviz.protocol.sweeps.points import BASELINE, Quartiles
 from specviz.theory.rows import MOST, RowStatistics
 
 NUMBERS = (
@@ -237,14 +235,10 @@ def _row(entrant: Entrant, group: Sequence[ContestRun], plain: Plain) -> Drafter
         drafter=entrant.drafter,
         memory=entrant.memory,
         lossless=entrant.lossless,
-        speedup=_over_prompts(group, plain, engine_speed),
-        whole_call=_over_prompts(group, plain, whole_speed),
+        speedup=over_prompts(group, plain, engine_speed),
+        whole_call=over_prompts(group, plain, whole_speed),
         statistics=row_statistics(group, plain),
     )
-
-
-def _over_prompts(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> Quartiles:
-    return quartiles([median(ratio) for ratio in ratios(group, plain, speed).values()])
 
 
 def marked(rows: Sequence[DrafterRow]) -> tuple[DrafterRow, ...]:

@@ -17,6 +17,8 @@ PLAIN = "specviz: plain"
 """name of the baseline; every ratio is against it"""
 RECORDED = ", recorded"
 """ends the name of a contestant that also writes its trace"""
+YARDSTICK = "specviz: plain"
+"""begins the names of our contestants beside llama.cpp, which are on the file that it reads"""
 
 
 @dataclass(frozen=True, slots=True)

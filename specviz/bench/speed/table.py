@@ -9,19 +9,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import TYPE_CHECKING
 
 from specviz.bench.core.contest import ContestRun
 from specviz.bench.core.report import DASH, Origin, markdown_table, or_dash, spread, value_of
 from specviz.bench.core.rows import (
     NONE,
     Plain,
-    Speed,
     Text,
     beside_plain,
     by_class,
     counted,
     decode_speed,
-    ratios,
+    over_prompts,
     row_statistics,
     texts,
     texts_table,
@@ -30,6 +30,16 @@ from specviz.bench.core.rows import (
 from specviz.bench.speed.efficiency import BOUND, Efficiency
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 from specviz.theory.rows import MOST, RowStatistics
+
+if TYPE_CHECKING:
+    from specviz.bench.passes import PassTable
+
+
+YARDSTICK = (
+    "**Yardstick: the same GGUF file in llama.cpp**, plain and greedy. Not a contestant of equal numbers: llama.cpp "
+    "multiplies the file's blocks as they are, SpecViz unpacks them at loading and reads several times as many bytes "
+    "in a pass; the ratios are against our plain decoding on one thread."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +60,24 @@ class Report:
     pass_times: Mapping[str, Mapping[int, float]]
     """`target` and `drafter`: row count → median seconds of a pass alone, between the rounds"""
     tracing_overhead: Quartiles | None
+    bare: Sequence[PassTable] = ()
+    """the pair's bare passes over one row, beside reading their weights from memory"""
+    yardstick: Sequence[BenchRow] = ()
+    """plain decoding of one GGUF file by llama.cpp and by us; none where nobody asked"""
 
 
 def markdown(report: Report) -> str:
     """At each temperature: all contestants, the decode ratio by prompt family, the texts that repeat themselves and
-    the aims; then the repetition of each text, and where everything comes from."""
+    the aims; then how far bare passes are from memory, the repetition of each text, and where everything comes from."""
     paragraphs = list[str]()
     for part in report.parts:
         paragraphs += [_title(part), *_tables(part.rows), counted(part.texts)]
         if part.repeating:
             paragraphs += [f"Texts that repeat more than {MOST:.0%} of their 4-grams:", _main_table(part.repeating)]
         paragraphs.append(_aims(part, report.tracing_overhead))
+    paragraphs.append(_bare(report.bare))
+    if report.yardstick:
+        paragraphs += [YARDSTICK, _main_table(report.yardstick)]
     paragraphs += [
         "**The texts of plain decoding**",
         texts_table([(of_temperature.temperature, of_temperature.texts) for of_temperature in report.parts]),
@@ -199,9 +216,21 @@ def _efficiency(rows: Sequence[BenchRow]) -> list[str]:
     return lines
 
 
+def _bare(tables: Sequence[PassTable]) -> str:
+    """What engine efficiency does not say: it holds rounds against bare passes, and these against memory."""
+    lines = [
+        f"- a bare pass of {table.model} over one row takes {table.bytes_ratio:.2f} × as long as reading its "
+        f"{table.weight_bytes / 1e6:.1f} MB from memory ({table.pass_s[1] * 1e3:.2f} ms ÷ {table.reading_s * 1e3:.2f} "
+        f"ms, {table.weight_bytes / table.reading_s / 1e9:.1f} GB/s)"
+        for table in tables
+    ]
+    head = "Engine efficiency is rounds against bare passes; bare passes against memory:"
+    return "\n".join([head, "", *lines]) if lines else ""
+
+
 def _provenance(report: Report) -> str:
     return (
-        f"Median [quartiles] over the pairs of runs of {report.prompts} prompts × {report.repeats} "
+        f"Median [quartiles] over {report.prompts} prompts of the median of each one's {report.repeats} "
         f"repeat{'s' * (report.repeats != 1)}{'' if report.complete else ', stopped early'} at each temperature, each "
         f"to the end of its text or {report.max_new_tokens} new tokens, repeat r with seed {report.seed} + r; all "
         "contestants interleaved in one run; engine efficiency at the first temperature, over one run more of each "
@@ -217,7 +246,7 @@ class BenchRow:
     tokens_per_s: float
     """median, output tokens over the whole call, prompt included"""
     ratio: Quartiles
-    """tokens/s against our plain decoding, whole call, over the pairs of runs"""
+    """tokens/s against our plain decoding, whole call, over the prompts"""
     decode_ratio: Quartiles
     """the same with each side's prompt pass left out"""
     by_family: Mapping[str, float]
@@ -252,6 +281,12 @@ def part(
     return Part(temperature, varied, repeating, texts(outcomes, baseline))
 
 
+def plain_rows(outcomes: Sequence[ContestRun], baseline: str) -> list[BenchRow]:
+    """One row per contestant over all texts, those that repeat themselves too: where nobody drafts they cost the
+    same. Raises BenchError where no pair is left."""
+    return _rows(*beside_plain(outcomes, baseline), baseline, {})
+
+
 def _rows(
     outcomes: Sequence[ContestRun], plain: Plain, baseline: str, efficiency: Mapping[str, Efficiency]
 ) -> list[BenchRow]:
@@ -273,10 +308,10 @@ def _row(group: Sequence[ContestRun], plain: Plain, efficiency: Efficiency | Non
     return BenchRow(
         name=group[0].contestant,
         tokens_per_s=median(contest_run.measured.tokens_per_s for contest_run in group),
-        ratio=_over_pairs(group, plain, whole_speed),
-        decode_ratio=_over_pairs(group, plain, decode_speed),
+        ratio=over_prompts(group, plain, whole_speed),
+        decode_ratio=over_prompts(group, plain, decode_speed),
         by_family={
-            family: _over_pairs(
+            family: over_prompts(
                 [contest_run for contest_run in group if contest_run.family == family], plain, decode_speed
             ).median
             for family in families
@@ -284,7 +319,3 @@ def _row(group: Sequence[ContestRun], plain: Plain, efficiency: Efficiency | Non
         efficiency=efficiency,
         statistics=row_statistics(group, plain),
     )
-
-
-def _over_pairs(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> Quartiles:
-    return quartiles([ratio for of_prompt in ratios(group, plain, speed).values() for ratio in of_prompt])

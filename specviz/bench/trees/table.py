@@ -20,8 +20,8 @@ from specviz.bench.core.rows import (
     Text,
     counted,
     decode_speed,
+    over_prompts,
     ranked,
-    ratios,
     row_statistics,
     texts,
     texts_table,
@@ -29,7 +29,7 @@ from specviz.bench.core.rows import (
 )
 from specviz.bench.trees.plan import TreeCase, plain_name
 from specviz.bench.trees.rules import AcceptanceRow, SameTreeRow
-from specviz.protocol.sweeps.points import Quartiles, quartiles
+from specviz.protocol.sweeps.points import Quartiles
 from specviz.theory.rows import MOST, RowStatistics
 
 
@@ -217,7 +217,6 @@ def rows(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun], seed: int = 
     for case in run:
         group, plain = grouped[case.name], _plain(grouped.get(plain_name(case.temperature), ()) if timed else ())
         beside = [run_beside for run_beside in group if (run_beside.prompt, run_beside.repeat) in plain]
-        speeds = [ratio for found in ratios(beside, plain, decode_speed).values() for ratio in found]
         found.append(
             TreeRow(
                 experiment=case.experiment,
@@ -227,7 +226,7 @@ def rows(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun], seed: int = 
                 verifier=case.verifier,
                 statistics=row_statistics(group, seed=seed),
                 standing=standings[case.name],
-                speedup=quartiles(speeds) if speeds else None,
+                speedup=over_prompts(beside, plain, decode_speed) if beside else None,
             )
         )
     return found

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from specviz.bench.core.contest import ContestRun, Measured
-from specviz.bench.core.rows import beside_plain, decode_speed, engine_speed, ratios, row_statistics, whole_speed
+from specviz.bench.core.rows import (
+    beside_plain,
+    decode_speed,
+    engine_speed,
+    over_prompts,
+    ratios,
+    row_statistics,
+    whole_speed,
+)
 from specviz.bench.speed.table import overhead, part
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.points import Quartiles
@@ -114,3 +122,11 @@ def test_the_overhead_of_tracing_is_over_the_seconds_without_it() -> None:
     runs = [outcome("recorded", replace(ran(8, wall), record_s=1.0)) for wall in (5.0, 3.0, 2.0)]
     assert overhead([*runs, outcome("x", ran(8, 1.0))], "recorded") == Quartiles(0.375, 0.5, 0.75)
     assert overhead([outcome("x", ran(8, 1.0))], "recorded") is None
+
+
+def test_a_prompt_with_many_repeats_counts_no_more_than_another() -> None:
+    """Prompt a: twice, three and four times as fast, 3 in the median; prompt b once, at 1."""
+    runs = [outcome("x", ran(8, 8.0 / speed), repeat=repeat) for repeat, speed in enumerate((2, 3, 4))]
+    runs.append(outcome("x", ran(8, 8.0), prompt="b"))
+    plain = {(run.prompt, run.repeat): [ran(8, 8.0)] for run in runs}
+    assert over_prompts(runs, plain, whole_speed) == Quartiles(1.5, 2.0, 2.5)

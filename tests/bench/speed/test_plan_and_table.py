@@ -10,8 +10,9 @@ import pytest
 
 from specviz.bench.core.contest import ContestRun, Measured, first_prompts
 from specviz.bench.core.report import Origin, plain_data
+from specviz.bench.passes import PassTable
 from specviz.bench.speed import plan as plans
-from specviz.bench.speed.table import Report, markdown, part, summary
+from specviz.bench.speed.table import Report, markdown, part, plain_rows, summary
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import Catalog, PromptCard
 from specviz.theory.rows import RunCounts
@@ -116,3 +117,23 @@ def test_json_names_quartiles_and_survives_a_round_trip(report: Report) -> None:
     data = json.loads(json.dumps(plain_data(report)))
     assert data["parts"][0]["rows"][1]["ratio"] == {"low": 2.0, "median": 2.0, "high": 2.0}
     assert data["origin"]["machine"]["processor"] == "A processor"
+
+
+def test_how_far_bare_passes_are_from_memory_stands_beside_the_efficiency(report: Report) -> None:
+    """16 MB read in 2 ms are 8 GB/s; a pass over one row takes 3 ms."""
+    text = markdown(replace(report, bare=[PassTable("target", "float32", 16_000_000, 0.002, {1: 0.003})]))
+    assert (
+        "- a bare pass of target over one row takes 1.50 × as long as reading its 16.0 MB from memory (3.00 ms ÷ "
+        "2.00 ms, 8.0 GB/s)"
+    ) in text
+    assert "against memory" not in markdown(report)
+
+
+def test_a_yardstick_has_rows_of_its_own_and_says_what_it_is(report: Report) -> None:
+    rows = plain_rows(
+        [outcome("specviz: plain, 1 thread", 8, 1), outcome("llama.cpp, 1 thread", 2, 1)], "specviz: plain, 1 thread"
+    )
+    text = markdown(replace(report, yardstick=rows))
+    assert "**Yardstick: the same GGUF file in llama.cpp**" in text
+    assert "| llama.cpp, 1 thread | 4.0 | 4.00 [4.00–4.00] |" in text
+    assert "llama.cpp" not in markdown(report)

@@ -95,15 +95,15 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "bench: the ratio of decoding has the prompt's pass in it",
         "specviz/bench/speed/table.py",
-        "decode_ratio=_over_pairs(group, plain, decode_speed)",
-        "decode_ratio=_over_pairs(group, plain, whole_speed)",
+        "decode_ratio=over_prompts(group, plain, decode_speed)",
+        "decode_ratio=over_prompts(group, plain, whole_speed)",
         (ROWS_OF_BENCHES,),
     ),
     Fault(
         "bench: the ratio of the whole call leaves the prompt's pass out",
         "specviz/bench/speed/table.py",
-        " ratio=_over_pairs(group, plain, whole_speed)",
-        " ratio=_over_pairs(group, plain, decode_speed)",
+        " ratio=over_prompts(group, plain, whole_speed)",
+        " ratio=over_prompts(group, plain, decode_speed)",
         (ROWS_OF_BENCHES,),
     ),
     Fault(

@@ -20,7 +20,7 @@ from specviz.bench.core.report import origin_of, plain_data, write_between
 from specviz.bench.core.run import SourceContestant, collect, on
 from specviz.bench.speed import plan as plans
 from specviz.bench.speed.efficiency import Efficiency, efficiencies, samples
-from specviz.bench.speed.table import Part, Report, markdown, overhead, part, summary
+from specviz.bench.speed.table import BenchRow, Part, Report, markdown, overhead, part, plain_rows, summary
 from specviz.cli.commands.study import add_alias, run_alias
 from specviz.cli.experiment import (
     BOTH,
@@ -48,12 +48,16 @@ from specviz.studies.study import Study, studies
 from specviz.trace.header import Machine, Started
 
 if TYPE_CHECKING:
+    from specviz.bench.passes import PassTable
     from specviz.bench.speed.efficiency import PassReplay
+    from specviz.lm.load import LoadedModel
 
 
 README = ROOT.parent / "README.md"
 PAGE = ROOT.parent / "docs" / "bench.md"
 MARK = "bench"
+BARE_REPEATS = 30
+"""of a bare pass, of which the fastest counts"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +85,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "idle cores",
     )
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
+    yardstick_words = (
+        "afterwards, as a yardstick: plain decoding of this file by llama.cpp and by us, on one and two threads; needs "
+        "pip install 'specviz[llama-cpp]'"
+    )
+    add("--llama-cpp", type=Path, metavar="FILE.gguf", help=yardstick_words)
     add("--no-transformers", action="store_true", help="measure our own settings alone")
     add_temperatures(parser)
     add_pair_flags(parser)
@@ -118,9 +127,13 @@ def run(args: argparse.Namespace) -> int:
         return int(importlib.import_module(f"{__name__}.{args.experiment}").run(args))
     options = read_options(args)
     check_write(args.write, MARK, PAGE, README)
+    check_yardstick(args.llama_cpp)
     source = live_source(models := SharedModels(), args.threads)
     prompts = first_prompts(source.catalog(), options.prompts_per_family)
-    report = _measured(Bench(options, source, prompts, _replay(options, models), args.max_minutes))
+    bench = Bench(options, source, prompts, _pair(options, models), args.max_minutes)
+    report = _measured(bench)
+    if args.llama_cpp is not None:
+        report = replace(report, yardstick=_yardstick(bench, args.llama_cpp))
     if args.write is not None:
         write_between(page_of(args.write, PAGE), MARK, markdown(report))
         if args.write == BOTH:
@@ -135,7 +148,8 @@ class Bench:
     options: plans.BenchOptions
     source: TraceSource
     prompts: Sequence[PromptCard]
-    replay: PassReplay
+    pair: tuple[LoadedModel, LoadedModel]
+    """target and drafter, the very models that the source has loaded"""
     max_minutes: float | None
 
 
@@ -159,7 +173,9 @@ def _measured(bench: Bench) -> Report:
             found[temperature] = list(progress(run_contest(contest, cancelled), "bench", contest.runs))
             names = [source_contestant.name for source_contestant in own]
             wrong += unequal(origin.target.dtype, temperature, found[temperature], names, plans.PLAIN)
-        share = _efficiency(contestants, prompts, bench.replay, cancelled)
+        replay = _replay(bench.pair)
+        share = _efficiency(contestants, prompts, replay, cancelled)
+        bare = _bare(bench.pair, cancelled)
     recorded = f"specviz: model γ={plans.middle_gamma(options.gammas)}{plans.RECORDED}"
     return Report(
         parts=_parts(found, share),
@@ -170,8 +186,9 @@ def _measured(bench: Bench) -> Report:
         seed=options.template.seed,
         complete=sum(map(len, found.values())) == planned,
         unequal=wrong,
-        pass_times=bench.replay.medians(),
+        pass_times=replay.medians(),
         tracing_overhead=overhead([outcome for outcomes in found.values() for outcome in outcomes], recorded),
+        bare=bare,
     )
 
 
@@ -217,6 +234,28 @@ def theirs(options: plans.BenchOptions, machine: Machine, temperature: float) ->
     ]
 
 
+def check_yardstick(path: Path | None) -> None:
+    """Raises OptionError where the file is not there, ModuleNotFoundError where llama.cpp is not: before the
+    measurement."""
+    if path is None:
+        return
+    if not path.is_file():
+        raise OptionError(f"there is no file '{path}'; give a GGUF file.")
+    importlib.import_module("llama_cpp")
+
+
+def _yardstick(bench: Bench, path: Path) -> Sequence[BenchRow]:
+    """Rows of a contest of its own, at temperature 0. Texts that repeat themselves count: nobody drafts."""
+    from specviz.bench.speed import yardstick
+
+    decoders = yardstick.contestants(bench.source, bench.options.template, path)
+    contest = ContestPlan(decoders, bench.prompts, bench.options.repeats)
+    err().line(f"yardstick {path.name}: {contest.runs} runs…")
+    with time_limit(bench.max_minutes) as cancelled:
+        outcomes = list(progress(run_contest(contest, cancelled), "yardstick", contest.runs))
+    return plain_rows(outcomes, decoders[0].name)
+
+
 def _header(source: TraceSource, contestant: SourceContestant, prompt: PromptCard) -> Started:
     """The header of a one-token run: which weights and machine these are."""
     run = collect(source, replace(on(prompt, contestant.request), max_new_tokens=1))
@@ -234,13 +273,26 @@ def _efficiency(
     return efficiencies(list(progress(samples(own_contestants, prompts, replay, cancelled), "efficiency", runs)))
 
 
-def _replay(options: plans.BenchOptions, models: SharedModels) -> PassReplay:
-    """On the models that the source has loaded."""
+def _pair(options: plans.BenchOptions, models: SharedModels) -> tuple[LoadedModel, LoadedModel]:
+    template = options.template
+    target, drafter = (
+        models(name, device=template.device, dtype=template.dtype) for name in (template.target, template.drafter_model)
+    )
+    return target, drafter
+
+
+def _replay(pair: tuple[LoadedModel, LoadedModel]) -> PassReplay:
     from specviz.bench.core.passes import pass_clock
     from specviz.bench.speed.efficiency import PassReplay
 
-    template = options.template
-    names = (template.target, template.drafter_model)
-    target, drafter = (models(name, device=template.device, dtype=template.dtype).model for name in names)
+    target, drafter = (loaded.model for loaded in pair)
     clock, _ = pass_clock(target.device)
     return PassReplay(target, drafter, clock)
+
+
+def _bare(pair: Sequence[LoadedModel], cancelled: Cancelled) -> list[PassTable]:
+    """Passes over one row beside reading their weights, of models of which it is known what a pass reads."""
+    from specviz.bench.passes import time_passes
+
+    counted = [loaded for loaded in pair if loaded.model.info.read_per_pass]
+    return [] if cancelled() else [time_passes(loaded, BARE_REPEATS, (1,)) for loaded in counted]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from specviz.cli.experiment import REQUEST, add_count, at_least_one, deliver
+from specviz.cli.experiment import REQUEST, add_count, add_drafter_model, add_machine_flags, at_least_one, deliver
 from specviz.cli.sources import SharedModels, live_source
 from specviz.cli.terminal import err
 from specviz.protocol.runs import RunRequest
@@ -25,15 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME,NAME,…",
         help="models whose passes are timed; rounds are the first one's (default %(default)s)",
     )
-    add(
-        "--drafter-model",
-        default=REQUEST["drafter_model"],
-        metavar="NAME",
-        help="weights of the model drafter (default %(default)s); an empty name leaves the rounds out",
-    )
+    add_drafter_model(parser, "; an empty name leaves the rounds out")
     add("--dtypes", default="float32,bfloat16", metavar="D,D,…", help="number formats (default %(default)s)")
-    add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
-    add("--threads", type=int, default=1, metavar="N", help="torch threads of everyone (default %(default)s)")
+    add_machine_flags(parser)
     add_count(parser, "--repeats", 30, "times of each pass, of which the fastest counts")
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
 
