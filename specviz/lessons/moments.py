@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from specviz.errors import LessonError
+from specviz.theory.reclock import own_plain_s
 from specviz.theory.speedup import gain, times_as_fast
-from specviz.theory.what_if import own_plain_s
 from specviz.trace.events import Round, Trace, Trial
 from specviz.trace.summary import accepted_drafts, behind_the_end, branches, drafted_depth, drafts, ends_text
 

@@ -2,8 +2,8 @@
 
     RunRequest ─► plan (names, options, pairing) ─► models ─► run (session ─► decode) ─► Steps
 
-One door to everything that asks the models: runs, profiles, audits, proofs, stop policies learnt from recorded rounds
-and drafters trained for a screen, over the same `models`. Knows nothing about screens and commands.
+One door to everything that asks the models: runs, profiles, clocks, audits, proofs, stop policies learnt from recorded
+rounds and drafters trained for a screen, over the same `models`. Knows nothing about screens and commands.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from specviz.bench.profile.clock import measure_clock
 from specviz.bench.profile.measure import profile
 from specviz.datastore.retrieval import Datastores
 from specviz.drafters.capabilities import Translates, UsesModel, further_models
@@ -30,6 +31,7 @@ from specviz.lm.load import load as load_by_name
 from specviz.lm.place import read_spread
 from specviz.lm.step_time import use_threads
 from specviz.protocol.audits import Audit
+from specviz.protocol.clocks import Clocked, ClockRequest
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import (
@@ -134,6 +136,14 @@ class LiveSource:
             return self.models.get(name, RunRequest(prompt="", device=device, dtype=dtype))
 
         yield from profile(request, loaded, cancelled, self.models.lane)
+
+    def clock(self, request: ClockRequest, cancelled: Cancelled = lambda: False) -> Iterator[Clocked]:
+        """See `Clocks.clock`. Measured on the very models that runs use, in their lane."""
+
+        def loaded(name: str) -> LoadedModel:
+            return self.models.get(name, RunRequest(prompt="", device=request.device, dtype=request.dtype))
+
+        yield from measure_clock(request, self, loaded, self.models.lane, cancelled)
 
     def audit(
         self, trace: Trace, cancelled: Cancelled = lambda: False, places: Mapping[str, str] | None = None

@@ -112,6 +112,8 @@ class HardwareCurve:
     specviz: str
     complete: bool = True
     """False: the measurement was stopped early, with fewer repeats"""
+    dtype_why: str = ""
+    """why `auto` took this number format, in words; empty where another one was asked for"""
 
 
 @dataclass(frozen=True, slots=True)

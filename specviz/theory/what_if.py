@@ -1,12 +1,8 @@
-"""What would a draft of this shape bring on this clock, and what a recorded run on another machine's? All *modelled*.
+"""What would a draft of this shape bring on this clock? All *modelled*; a recorded run on another clock: `reclock`.
 
 Puts the closed forms of `theory` together for any chain or tree of fixed branching, and answers what a slower or faster
 drafter would change (Yan et al., 2402.01528). Times are seconds of one pass over the whole batch; a clock made from a
 cost ratio counts in target passes instead.
-
-A recorded run on another clock keeps every round's rows, drafter passes and accepted tokens. Replaced are the seconds
-of the target's passes, by a step-time curve, and of the drafter's. Left out are verdicts, bookkeeping, and drafting
-that is no forward pass; they belong to no curve.
 """
 
 from __future__ import annotations
@@ -15,15 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
-from statistics import fmean
 
 from specviz.errors import OptionError
 from specviz.theory import formulas as theory
-from specviz.theory import metrics
 from specviz.theory.formulas import StepTimes, break_even_tokens
-from specviz.theory.speedup import times_as_fast
-from specviz.trace.events import Trace
-from specviz.trace.summary import drafts_beside
 
 MOST_NODES = 256
 """candidates of the largest tree that is worked out here"""
@@ -258,84 +249,3 @@ def best_gamma(alphas: Sequence[float], clock: Clock, longest: int = 64) -> int:
     """The chain length with the largest modelled speedup, the shortest on a tie; 0 where drafting does not pay."""
     speedups = [point.speedup for point in chains(alphas, clock, longest)]
     return speedups.index(max(speedups))
-
-
-# --- a recorded run on another clock ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Reclocked:
-    """Seconds of all rounds on the other clock."""
-
-    tokens: int
-    rounds: int
-    target_s: float
-    draft_s: float
-    plain_s: float
-    """plain decoding of the same tokens: one one-row pass each"""
-
-    @property
-    def speedup(self) -> float:
-        return times_as_fast(1 / (self.target_s + self.draft_s), 1 / self.plain_s)
-
-    @property
-    def tokens_per_s(self) -> float:
-        """One sequence."""
-        return self.tokens / (self.target_s + self.draft_s)
-
-
-def reclock(trace: Trace, times: StepTimes, cost_ratio: float | None = None) -> Reclocked:
-    """The run's passes on `times`; a drafter pass costs `cost_ratio` one-row target passes (None: as in the run).
-
-    As in the run: its mean drafter pass over the header's t(1). Raises OptionError where the run has no
-    round, where its drafter worked beside the target, or nothing says what its drafter passes cost.
-    """
-    if not trace.rounds:
-        raise OptionError("this trace has no round, so there is nothing to put on another clock; choose another.")
-    if drafts_beside(trace.rounds):
-        raise OptionError(
-            f"the drafter '{trace.started.drafter.name}' drafted while the target's passes ran, and how much it would "
-            "draft beside other passes nobody knows; choose a run whose drafter takes turns with the target."
-        )
-    passes = sum(len(this.drafted.passes) for this in trace.rounds)
-    plain_s = times.at(1)
-    if cost_ratio is None:
-        cost_ratio = draft_pass_s(trace) / own_plain_s(trace) if passes else 0.0
-    return Reclocked(
-        tokens=len(trace.finished.output_ids),
-        rounds=len(trace.rounds),
-        target_s=sum(times.at(this.scored.target_pass.rows) for this in trace.rounds),
-        draft_s=passes * cost_ratio * plain_s,
-        plain_s=len(trace.finished.output_ids) * plain_s,
-    )
-
-
-def draft_pass_s(trace: Trace) -> float:
-    """Mean seconds of the run's drafter passes, also of those beside the target's; 0 where its drafter makes none."""
-    passes = [pass_.seconds for this in trace.rounds for pass_ in this.drafted.passes]
-    spans = [lane for this in trace.rounds for lane in this.drafted.lanes if lane.what == "draft" and lane.tokens]
-    passes += [(span.end_s - span.start_s) / span.tokens for span in spans]
-    return fmean(passes) if passes else 0.0
-
-
-def own_plain_s(trace: Trace) -> float:
-    """t(1) of the machine that the run was made on. Raises OptionError where its header has no step times."""
-    if not trace.started.step_times:
-        raise OptionError("this trace has no step times in its header; say what a drafter pass costs (cost ratio).")
-    return StepTimes.of(trace.started.step_times).at(1)
-
-
-def on_its_curve(trace: Trace) -> Reclocked | None:
-    """The same on the run's own curve, to see what the model leaves out; None where its header has none."""
-    return reclock(trace, StepTimes.of(trace.started.step_times)) if trace.started.step_times else None
-
-
-def measured_overhead(trace: Trace) -> float | None:
-    """Share of the run's measured time that no pass accounts for; None for a simulated run."""
-    shares = metrics.time_shares(trace.rounds)
-    if shares is None or trace.started.source == "simulated":
-        return None
-    inside = sum(
-        this.scored.target_pass.seconds + sum(pass_.seconds for pass_ in this.drafted.passes) for this in trace.rounds
-    )
-    return 1 - inside / sum(this.seconds for this in trace.rounds)

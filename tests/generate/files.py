@@ -23,7 +23,18 @@ from specviz.trace import codec
 from specviz.trace.declared_method import METHODS_FILE
 from specviz.trace.declared_rule import RULES_FILE
 from specviz.verifiers.base import declared_rules
-from tests.generate import flags, method_pages, methods, pair, picture, predicted, script_types, studies, systems
+from tests.generate import (
+    flags,
+    machines,
+    method_pages,
+    methods,
+    pair,
+    picture,
+    predicted,
+    script_types,
+    studies,
+    systems,
+)
 from tests.proof import planted_list
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -130,6 +141,12 @@ def predictions() -> Files:
     return {page: filled(page.read_text(encoding="utf-8"), {predicted.SECTION: predicted.section()})}
 
 
+def kinds_of_machine() -> Files:
+    """The shipped sweep beside what was kept of it on another kind of machine."""
+    page = ROOT / "docs" / "bench_sweep.md"
+    return {page: filled(page.read_text(encoding="utf-8"), {machines.SECTION: machines.section()})}
+
+
 def pair_in_short() -> Files:
     """The bundled pair in two sentences."""
     page = ROOT / "docs" / "pair.md"
@@ -139,7 +156,7 @@ def pair_in_short() -> Files:
 PARTS: tuple[Callable[[], Files], ...] = (
     catalogue, schemas, types_of_scripts, rules, hashes, glossary, declared_methods, space_card, recorded_runs,
     why_drafts_failed, planted_bugs, imports, method_flags, list_of_studies, pages_of_methods, list_of_systems,
-    predictions, pair_in_short,
+    predictions, kinds_of_machine, pair_in_short,
 )  # fmt: skip
 
 

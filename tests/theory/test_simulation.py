@@ -12,6 +12,7 @@ from specviz.app.look.notices import badges
 from specviz.errors import OptionError
 from specviz.theory import metrics, simulation, what_if
 from specviz.theory.formulas import StepTimes
+from specviz.theory.reclock import measured_overhead, on_its_curve, reclock
 from specviz.theory.simulation import BONUS, FIX, GUESS, PLAIN, Simulation, simulate
 from specviz.theory.what_if import Clock, Shape
 from specviz.trace.check import check
@@ -112,25 +113,25 @@ def test_more_rounds_than_a_trace_holds_are_refused() -> None:
 def test_a_run_on_another_clock_keeps_its_rounds() -> None:
     """Two rounds of 3 rows, both passed whole: on a clock of t(1) = 1, t(3) = 2, drafter pass 0.1."""
     trace = run((1.0,), 1, 1, rounds=2)
-    other = what_if.reclock(trace, StepTimes((1, 3), (1.0, 2.0)))
+    other = reclock(trace, StepTimes((1, 3), (1.0, 2.0)))
     assert (other.tokens, other.rounds, other.target_s, other.plain_s) == (6, 2, 4.0, 6.0)
     assert other.draft_s == pytest.approx(4 * 0.1)
     assert other.speedup == pytest.approx(6 / 4.4)
-    dear = what_if.reclock(trace, StepTimes((1, 3), (1.0, 2.0)), cost_ratio=0.5)
+    dear = reclock(trace, StepTimes((1, 3), (1.0, 2.0)), cost_ratio=0.5)
     assert (dear.draft_s, dear.speedup) == (2.0, 1.0)
 
 
 def test_a_run_on_its_own_clock_is_what_it_was() -> None:
     trace = run((0.6,), 1, 1, 1)
-    assert what_if.on_its_curve(trace).speedup == pytest.approx(simulation.modelled_speedup(trace))  # type: ignore[union-attr]
-    assert what_if.measured_overhead(trace) is None
+    assert on_its_curve(trace).speedup == pytest.approx(simulation.modelled_speedup(trace))  # type: ignore[union-attr]
+    assert measured_overhead(trace) is None
 
 
 def test_a_header_without_step_times_asks_for_the_cost_of_a_drafter_pass() -> None:
     recorded = read(SAMPLE)
-    assert what_if.on_its_curve(recorded) is None
+    assert on_its_curve(recorded) is None
     with pytest.raises(OptionError, match="say what a drafter pass costs"):
-        what_if.reclock(recorded, TIMES)
-    assert what_if.reclock(recorded, TIMES, cost_ratio=0.0).draft_s == 0
+        reclock(recorded, TIMES)
+    assert reclock(recorded, TIMES, cost_ratio=0.0).draft_s == 0
     with pytest.raises(OptionError, match="has no round"):
-        what_if.reclock(replace(recorded, rounds=[]), TIMES)
+        reclock(replace(recorded, rounds=[]), TIMES)

@@ -31,6 +31,7 @@ from specviz.app.offered import offered
 from specviz.app.studies.tab import build, show
 from specviz.app.tab import Page, Tab
 from specviz.errors import ModelError, SpecVizError, TraceError
+from specviz.protocol.clocks import Clocks
 from specviz.protocol.profiles import HardwareCurve, Profiled, ProfileRequest, dumps, read
 from specviz.protocol.runs import Profiles, TraceSource
 from specviz.resources import without
@@ -82,6 +83,11 @@ class MachineActions(Cancellable):
         super().__init__()
         self._source = source
         self._clock = clock
+
+    @property
+    def can_predict(self) -> bool:
+        """Whether When it pays can put its sweep on this machine's clock."""
+        return isinstance(self._source, Clocks)
 
     @property
     def can_measure(self) -> bool:
@@ -235,9 +241,9 @@ INTRO = (
 )
 
 
-def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
+def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept, gr.Button]:
     """Build the tab's content inside `tab`. The chart is drawn when the tab is first opened. Returns what a link holds
-    of it."""
+    of it, and the button that predicts a sweep, which When it pays wires."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     own = gr.State({})
     first = next(iter(actions.curves()), None)
@@ -257,6 +263,9 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
             "Measure here", variant="primary", min_width=140, interactive=actions.can_measure, elem_id="sv-machine-run"
         )
         cancel = gr.Button("Cancel", variant="stop", min_width=100, interactive=False, elem_id="sv-machine-cancel")
+        predict = gr.Button(
+            "Predict a sweep here", min_width=160, interactive=actions.can_predict, elem_id="sv-machine-predict"
+        )
     message = gr.HTML(notices.message(IDLE), elem_id="sv-machine-message")
     sentence = gr.HTML(elem_id="sv-machine-sentence")
     plot = gr.Plot(show_label=False, elem_id="sv-machine-plot")
@@ -286,11 +295,13 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
 
     kept = {"curve": curve, "setting": setting}
     written = tuple(part for name, part in shown.items() if name not in ("own", "measure", "cancel", *kept))
-    return Kept("machine", kept, written, fill, frozenset(kept)), heads
+    return Kept("machine", kept, written, fill, frozenset(kept)), heads, predict
 
 
-def _build(page: Page, tab: gr.Tab, actions: MachineActions) -> None:
-    page.kept.extend(machine_tab(actions, tab))
+def _build(page: Page, tab: gr.Tab, actions: MachineActions) -> gr.Button:
+    *kept, predict = machine_tab(actions, tab)
+    page.kept.extend(kept)
+    return predict
 
 
 TAB = Tab("machine", "Machine", "lab", 4, lambda page: MachineActions(page.source), _build)

@@ -1,5 +1,6 @@
 """A measured step-time curve as the Machine tab shows it: t(n), the roofline over it, the knee, and one sentence; in
-the picture, marks with whiskers are measured, the dotted line is the roofline, knee and ridge stand upright.
+the picture, marks with whiskers are measured, open ones on another machine, the dotted line is the roofline, knee and
+ridge stand upright.
 
 Reads a curve; the line comes from `hardware`. Measured and modelled numbers never share a name. Both axes are
 logarithmic. The uprights are lines of their own, since annotations sit wrongly on logarithmic axes. What is text in
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
@@ -55,6 +56,15 @@ class PassLine:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherMachine:
+    """The measured curve of another machine, for the eye: the same weights in the same number format."""
+
+    name: str
+    widths: tuple[int, ...]
+    ms: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MachineView:
     name: str
     setting: str
@@ -66,6 +76,8 @@ class MachineView:
     """how many nodes are free here"""
     facts: tuple[tuple[str, str], ...]
     """provenance: what, and its value"""
+    others: tuple[OtherMachine, ...] = ()
+    """the same passes elsewhere"""
 
 
 def machine_view(curve: HardwareCurve, context: int, batch: int) -> MachineView:
@@ -82,7 +94,22 @@ def machine_view(curve: HardwareCurve, context: int, batch: int) -> MachineView:
         ridge=bare.ridge,
         sentence=free_sentence(curve.name, measured),
         facts=_facts(curve, line),
+        others=tuple(_others(curve, context, batch)),
     )
+
+
+def _others(curve: HardwareCurve, context: int, batch: int) -> Iterator[OtherMachine]:
+    """Of the shipped curves those that were measured on another processor."""
+    for other in hardware.curves().values():
+        alike = (other.model.weights_sha256, other.machine.dtype) == (curve.model.weights_sha256, curve.machine.dtype)
+        if (
+            alike
+            and other.machine.processor != curve.machine.processor
+            and (context, batch) in hardware.settings(other)
+        ):
+            timed = hardware.passes(other, context, batch)
+            times = tuple(pass_time.median_s * 1e3 for pass_time in timed)
+            yield OtherMachine(other.name, tuple(pass_time.n for pass_time in timed), times)
 
 
 def setting_label(context: int, batch: int) -> str:
@@ -194,6 +221,7 @@ def _facts(curve: HardwareCurve, line: Roofline) -> tuple[tuple[str, str], ...]:
                     f"thread{'s' if machine.threads > 1 else ''}, {machine.device}, {machine.dtype}, {machine.system}"),
         ("model", f"{model.name}, {model.parameters:,} parameters, {model.layers} layers, width {model.hidden_size}, "
                   f"{weights}"),
+        *([("number format", f"{machine.dtype}: {curve.dtype_why}")] if curve.dtype_why else []),
         ("timed", f"{WAYS[curve.way]}{', as CUDA graphs' if curve.cuda_graphs else ''}; {CLOCKS[curve.clock]}"),
         ("reading", f"{reading.median / 1e9:.1f} GB/s ({reading.low / 1e9:.1f} to {reading.high / 1e9:.1f}), "
                     f"{reading.how}"),
@@ -236,8 +264,11 @@ def machine_figure(view: MachineView) -> go.Figure:
     figure = go.Figure()
     times = [pass_.median_ms for pass_ in view.passes]
     spread = [pass_.low_ms for pass_ in view.passes] + [pass_.high_ms for pass_ in view.passes]
+    spread += [ms for other in view.others for ms in other.ms]
     low, high = min([*spread, *view.line.ms]) / 1.25, max([*spread, *view.line.ms]) * 1.25
     figure.add_trace(_measured(view))
+    for other in view.others:
+        figure.add_trace(_elsewhere(other))
     figure.add_trace(
         go.Scatter(
             x=list(view.line.widths),
@@ -300,6 +331,18 @@ def _measured(view: MachineView) -> go.Scatter:
         hovertemplate="n = %{x}: %{y:.3g} ms measured<br>%{text}<extra></extra>",
         line={"color": SERIES[0], "width": 2},
         marker={"symbol": "circle", "size": 8, "color": SERIES[0]},
+    )
+
+
+def _elsewhere(other: OtherMachine) -> go.Scatter:
+    return go.Scatter(
+        x=list(other.widths),
+        y=list(other.ms),
+        mode="lines+markers",
+        name=f"t(n), {escape(other.name)}",
+        hovertemplate=f"n = %{{x}}: %{{y:.3g}} ms measured<br>{escape(other.name)}<extra></extra>",
+        line={"color": TEXT, "width": 1.5},
+        marker={"symbol": "circle-open", "size": 6, "color": TEXT},
     )
 
 

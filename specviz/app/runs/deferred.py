@@ -13,6 +13,7 @@ from threading import Event, Thread
 
 from specviz.errors import ModelError, SpecVizError
 from specviz.protocol.audits import Audit, Audits
+from specviz.protocol.clocks import Clocked, ClockRequest, Clocks
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import (
@@ -121,6 +122,16 @@ class DeferredSource:
         if not isinstance(source, Profiles):
             raise ModelError("there is no machine behind this page; run `specviz profile` where there is one.")
         yield from source.profile(request, cancelled)
+
+    def clock(self, request: ClockRequest, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Clocked]:
+        """See `Clocks.clock`."""
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                return
+        source = self._loaded()
+        if not isinstance(source, Clocks):
+            raise ModelError("there is no machine behind this page; run `specviz predict` where there is one.")
+        yield from source.clock(request, cancelled)
 
     def train(self, question: TrainingQuestion, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Training]:
         """See `Trains.train`."""

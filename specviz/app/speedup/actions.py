@@ -25,6 +25,7 @@ from specviz.app.look import notices
 from specviz.app.offered import served_folder
 from specviz.app.runs.gallery import ShownSweep
 from specviz.app.speedup.figure import speedup_figure, sweep_table
+from specviz.app.speedup.predicting import Prediction, sentence, timing
 from specviz.app.speedup.running import (
     ZIP,
     RunningSweep,
@@ -36,9 +37,18 @@ from specviz.app.speedup.running import (
     measure,
     zip_keeper,
 )
-from specviz.app.speedup.view import drawn, drawn_note, offer_results, offer_settings, origin, speedup_view
+from specviz.app.speedup.view import (
+    drawn,
+    drawn_note,
+    machines_table,
+    offer_results,
+    offer_settings,
+    origin,
+    speedup_view,
+)
 from specviz.bench.sweep.runner import Keep
 from specviz.errors import BenchError, OptionError, SpecVizError
+from specviz.protocol.clocks import Clocks
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import Catalog, PromptCard, TraceSource
 from specviz.protocol.sweeps import store as sweep_store
@@ -49,7 +59,20 @@ from specviz.protocol.sweeps.store import read_definition
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
-OUTPUTS = ("message", "origin", "plot", "table", "points", "as_json", "as_csv", "run", "resume", "cancel", "analyse")
+OUTPUTS = (
+    "message",
+    "origin",
+    "plot",
+    "table",
+    "points",
+    "as_json",
+    "as_csv",
+    "run",
+    "resume",
+    "cancel",
+    "analyse",
+    "predict",
+)
 """what an action may change, in this order"""
 IDLE = "Nothing measured yet on this page."
 OPENING = "Opening the recorded sweep…"
@@ -90,6 +113,10 @@ class SpeedupActions(Cancellable):
     def shown(self, visitor: str) -> ShownSweep | None:
         """The result that this visitor (session hash) sees: their own, or the recorded one."""
         return self._shown.get(visitor, self._shipped)
+
+    def machines(self) -> str:
+        """The recorded sweep on two kinds of machine, as HTML; empty where it was kept of one."""
+        return "" if self._shipped is None else machines_table(self._shipped)
 
     def traces(self, visitor: str) -> Path | None:
         """A zip of the traces of the runs that this visitor sees; None where none were kept."""
@@ -190,6 +217,7 @@ class SpeedupActions(Cancellable):
             resume=gr.Button(interactive=False),
             cancel=gr.Button(interactive=True),
             analyse=gr.Button(interactive=False),
+            predict=gr.Button(interactive=False),
         )
 
     def turned_away(self, visitor: gr.Request) -> Updates:
@@ -265,6 +293,28 @@ class SpeedupActions(Cancellable):
             text = problem or "Cancelled before the first run was done."
             yield self._idle(key, notices.message(text, "error" if problem else "plain"))
 
+    # --- predicting ----------------------------------------------------------------------------------------------
+
+    @property
+    def can_predict(self) -> bool:
+        """Recordings and simulations have no machine behind them."""
+        return isinstance(self.source, Clocks)
+
+    def predict(self, visitor: gr.Request) -> Iterator[Updates]:
+        """The sweep that is shown, on this machine's clock, beside what was measured."""
+        key = visitor.session_hash or ""
+        stop = self._cancellations.armed(key)
+        prediction: Prediction | None = None
+        with Faults("prediction") as faults:
+            shown = self.shown(key)
+            if shown is None:
+                raise BenchError("there is no sweep to predict; open one, or press Run sweep.")
+            for line, made in timing(self.source, shown.result, stop, self.catalog, self.limits):
+                prediction = made
+                yield _updates(message=line)
+        if not self._cancellations.gone(key):
+            yield self.picture(key, faults.sentence, prediction=prediction)
+
     def _begin_traces(self, key: str, job: RunningSweep) -> None:
         """What was kept of another sweep goes; one that goes on keeps its own."""
         if job.kept is None and key in self._folders:
@@ -284,8 +334,10 @@ class SpeedupActions(Cancellable):
         self._open.add(key)
         return self.picture(key)
 
-    def picture(self, key: str, problem: str | None = None, stopped: bool = False) -> Updates:
-        """Everything about the result that is shown, and the sentence about it."""
+    def picture(
+        self, key: str, problem: str | None = None, stopped: bool = False, prediction: Prediction | None = None
+    ) -> Updates:
+        """Everything about the result that is shown, the prediction beside it, and the sentence about it."""
         shown = self.shown(key)
         if shown is None:
             return self._idle(key, notices.message(IDLE))
@@ -293,16 +345,18 @@ class SpeedupActions(Cancellable):
         verdict = f"{speedup_view(points).verdict}{drawn_note(points)}"
         if problem:
             line = notices.message(f"{problem} What was measured before is shown.", "error")
+        elif prediction is not None:
+            line = notices.message(sentence(prediction, speedup_view(points)), "good")
         else:
             line = notices.message(f"{'Cancelled. ' if stopped else ''}{verdict}", "good")
         as_json, as_csv = offer_results(shown)
         return self._idle(
             key,
             line,
-            origin=notices.badge_row(origin(shown)),
+            origin=notices.badge_row([*origin(shown), *([prediction.badge] if prediction is not None else [])]),
             as_json=gr.DownloadButton(value=as_json, interactive=True),
             as_csv=gr.DownloadButton(value=as_csv, interactive=True),
-            **_chart(points),
+            **_chart(points, prediction),
         )
 
     def _so_far(self, job: RunningSweep) -> dict[str, object]:
@@ -319,6 +373,7 @@ class SpeedupActions(Cancellable):
             resume=gr.Button(interactive=shown is not None and not shown.result.complete),
             cancel=gr.Button(interactive=False),
             analyse=gr.Button(interactive=self.traces(key) is not None),
+            predict=gr.Button(interactive=self.can_predict and shown is not None),
             **changed,
         )
 
@@ -329,10 +384,11 @@ class SpeedupActions(Cancellable):
         return self._folders[key]
 
 
-def _chart(points: Sequence[SweepPoint]) -> dict[str, object]:
+def _chart(points: Sequence[SweepPoint], prediction: Prediction | None = None) -> dict[str, object]:
     shown = drawn(points)
+    beside = None if prediction is None else prediction.charted
     return {
-        "plot": speedup_figure(speedup_view(shown)),
-        "table": sweep_table(speedup_view(points).rows),
+        "plot": speedup_figure(speedup_view(shown), beside),
+        "table": sweep_table(speedup_view(points).rows, () if prediction is None else prediction.whole.rows),
         "points": Shown(tuple(shown)),
     }

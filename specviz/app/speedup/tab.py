@@ -20,9 +20,11 @@ from specviz.app.job import starts
 from specviz.app.lab.chart import Shown, lab_charts, picture_buttons, restore
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
+from specviz.app.machine.tab import TAB as MACHINE_TAB
 from specviz.app.speedup.acceptance import acceptance_fold
 from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
+from specviz.app.speedup.predicting import TITLE as PREDICT
 from specviz.app.speedup.running import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
 from specviz.app.step.tab import TAB as WATCH_TAB
@@ -34,7 +36,14 @@ INTRO = (
     "How much faster is it? Each prompt runs with plain decoding and with every setting you choose, interleaved. Marks "
     "are **measured**: the median over the prompts of the ratio of tokens per second, with the central 95 % of 2000 "
     "resamples of the prompts. Dotted lines are **theory**, from the measured acceptance and pass times. Below 1, "
-    "drafting costs more than it saves."
+    "drafting costs more than it saves. The recorded sweep is of one machine; *Predict for this machine* times passes "
+    "here for three seconds and draws the same runs on this clock, as open marks."
+)
+
+WHY_MACHINES_DIFFER = (
+    "Why they differ: a round pays where a pass over its rows costs little more than one over a single row, and where "
+    "a drafter's step is short beside it. Both ratios belong to processor and program, not to the method; the curves "
+    "t(n) of both kinds are in *Machine*."
 )
 
 FILLED = "This link fills in what to measure and which chart to show; Run sweep measures it here."
@@ -67,31 +76,14 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
         fields = _sweep_controls(actions)
         keep = gr.Checkbox(False, label="keep the runs' traces", info=KEEP_INFO, elem_id="sv-sweep-keep")
     controls, inputs = SweepControls(fields), set(fields.values())
-    with gr.Row(elem_classes="sv-actions"):
-        parts["run"] = gr.Button("Run sweep", variant="primary", min_width=140, elem_id="sv-sweep-run")
-        parts["resume"] = gr.Button("Resume", min_width=100, interactive=False, elem_id="sv-sweep-resume")
-        parts["cancel"] = gr.Button(
-            "Cancel", variant="stop", min_width=100, interactive=False, elem_id="sv-sweep-cancel"
-        )
-        upload = gr.UploadButton(
-            "Open sweep, result or prompts",
-            file_types=[".toml", ".json", ".gz", ".jsonl", ".zip"],
-            min_width=150,
-            elem_id="sv-sweep-upload",
-        )
-        parts["analyse"] = gr.Button("Analyse these runs", min_width=150, interactive=False, elem_id="sv-sweep-analyse")
-        settings = gr.DownloadButton(
-            "Settings as sweep file",
-            value=actions.first_settings(controls.standing()),
-            min_width=150,
-            elem_id="sv-sweep-settings",
-        )
     waits = actions.shown("") is not None
+    upload, settings = _action_row(actions, parts, controls)
     parts["message"] = gr.HTML(notices.message(OPENING if waits else IDLE), elem_id="sv-sweep-message")
     parts["origin"] = gr.HTML(elem_id="sv-sweep-origin")
     parts["plot"] = gr.Plot(speedup_figure(speedup_view([])), show_label=False, elem_id="sv-sweep-plot")
     with gr.Accordion("All measurements in a table", open=False):
         parts["table"] = gr.HTML(elem_id="sv-sweep-table")
+    _machines_fold(actions.machines())
     drafter_fold(table)
     with gr.Row():
         parts["as_json"] = gr.DownloadButton("Results as JSON", interactive=False, size="sm", min_width=140)
@@ -106,6 +98,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
     for button, work, given in (
         ("run", actions.run(controls, keep), {*inputs, keep}),
         ("resume", actions.resume, None),
+        ("predict", actions.predict, None),
     ):
         starts(parts[button].click, actions, outputs, work, given, outputs)
     parts["cancel"].click(actions.stop, None, None, **QUIET)
@@ -131,6 +124,46 @@ def opens_sweeps(
         return gr.Tabs(selected=PAYS), *actions.open_file(path, visitor)
 
     upload.upload(open_sweep, upload, [tabs, *outputs], **READING)
+
+
+def _machines_fold(table: str) -> None:
+    """The recorded sweep on two kinds of machine; nothing where it was kept of one."""
+    if table:
+        with gr.Accordion("Two kinds of machine", open=False, elem_id="sv-sweep-machines"):
+            gr.HTML(table)
+            gr.Markdown(WHY_MACHINES_DIFFER)
+
+
+def _action_row(
+    actions: SpeedupActions, parts: dict[str, Any], controls: SweepControls
+) -> tuple[gr.UploadButton, gr.DownloadButton]:
+    """The buttons, into `parts`; and what opens a file, and what hands out the settings."""
+    with gr.Row(elem_classes="sv-actions"):
+        parts["run"] = gr.Button("Run sweep", variant="primary", min_width=140, elem_id="sv-sweep-run")
+        parts["resume"] = gr.Button("Resume", min_width=100, interactive=False, elem_id="sv-sweep-resume")
+        parts["cancel"] = gr.Button(
+            "Cancel", variant="stop", min_width=100, interactive=False, elem_id="sv-sweep-cancel"
+        )
+        parts["predict"] = gr.Button(
+            PREDICT,
+            min_width=180,
+            interactive=actions.can_predict and actions.shown("") is not None,
+            elem_id="sv-sweep-predict",
+        )
+        upload = gr.UploadButton(
+            "Open sweep, result or prompts",
+            file_types=[".toml", ".json", ".gz", ".jsonl", ".zip"],
+            min_width=150,
+            elem_id="sv-sweep-upload",
+        )
+        parts["analyse"] = gr.Button("Analyse these runs", min_width=150, interactive=False, elem_id="sv-sweep-analyse")
+        settings = gr.DownloadButton(
+            "Settings as sweep file",
+            value=actions.first_settings(controls.standing()),
+            min_width=150,
+            elem_id="sv-sweep-settings",
+        )
+    return upload, settings
 
 
 def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:
@@ -213,6 +246,9 @@ def _connect(page: Page) -> None:
     actions, parts, upload = page.actions(TAB), page.parts(TAB), page.parts(WATCH_TAB).drawer.upload
     opens_sweeps(upload, actions, page.front, parts.shown, page.limits.import_bytes)
     opens_traces(parts.analyse, actions.traces, page.rows, page.parts(ANALYSIS_TAB), parts.message)
+    elsewhere = page.parts(MACHINE_TAB)
+    elsewhere.click(lambda: gr.Tabs(selected=PAYS), None, page.front, **QUIET)
+    starts(elsewhere.click, actions, parts.shown, actions.predict, None, parts.shown)
     page.blocks.load(restore, None, [*page.rows.outputs(), parts.chart], **QUIET)
 
 

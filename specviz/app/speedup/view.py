@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from statistics import median
 
-from specviz.app.look.notices import SOURCES, Badge
+from specviz.app.look.notices import SOURCES, Badge, blocks_table
 from specviz.app.offered import offered
 from specviz.app.runs.gallery import ShownSweep
 from specviz.protocol.sweeps import store as sweep_store
@@ -20,6 +21,7 @@ from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
 from specviz.protocol.sweeps.result import points_of
 from specviz.protocol.sweeps.store import sweep_csv, to_toml
 from specviz.theory import formulas as theory
+from specviz.theory import machines
 from specviz.theory.rows import MOST, SweepRow, repeats_itself, summarise, varied
 from specviz.trace.header import ModelCard, in_role
 
@@ -208,6 +210,20 @@ def _verdict(rows: Sequence[SweepRow], several: bool) -> str:
     slower = sum(map(is_slower, rows))
     tail = f" {slower} of {len(rows)} settings are slower than plain decoding." if slower else ""
     return f"Fastest measured: {found}.{tail}"
+
+
+# --- two kinds of machine --------------------------------------------------------------------------------------------
+
+
+def machines_table(shown: ShownSweep) -> str:
+    """The recorded sweep beside what was kept of it on other kinds of machine, as HTML; empty where nothing was."""
+    sweeps = machines.beside(shown.result, machines.kept())
+    if len(sweeps) < 2:
+        return ""
+    heads, body = machines.table(sweeps)
+    cells = [list(map(escape, row)) for row in body]
+    commits = ", ".join(f"{sweep.machine.processor}: {sweep.commit}" for sweep in sweeps if sweep.commit)
+    return blocks_table(heads, cells, f"Speedup over plain decoding, 95 % interval. SpecViz's commit, {commits}.")
 
 
 # --- where the numbers come from, and files --------------------------------------------------------------------------

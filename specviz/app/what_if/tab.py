@@ -34,8 +34,9 @@ from specviz.errors import OptionError, SpecVizError
 from specviz.theory import metrics, what_if
 from specviz.theory import roofline as hardware
 from specviz.theory.formulas import LEVIATHAN_SPEEDUPS, StepTimes
+from specviz.theory.reclock import draft_pass_s
 from specviz.theory.simulation import Simulation, rates_of, simulate
-from specviz.theory.what_if import Clock, Shape, draft_pass_s
+from specviz.theory.what_if import Clock, Shape
 from specviz.trace.events import Trace
 from specviz.trace.files import MAX_INTEGER
 

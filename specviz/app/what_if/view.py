@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 from specviz.app.look.style import GRID, SERIES, TEXT, style
 from specviz.theory import what_if
 from specviz.theory.formulas import LEVIATHAN_SETTING, PublishedSpeedup
+from specviz.theory.reclock import measured_overhead, on_its_curve, reclock
 from specviz.theory.what_if import ChainPoint, Clock, Shape, WhatIfResult
 from specviz.trace.events import Trace
 
@@ -146,12 +147,12 @@ def _notes(setting: Setting, outcome: WhatIfResult) -> list[str]:
 
 def _of_the_run(run: Trace, setting: Setting) -> list[str]:
     """The recorded rounds on the chosen clock, and what the run measured itself."""
-    other = what_if.reclock(run, setting.clock.times, None if setting.run_clock else setting.clock.cost_ratio)
+    other = reclock(run, setting.clock.times, None if setting.run_clock else setting.clock.cost_ratio)
     notes = [
         f"Its {other.rounds} recorded rounds on this clock: modelled {other.speedup:.2f}× plain decoding of its "
         f"{other.tokens} tokens."
     ]
-    own, outside, measured = what_if.on_its_curve(run), what_if.measured_overhead(run), run.summary.tokens_per_second
+    own, outside, measured = on_its_curve(run), measured_overhead(run), run.summary.tokens_per_second
     if own is not None and outside is not None and measured is not None:
         notes.append(
             f"On its own machine it measured {measured:.1f} tokens/s; its rounds on its own step times: modelled "

@@ -152,6 +152,7 @@ def _curve(about: _About, tasks: Sequence[_Task], complete: bool) -> HardwareCur
         command=command_of(about.request, about.timed.sizes.name, about.machine),
         specviz=__version__,
         complete=complete,
+        dtype_why=about.timed.dtype_why,
     )
 
 

@@ -54,6 +54,11 @@ class Timed(Protocol):
     @property
     def cuda_graphs(self) -> bool: ...
 
+    @property
+    def dtype_why(self) -> str:
+        """Why `auto` took `dtype`; empty where another one was asked for."""
+        ...
+
     def pass_timer(self, context: int, batch: int, n: int, clock: Clock) -> Callable[[], float]:
         """Makes the pass ready; each call then runs it once and gives its seconds."""
         ...
@@ -99,6 +104,10 @@ class EnginePasses:
     @property
     def dtype(self) -> torch.dtype:
         return DTYPES[self.model.info.dtype]
+
+    @property
+    def dtype_why(self) -> str:
+        return self.model.info.dtype_why
 
     def pass_timer(self, context: int, batch: int, n: int, clock: Clock) -> Callable[[], float]:
         """One cache serves all widths of a context. `batch` is 1."""
@@ -146,6 +155,7 @@ class BarePasses:
 
     model: BareLlama
     sizes: ModelSizes
+    dtype_why: str
     way: Literal["engine", "bare"] = "bare"
     graphs: Graphs | None = None
 
@@ -177,20 +187,22 @@ class BarePasses:
 
 def _bare(request: ProfileRequest) -> BarePasses:
     device = choose_device(request.device)
-    model, sizes = _random(request, device) if request.shape else _checkpoint(request, device)
+    model, sizes, why = _random(request, device) if request.shape else _checkpoint(request, device)
     model.reserve(max(request.batches), max(request.contexts) + max(request.rows))
-    return BarePasses(model, sizes, graphs=Graphs(device) if device.type == "cuda" else None)
+    return BarePasses(model, sizes, why, graphs=Graphs(device) if device.type == "cuda" else None)
 
 
-def _random(request: ProfileRequest, device: torch.device) -> tuple[BareLlama, ModelSizes]:
+def _random(request: ProfileRequest, device: torch.device) -> tuple[BareLlama, ModelSizes, str]:
+    """The model, its sizes, and why its number format was taken."""
     shape, name = shape_named(request.shape), f"{request.shape.lower()} shape, random weights"
     _check_context(request, name, shape.context_length)
-    dtype, _ = choose_dtype(request.dtype, device, {"dtype": "bfloat16", "hidden_size": shape.hidden_size})
+    dtype, why = choose_dtype(request.dtype, device, {"dtype": "bfloat16", "hidden_size": shape.hidden_size})
     _check_memory(request, shape, name, device, dtype)
-    return BareLlama.random(shape, device, dtype), _sizes(shape, name, "", parameters(shape), dtype)
+    return BareLlama.random(shape, device, dtype), _sizes(shape, name, "", parameters(shape), dtype), why
 
 
-def _checkpoint(request: ProfileRequest, device: torch.device) -> tuple[BareLlama, ModelSizes]:
+def _checkpoint(request: ProfileRequest, device: torch.device) -> tuple[BareLlama, ModelSizes, str]:
+    """The same."""
     folder = locate(request.target)
     name = folder.resolve().name if Path(request.target).is_dir() else request.target
     config = read_config(folder, name)
@@ -200,10 +212,10 @@ def _checkpoint(request: ProfileRequest, device: torch.device) -> tuple[BareLlam
     fetch_weights(request.target, folder)
     files, shape = weight_files(folder, name), shape_of(config, name)
     _check_context(request, name, shape.context_length)
-    dtype, _ = choose_dtype(request.dtype, device, config)
+    dtype, why = choose_dtype(request.dtype, device, config)
     _check_memory(request, shape, name, device, dtype)
     shape, weights = lean_weights(config, files, name, dtype, device)
-    return BareLlama.of(shape, weights), _sizes(shape, name, sha256_of(files), weights.numbers(), dtype)
+    return BareLlama.of(shape, weights), _sizes(shape, name, sha256_of(files), weights.numbers(), dtype), why
 
 
 def _check_memory(

@@ -101,7 +101,7 @@ def _simulate(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _replay(args: argparse.Namespace) -> dict[str, Any]:
-    from specviz.theory import what_if
+    from specviz.theory.reclock import measured_overhead, on_its_curve, reclock
     from specviz.trace import codec
 
     if args.curve is None:
@@ -113,7 +113,7 @@ def _replay(args: argparse.Namespace) -> dict[str, Any]:
         )
     trace = codec.read(args.replay)
     chosen = _clock(args, 0.0)
-    other, own = what_if.reclock(trace, chosen.clock.times, args.cost_ratio), what_if.on_its_curve(trace)
+    other, own = reclock(trace, chosen.clock.times, args.cost_ratio), on_its_curve(trace)
     return {
         "label": f"modelled: the rounds of a {trace.started.source} run on another clock",
         "run": trace.started.run_id,
@@ -124,7 +124,7 @@ def _replay(args: argparse.Namespace) -> dict[str, Any]:
         "tokens_per_s": args.batch * other.tokens_per_s,
         "share_drafting": other.draft_s / (other.draft_s + other.target_s),
         "speedup_on_its_own_curve": None if own is None else own.speedup,
-        "measured_time_outside_passes": what_if.measured_overhead(trace),
+        "measured_time_outside_passes": measured_overhead(trace),
     }
 
 

@@ -11,9 +11,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specviz.protocol.choice import Choice
-from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
-from specviz.trace.header import StepTime
+from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, fingerprint
+from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint, title
+from specviz.protocol.sweeps.result import KIND, VERSION, Provenance, SweepResult, with_points
+from specviz.trace.header import Machine, ModelCard, StepTime
 
+TARGET = ModelCard("target", "LlamaForCausalLM", "table", 10, 1, 4, 8, 64, "float32", "aa")
+DRAFTER = ModelCard("drafter", "LlamaForCausalLM", "table", 5, 1, 4, 8, 64, "float32", "dd")
+MACHINE = Machine("cpu", "float32", 1, 2, "Recorder", "3", "2", "5", "Linux")
 FLAT = (StepTime(1, 100, 0.008, 0.008, 0.008), StepTime(3, 100, 0.012, 0.012, 0.012))
 
 
@@ -46,3 +51,17 @@ def hasty(**changes: object) -> SweepPoint:
     return drafted(
         policies=Policies(stop_policy=Choice("hasty")), drafted=6, accepted=4, rounds=8, ratio=1.2, **changes
     )
+
+
+def sweep_result(*points: SweepPoint) -> SweepResult:
+    """A whole result; `model`, whatever its policies, has a model of its own, and so has `pearl`."""
+    definition = SweepDefinition(
+        drafters=(DrafterEntry("model"),),
+        gammas=(2,),
+        prompts=tuple(dict.fromkeys(point.prompt for point in points)),
+        max_new_tokens=12,
+    )
+    cards = {title(point): DRAFTER for point in points if point.drafter in ("model", "pearl")}
+    about = Provenance("specviz", "specviz bench sweep", "2026-01-02T03:04:05Z", (), MACHINE, TARGET, cards, "tt", "pp")
+    empty = SweepResult(KIND, VERSION, definition, fingerprint(definition), about, (), len(points), (), ())
+    return with_points(empty, points)

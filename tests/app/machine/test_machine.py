@@ -96,6 +96,26 @@ def test_the_figure_has_marks_line_knee_and_ridge_on_logarithmic_axes() -> None:
     assert list(figure.layout.xaxis.ticktext) == ["1", "2", "4", "8", "16"]
 
 
+def test_the_same_passes_on_another_processor_are_drawn_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = hardware_curve(), hardware_curve({1: 40.0, 8: 44.0}, name="other <box>")
+    there = replace(there, machine=replace(there.machine, processor="another"))
+    bfloat16 = replace(there, machine=replace(there.machine, dtype="bfloat16"))
+    monkeypatch.setattr(hardware, "curves", lambda: {"here": here, "there": there, "shorter": bfloat16})
+    view = machine_view(here, 10, 1)
+    assert [(other.name, other.widths, other.ms) for other in view.others] == [
+        ("other <box>", (1, 8), (40_000.0, 44_000.0))
+    ]
+    drawn = machine_figure(view)
+    assert [trace.name for trace in drawn.data][1] == "t(n), other &lt;box&gt;"
+    assert max(drawn.layout.yaxis.tickvals) == 50_000
+
+
+def test_why_auto_took_the_number_format_is_said_where_it_chose() -> None:
+    chosen = replace(hardware_curve(), dtype_why="its weights are <stored> so")
+    assert "its weights are &lt;stored&gt; so" in provenance(machine_view(chosen, 10, 1))
+    assert "number format" not in provenance(machine_view(hardware_curve(), 10, 1))
+
+
 def test_a_ridge_beyond_the_measured_widths_is_not_drawn() -> None:
     figure = machine_figure(machine_view(hardware_curve({1: 12.0, 2: 12.5}), 10, 1))
     assert [trace.name for trace in figure.data][2:] == ["knee: n = 2"]

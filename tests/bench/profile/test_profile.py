@@ -27,6 +27,7 @@ class Machinery:
     dtype = torch.float32
     way = "engine"
     cuda_graphs = False
+    dtype_why = "its weights are stored so"
     order: list[object] = field(default_factory=list)
 
     def pass_timer(self, context, batch, n, clock):
@@ -57,6 +58,7 @@ def test_everything_takes_turns_from_another_start_and_warm_ups_do_not_count(mac
     *_, last = profile(REQUEST, None)
     assert machinery.order[:8] == [1, 4, "reading", "arithmetic", 4, "reading", "arithmetic", 1]
     assert last.curve.rows == (PassTime(1, 10, 1, 1.0, 1.0, 1.0, 3), PassTime(4, 10, 1, 4.0, 4.0, 4.0, 3))
+    assert last.curve.dtype_why == "its weights are stored so"
     assert last.curve.reading == Ceiling(80.0, 80.0, 80.0, "a read")
     assert last.curve.arithmetic == Ceiling(6.0, 6.0, 6.0, "a product")
     assert last.curve.complete

@@ -6,6 +6,8 @@ from tests.mutants.faults.fault import Fault
 
 METRICS = "tests/theory/test_metrics.py"
 WHAT_IF = "tests/theory/test_what_if.py"
+RECLOCK, MACHINES = "tests/theory/test_reclock.py", "tests/theory/test_machines.py"
+PREDICTING = "tests/app/test_predicting.py"
 BATCHES = "tests/studies/test_batches.py"
 SUMS = "tests/app/lab/test_views.py"
 DRAWN = "tests/app/lab/test_drawn.py"
@@ -52,6 +54,41 @@ FAULTS: tuple[Fault, ...] = (
         "if tokens > shape.depth + 1:",
         "if tokens > shape.depth:",
         (WHAT_IF,),
+    ),
+    Fault(
+        "reclock: every pass of the other machine costs what one row does",
+        "specviz/theory/reclock.py",
+        "self.times.at(was.target_rows / point.rounds)",
+        "self.times.at(1)",
+        (RECLOCK,),
+    ),
+    Fault(
+        "reclock: a drafter's passes cost what they cost where they were recorded",
+        "specviz/theory/reclock.py",
+        "draft_s = was.draft_pass_s * step",
+        "draft_s = was.draft_pass_s",
+        (RECLOCK,),
+    ),
+    Fault(
+        "reclock: drafters that work beside the target are predicted like others",
+        "specviz/theory/reclock.py",
+        "and not point.cost.draft_passes",
+        "and point.cost.draft_passes < 0",
+        (RECLOCK,),
+    ),
+    Fault(
+        "machines: what was kept of the sweep's own processor stands there too",
+        "specviz/theory/machines.py",
+        "if other.machine.processor != here",
+        "if other.machine.processor",
+        (MACHINES,),
+    ),
+    Fault(
+        "predicting: a shared page times models that it does not offer",
+        "specviz/app/speedup/predicting.py",
+        "check_models((asked.target, *asked.drafter_models), catalog, limits)",
+        "check_models((), catalog, limits)",
+        (PREDICTING,),
     ),
     Fault(
         "batches: a size pays where its median does",

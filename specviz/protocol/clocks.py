@@ -1,0 +1,73 @@
+"""What passes take on one machine, measured in a few seconds: the clock on which a recorded sweep is predicted.
+
+    ClockRequest ─► Clocks.clock ─► Clocked … ─► MachineClock ─► `theory.reclock`
+
+Plain data, asked by a screen or a command and answered by whoever has the models. A curve of many widths with its
+quartiles, for a file, is `profiles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from specviz.trace.header import Machine, StepTime
+
+WIDTHS = (1, 2, 4, 5, 8, 16, 32, 61)
+"""new rows of the target passes that are timed where nobody asks for others"""
+BUDGET_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClockRequest:
+    """What to time. Models are named as in a `RunRequest`."""
+
+    target: str = "target"
+    drafter_models: tuple[str, ...] = ("drafter",)
+    rows: tuple[int, ...] = WIDTHS
+    cached_rows: int = 80
+    """before each pass: about the middle of a run"""
+    prompt: str = "def mean(values):\n"
+    """of the short runs of plain decoding"""
+    device: str = "auto"
+    dtype: str = "auto"
+    budget_s: float = BUDGET_S
+
+
+@dataclass(frozen=True, slots=True)
+class MachineClock:
+    """Medians over the repeats, everything timed in turn."""
+
+    machine: Machine
+    target_sha256: str
+    """of the weights whose passes were timed"""
+    step_times: tuple[StepTime, ...]
+    """the target's, ascending, the first of one row"""
+    draft_steps: Mapping[str, float]
+    """weights' sha256 → seconds of one pass of this drafter's model inside a round, as `Started.draft_step_s`"""
+    rest_s: float
+    """what a round of plain decoding takes beside its pass"""
+    repeats: int
+    seconds: float
+    """that all of it took, loading left out"""
+
+
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """How far a measurement is."""
+
+    seconds: float
+    budget_s: float
+    clock: MachineClock | None
+    """None until everything has been timed often enough for a median"""
+
+
+@runtime_checkable
+class Clocks(Protocol):
+    """A trace source with a machine behind it; recordings and simulations have none."""
+
+    def clock(self, request: ClockRequest, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Clocked]:
+        """Time everything of the request in turn until its seconds are over, telling progress; stops early with what it
+        has where cancelled. Raises SpecVizError where a model cannot be loaded."""
+        ...

@@ -1,0 +1,77 @@
+"""The clock of a few seconds: everything in turn, drafters behind a target pass, plain decoding for the rest."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from specviz.bench.profile import clock as timing
+from specviz.bench.profile.clock import measure_clock
+from specviz.errors import BenchError
+from specviz.protocol.clocks import ClockRequest
+from tests.fake_source import FakeSource
+
+REQUEST = ClockRequest(rows=(1, 3, 500), cached_rows=8, budget_s=0.0)
+
+
+def loaded(name):
+    info = SimpleNamespace(context_length=64, weights_sha256=f"sha of {name}", dtype="float32")
+    model = SimpleNamespace(name=name, info=info, device=torch.device("cpu"))
+    return SimpleNamespace(info=info, model=model)
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Each pass takes a second for every row; a drafter's a tenth of that."""
+    made = []
+
+    def timed(model, cache, n, clock=None):
+        made.append((model.name, n))
+        return n * (0.1 if model.name == "drafter" else 1.0)
+
+    monkeypatch.setattr(timing, "pass_s", timed)
+    monkeypatch.setattr(timing, "filled_cache", lambda model, rows: rows)
+    return made
+
+
+def clocks(source, request=REQUEST, cancelled=lambda: False):
+    return list(measure_clock(request, source, loaded, nullcontext(), cancelled))
+
+
+def test_widths_that_fit_and_a_drafters_steps_behind_a_target_pass_are_timed_in_turn(passes):
+    """A budget of nothing: three repeats all the same. A round's passes over 2, 1, 1, 1 rows: 0.125 s in the mean."""
+    *_, last = clocks(FakeSource())
+    turn = [("target", 1), ("target", 3), ("target", 3), *[("drafter", n) for n in (2, 1, 1, 1)]]
+    assert passes == turn * 3
+    assert [(step.rows, step.cached_rows, step.median_s) for step in last.clock.step_times] == [
+        (1, 8, 1.0),
+        (3, 8, 3.0),
+    ]
+    assert last.clock.draft_steps == {"sha of drafter": pytest.approx(0.125)}
+    assert (last.clock.target_sha256, last.clock.repeats) == ("sha of target", 3)
+
+
+def test_plain_decoding_tells_what_a_round_takes_beside_its_pass(passes):
+    """The fake source's rounds are a pass of one second and nothing besides."""
+    source = FakeSource()
+    *_, last = clocks(source)
+    assert last.clock.rest_s == 0.0
+    assert {request.drafter.name for request in source.requests} == {"none"}
+    assert len(source.requests) == 3
+
+
+def test_a_measurement_that_is_stopped_early_gives_no_clock(passes):
+    source = FakeSource()
+    steps = clocks(source, cancelled=lambda: len(source.requests) >= 2)
+    assert [step.clock for step in steps] == [None]
+
+
+def test_a_text_that_ends_at_once_is_refused(passes, monkeypatch):
+    short = replace(FakeSource(), output=(1,))
+    monkeypatch.setattr(timing, "collect", lambda *given: SimpleNamespace(rounds=()))
+    with pytest.raises(BenchError, match="ends its text at once"):
+        clocks(short)
