@@ -10,7 +10,9 @@ SpecVizError
 ├── ModelError               weights cannot be loaded or used
 │   └── VocabularyMismatch   target and drafter do not share a vocabulary
 ├── TraceError               a trace cannot be read
-│   └── TraceVersionError    it was written in a version this release does not know
+│   ├── TraceVersionError    it was written in a version this release does not know
+│   ├── ContradictionError   its numbers contradict each other
+│   └── SilentError          it tells nothing of speculative decoding
 ├── RecordError              a run of another engine cannot be recorded
 ├── TrainingError            training cannot start or go on
 ├── BenchError               a measurement cannot be made
@@ -70,6 +72,14 @@ class TraceError(SpecVizError):
 
 class TraceVersionError(TraceError):
     """A trace was written in a version this release does not know."""
+
+
+class ContradictionError(TraceError):
+    """A record's numbers contradict each other."""
+
+
+class SilentError(TraceError):
+    """A record tells nothing of speculative decoding."""
 
 
 class RecordError(SpecVizError):

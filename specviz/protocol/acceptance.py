@@ -13,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from specviz.errors import TraceError, shown
+from specviz.errors import ContradictionError, SilentError, TraceError, shown
 from specviz.trace import codec
 from specviz.trace.events import FORMAT, Trace
 from specviz.trace.files import STANDARD, Limits, read_file
@@ -77,27 +77,33 @@ class AcceptanceRun:
 
 
 def checked(counts: Acceptance) -> Acceptance:
-    """The same record. Raises TraceError where its numbers contradict each other."""
+    """The same record. Raises ContradictionError where its numbers contradict each other."""
     if counts.accepted_tokens > counts.draft_tokens:
-        raise TraceError(f"{counts.accepted_tokens} candidates were accepted, but only {counts.draft_tokens} drafted.")
+        raise ContradictionError(
+            f"{counts.accepted_tokens} candidates were accepted, but only {counts.draft_tokens} drafted."
+        )
     if counts.histogram is not None:
         steps, accepted = sum(counts.histogram), sum(j * count for j, count in enumerate(counts.histogram))
         if steps != counts.spec_steps:
-            raise TraceError(f"the histogram sums to {steps}, but there are {counts.spec_steps} steps.")
+            raise ContradictionError(f"the histogram sums to {steps}, but there are {counts.spec_steps} steps.")
         if accepted != counts.accepted_tokens:
-            raise TraceError(f"the histogram holds {accepted} accepted tokens, but {counts.accepted_tokens} are told.")
+            raise ContradictionError(
+                f"the histogram holds {accepted} accepted tokens, but {counts.accepted_tokens} are told."
+            )
     if counts.per_step is not None:
         stated = (len(counts.per_step), *(sum(column) for column in zip(*counts.per_step, strict=True)))
         due = (counts.spec_steps, counts.draft_tokens, counts.accepted_tokens)
         if counts.per_step and stated != due:
-            raise TraceError(f"the steps one by one are {stated} steps, drafts and acceptances, but {due} are told.")
+            raise ContradictionError(
+                f"the steps one by one are {stated} steps, drafts and acceptances, but {due} are told."
+            )
     return counts
 
 
 def agrees(name: str, stated: float | None, due: float | None) -> None:
-    """Raises TraceError where a reported fraction is not the one that the counts give."""
+    """Raises ContradictionError where a reported fraction is not the one that the counts give."""
     if stated is not None and due is not None and abs(stated - due) > CLOSE * max(1.0, abs(due)):
-        raise TraceError(f"{name} is {stated:.6g}, but the counts give {due:.6g}.")
+        raise ContradictionError(f"{name} is {stated:.6g}, but the counts give {due:.6g}.")
 
 
 def pooled(requests: Sequence[Acceptance]) -> Acceptance:
@@ -199,7 +205,9 @@ def _of_fields(stated: Data, output: object) -> Acceptance:
     if stated.get("per_step_drafted") is not None and stated.get("per_step_accepted") is not None:
         drafted, accepted = _counts(stated, "per_step_drafted"), _counts(stated, "per_step_accepted")
         if len(drafted) != len(accepted):
-            raise TraceError(f"per_step_drafted has {len(drafted)} steps, but per_step_accepted has {len(accepted)}.")
+            raise ContradictionError(
+                f"per_step_drafted has {len(drafted)} steps, but per_step_accepted has {len(accepted)}."
+            )
         per_step = tuple(zip(drafted, accepted, strict=True))
     counts = Acceptance(
         spec_steps=_count(stated, "num_spec_steps"),
@@ -348,7 +356,7 @@ def read(path: str | Path, limits: Limits = STANDARD) -> AcceptanceRun:
 
 def loads(raw: bytes, name: str, limits: Limits = STANDARD) -> AcceptanceRun:
     """Stored bytes, plain or gzip. Raises TraceError for whatever is neither a trace nor an acceptance record."""
-    rows = list(_rows(text_of(raw, limits), limits))
+    rows = list(rows_of(text_of(raw, limits), limits))
     if len(rows) == 1 and rows[0][1].get("format") == FORMAT:
         trace = codec.loads(raw, limits)
         return AcceptanceRun(name, trace.started.producer, (of_trace(trace),), traced=True)
@@ -363,13 +371,13 @@ def loads(raw: bytes, name: str, limits: Limits = STANDARD) -> AcceptanceRun:
         try:
             counts = READERS[key](row) if key in row else None
         except TraceError as error:
-            raise TraceError(f"{place}{error}") from None
+            raise type(error)(f"{place}{error}") from None
         if counts is None:
             silent += 1
             continue
         requests.append(counts)
     if not requests:
-        raise TraceError(f"its {silent} requests tell nothing of speculative decoding; it was off, or not reported.")
+        raise SilentError(f"its {silent} requests tell nothing of speculative decoding; it was off, or not reported.")
     if engine == "aiperf":
         engine = f"{_served(rows)}, by AIPerf"
     return AcceptanceRun(name, engine, tuple(requests), silent)
@@ -381,7 +389,7 @@ def _served(rows: list[tuple[str, dict[str, Any]]]) -> str:
     return " and ".join(sorted(stated))[:60]
 
 
-def _rows(text: str, limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
+def rows_of(text: str, limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
     """(place, object) of a file that is one object, a list of them, or one per line."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if len(lines) > 1 and all(line.strip().startswith("{") and line.strip().endswith("}") for _, line in lines[:2]):

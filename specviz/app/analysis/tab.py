@@ -254,7 +254,7 @@ TAB = Tab(
     ANALYSIS,
     "Analysis",
     "lab",
-    1,
+    0,
     lambda page: AnalysisActions(Library(page.gallery, page.limits, shipped(page.sweeps))),
     _build,
 )

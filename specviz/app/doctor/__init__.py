@@ -1,0 +1,1 @@
+"""The Doctor tab: records of other engines, and what follows from them."""

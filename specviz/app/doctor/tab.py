@@ -1,0 +1,122 @@
+"""The Doctor tab: drop or paste what an engine tells of its speculation; what follows stands below.
+
+Nothing is kept: a record is read, answered and forgotten. Reading and findings are `specviz.doctor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import gradio as gr
+
+from specviz.app.doctor.view import findings_view, refused_view
+from specviz.app.form.request import Limits
+from specviz.app.look.events import QUIET, READING
+from specviz.app.look.notices import message
+from specviz.app.tab import Page, Tab, nothing
+from specviz.doctor.findings import Costs, diagnose
+from specviz.doctor.read import KNOWN, loads, read
+from specviz.doctor.record import Record
+from specviz.errors import SpecVizError, TraceError
+from specviz.trace.files import UPLOAD
+
+INTRO = (
+    "What is wrong with my speculation? Drop what your engine tells of it, or paste it: a response, "
+    "statistics, lines of "
+    f"a log. Known are {KNOWN}. Nothing is kept, and no model runs."
+)
+MOST_FILES = 12
+PASTED = "what was pasted"
+EXAMPLE = (
+    "slot print_timing: id  0 | task 0 |        eval time =    2100.00 ms /   240 tokens (    8.75 ms per token)\n"
+    "slot print_timing: id  0 | task 0 | draft acceptance = 0.50000 (  120 accepted /   240 generated), "
+    "mean acceptance length =  2.50, acceptance rate per position = (0.800, 0.450, 0.250)\n"
+    "statistics draft-eagle3: #calls(b,g,a) = 1 80 80, #gen drafts = 80, #acc drafts = 64, #gen tokens = 240, "
+    "#acc tokens = 120, dur(b,g,a) = 0.005, 400.000, 0.100 ms\n"
+)
+"""a log of llama.cpp with round numbers, made by hand"""
+
+
+def doctor_tab(limits: Limits) -> None:
+    """Build the tab's content inside the current Blocks."""
+    gr.Markdown(INTRO, elem_classes="sv-intro")
+    with gr.Row():
+        with gr.Column(min_width=320):
+            pasted = gr.Textbox(label="paste a record", lines=8, max_lines=16, elem_id="sv-doctor-text")
+            with gr.Row():
+                ask = gr.Button("Diagnose", variant="primary", size="sm", min_width=120, elem_id="sv-doctor-ask")
+                example = gr.Button("Try an example", size="sm", min_width=120, elem_id="sv-doctor-example")
+                upload = gr.UploadButton(
+                    "Open files", file_count="multiple", size="sm", min_width=120, elem_id="sv-doctor-upload"
+                )
+        with gr.Column(min_width=320):
+            ratio = gr.Number(
+                None,
+                label="cost ratio c",
+                minimum=0,
+                maximum=100,
+                step=0.01,
+                elem_id="sv-doctor-ratio",
+                info="one drafter pass in target passes; empty: not known",
+            )
+            plain = gr.Number(
+                None,
+                label="plain decoding, tokens per second",
+                minimum=0,
+                maximum=1e6,
+                elem_id="sv-doctor-plain",
+                info="of the same engine with speculation off; empty: not measured",
+            )
+    shown = gr.HTML(message("No record is open yet."), elem_id="sv-doctor-findings")
+    known = [ratio, plain]
+    ask.click(from_text, [pasted, *known], shown, **READING)
+    upload.upload(
+        lambda paths, *told: from_files(paths, limits.import_bytes, *told), [upload, *known], shown, **READING
+    )
+    example.click(lambda: EXAMPLE, None, pasted, **QUIET).then(from_text, [pasted, *known], shown, **READING)
+
+
+def costs_of(ratio: float | None, plain: float | None) -> Costs:
+    return Costs(ratio, plain or None)
+
+
+def from_text(text: str, ratio: float | None, plain: float | None) -> str:
+    """Findings of what was pasted, or why there are none."""
+    if not text or not text.strip():
+        return message("Paste a record first, or open a file.", "error")
+    return _shown([(PASTED, partial(loads, text.encode(), UPLOAD))], costs_of(ratio, plain))
+
+
+def from_files(paths: Sequence[str] | None, most_bytes: int, ratio: float | None, plain: float | None) -> str:
+    """Findings of each file; what cannot be read is named, and the others are told of all the same."""
+    readers, refused = list[tuple[str, Callable[[], Record]]](), list[str]()
+    for path in map(Path, (paths or ())[:MOST_FILES]):
+        if path.stat().st_size > most_bytes:
+            refused.append(f"{path.name}: the file is larger than the {most_bytes / 1e6:g} MB this machine takes.")
+        else:
+            readers.append((path.name, partial(read, path, UPLOAD)))
+    if len(paths or ()) > MOST_FILES:
+        refused.append(f"{MOST_FILES} files are read at a time; the rest was left out.")
+    return refused_view(refused) + _shown(readers, costs_of(ratio, plain))
+
+
+def _shown(readers: Sequence[tuple[str, Callable[[], Record]]], costs: Costs) -> str:
+    pieces = list[str]()
+    for name, reader in readers:
+        try:
+            record = reader()
+            pieces.append(findings_view(name, record, diagnose(record, costs)))
+        except SpecVizError as error:
+            sentence = str(error)
+            pieces.append(refused_view([sentence if isinstance(error, TraceError) else f"{name}: {sentence}"]))
+    return "".join(pieces)
+
+
+def _build(page: Page, place: gr.Tab, actions: None) -> None:
+    doctor_tab(page.limits)
+
+
+TAB: Tab[None, None] = Tab("doctor", "Doctor", "lab", 1, nothing, _build)
+"""beside Analysis: there why a recorded drafter's tokens are rejected, here what an engine's own numbers say"""
