@@ -64,13 +64,13 @@ class Costs:
     def clock(self, record: Record) -> Clock | None:
         """For what-if: the curve, or Leviathan's clock. c is the one given, else what the record's own seconds of
         drafting say; None where neither is there."""
-        ratio = self.cost_ratio if self.cost_ratio is not None else told_cost_ratio(record)
+        ratio = self.cost_ratio if self.cost_ratio is not None else stated_cost_ratio(record)
         if ratio is None:
             return None
         return Clock(self.times, ratio * self.times.at(1)) if self.times else Clock.of_ratio(ratio)
 
 
-def told_cost_ratio(record: Record) -> float | None:
+def stated_cost_ratio(record: Record) -> float | None:
     """c from a record that tells seconds of drafting: draft ÷ (steps γ) over the rest ÷ steps. The rest is the target's
     passes and everything else, so that c is a little too small."""
     if not (record.draft_s and record.decode_s and record.steps and record.gamma):
@@ -196,12 +196,12 @@ def _pays(record: Record, costs: Costs) -> list[Finding]:
         ]
     cost = (clock.times.at(gamma + 1) + gamma * clock.draft_step_s) / clock.plain_s
     ratio = tokens / cost
-    told = "given" if costs.cost_ratio is not None else "from the record's own seconds"
+    source = "given" if costs.cost_ratio is not None else "from the record's own seconds"
     return [
         Finding(
             "fact" if ratio > 1 else "alarm",
             "It should pay" if ratio > 1 else "It should not pay",
-            f"Modelled: {ratio:.2f} times plain decoding, with a cost ratio of {clock.cost_ratio:.3g} ({told}).",
+            f"Modelled: {ratio:.2f} times plain decoding, with a cost ratio of {clock.cost_ratio:.3g} ({source}).",
             f"tokens per step ÷ (t(γ + 1) + γ c) = {tokens:.2f} ÷ {cost:.2f}",
             "pays",
         )

@@ -58,10 +58,10 @@ LLAMA_EVAL = re.compile(rf"(?<!prompt )eval time = *{NUMBER} ms / *([0-9]{{1,12}
 LLAMA_TOTALS = re.compile(
     r"statistics +([A-Za-z0-9_-]{1,40}):[^\n]{0,120}?#gen drafts = *([0-9]{1,12}),[^\n]{0,60}?#gen tokens = "
     r"*([0-9]{1,12}), "
-    r"#acc tokens = *([0-9]{1,12})"
+    r"\#acc tokens = *([0-9]{1,12})"
 )
 LLAMA_SECONDS = re.compile(r"dur\(b,g,a\) = *([0-9.]{1,15}), *([0-9.]{1,15}), *([0-9.]{1,15}) ms")
-LLAMA_POSITIONS = re.compile(rf"#acc rate/pos = \({LISTED}\)")
+LLAMA_POSITIONS = re.compile(rf"\#acc rate/pos = \({LISTED}\)")
 
 
 def from_llama_log(text: str) -> Record:
@@ -104,14 +104,14 @@ def from_llama_log(text: str) -> Record:
         for rate, kept, made, *_ in requests
         for sentence in off_by("draft acceptance", float(rate), int(kept) / max(1, int(made)), ROUNDED)
     ]
-    told_steps = sum(count for _, count in shares) if len(shares) == len(requests) else None
+    stated_steps = sum(count for _, count in shares) if len(shares) == len(requests) else None
     whole = sum(drafts for _, drafts, _ in totals.values()) == drafted
     return Record(
         "llama.cpp",
         "a log, request by request",
         drafted,
         accepted,
-        told_steps or steps,
+        stated_steps or steps,
         output,
         by_position=mean_by_steps(shares) if len(shares) == len(requests) else None,
         decode_s=decode_s,
@@ -253,18 +253,18 @@ def from_sglang_log(text: str) -> Record:
     """SGLang's `Decode batch` lines, each counted by its running requests. `accept len` is tokens per step, the token
     that ends a step included."""
     rows = [match.groups() for match in SGLANG_LINE.finditer(text)]
-    told = [(int(running) or 1, float(length), rate) for running, length, rate, _ in rows if length]
+    stating = [(int(running) or 1, float(length), rate) for running, length, rate, _ in rows if length]
     untold = ("counts", "positions", "which tokens were rejected", "seconds of drafting")
-    if not told:
+    if not stating:
         return Record("SGLang", "lines of a log", speculates=False, untold=untold)
-    weight = sum(running for running, _, _ in told)
-    rates = [(running, float(rate)) for running, _, rate in told if rate]
+    weight = sum(running for running, _, _ in stating)
+    rates = [(running, float(rate)) for running, _, rate in stating if rate]
     return Record(
         "SGLang",
         "lines of a log",
         speculates=True,
         untold=untold,
-        stated_length=sum(running * length for running, length, _ in told) / weight,
+        stated_length=sum(running * length for running, length, _ in stating) / weight,
         stated_rate=sum(running * rate for running, rate in rates) / sum(running for running, _ in rates)
         if rates
         else None,

@@ -17,7 +17,7 @@ from specviz.protocol import acceptance
 from specviz.protocol.acceptance import READERS
 from specviz.trace.events import FORMAT
 from specviz.trace.files import STANDARD, Limits, read_file
-from specviz.trace.guard import text_of
+from specviz.trace.guard import rows_of, text_of
 
 NAMES = {"vllm": "vLLM", "sglang": "SGLang"}
 KNOWN = (
@@ -47,7 +47,7 @@ def loads(raw: bytes, limits: Limits = STANDARD) -> Record:
 
 
 def _of_json(raw: bytes, text: str, limits: Limits) -> Record:
-    rows = [row for _, row in acceptance.rows_of(text, limits)]
+    rows = [row for _, row in rows_of(text, limits)]
     if not rows:
         raise TraceError("the list is empty; give at least one response.")
     if rows[0].get("format") == FORMAT or any(key in row for key in READERS for row in rows):

@@ -7,7 +7,7 @@ Sources: docs/other_engines.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -17,7 +17,7 @@ from specviz.errors import ContradictionError, SilentError, TraceError, shown
 from specviz.trace import codec
 from specviz.trace.events import FORMAT, Trace
 from specviz.trace.files import STANDARD, Limits, read_file
-from specviz.trace.guard import json_of, text_of
+from specviz.trace.guard import rows_of, text_of
 from specviz.trace.summary import accepted_drafts, as_judged, branches, drafts
 
 CLOSE = 1e-6
@@ -387,21 +387,3 @@ def _served(rows: list[tuple[str, dict[str, Any]]]) -> str:
     """The engine that AIPerf names; one name for one file."""
     stated = {str(row["spec_decode_acceptance"].get("engine")) for _, row in rows if row.get("spec_decode_acceptance")}
     return " and ".join(sorted(stated))[:60]
-
-
-def rows_of(text: str, limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(place, object) of a file that is one object, a list of them, or one per line."""
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    if len(lines) > 1 and all(line.strip().startswith("{") and line.strip().endswith("}") for _, line in lines[:2]):
-        for number, line in lines:
-            try:
-                yield f"line {number}: ", json_of(line, limits)
-            except TraceError as error:
-                raise TraceError(f"line {number}: {error}") from None
-    elif text.lstrip().startswith("["):
-        for number, row in enumerate(json_of(f'{{"rows":{text}}}', limits)["rows"]):
-            if not isinstance(row, dict):
-                raise TraceError(f"entry {number} of the list is no object; a response is one.")
-            yield f"entry {number}: ", row
-    else:
-        yield "", json_of(text, limits)

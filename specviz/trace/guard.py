@@ -94,6 +94,24 @@ def json_of(text: str, limits: Limits) -> dict[str, Any]:
     return data
 
 
+def rows_of(text: str, limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(place, object) of a file that is one object, a list of them, or one per line."""
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    if len(lines) > 1 and all(line.strip().startswith("{") and line.strip().endswith("}") for _, line in lines[:2]):
+        for number, line in lines:
+            try:
+                yield f"line {number}: ", json_of(line, limits)
+            except TraceError as error:
+                raise TraceError(f"line {number}: {error}") from None
+    elif text.lstrip().startswith("["):
+        for number, row in enumerate(json_of(f'{{"rows":{text}}}', limits)["rows"]):
+            if not isinstance(row, dict):
+                raise TraceError(f"entry {number} of the list is no object; a response is one.")
+            yield f"entry {number}: ", row
+    else:
+        yield "", json_of(text, limits)
+
+
 def _without_strings(text: str, limits: Limits) -> str:
     """What is left of the text when every string is taken out. Raises TraceError where one is too long."""
     for match in _STRING.finditer(text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.doctor.findings import Costs, diagnose, told_cost_ratio
+from specviz.doctor.findings import Costs, diagnose, stated_cost_ratio
 from specviz.doctor.record import Record
 from specviz.theory.formulas import StepTimes
 
@@ -38,8 +38,8 @@ def test_a_contradiction_is_all_that_is_said() -> None:
     [(44, "Acceptance is too low for a matching drafter"), (45, None), (291, None), (292, "Acceptance is near one")],
 )
 def test_alarms_begin_below_15_and_above_97_per_cent(accepted: int, alarm: str | None) -> None:
-    told = titles(Record("vLLM", "a log", drafted=300, accepted=accepted, steps=100))
-    assert [title for title in told if title.startswith("Acceptance is ")] == ([alarm] if alarm else [])
+    said = titles(Record("vLLM", "a log", drafted=300, accepted=accepted, steps=100))
+    assert [title for title in said if title.startswith("Acceptance is ")] == ([alarm] if alarm else [])
 
 
 def test_a_rate_of_few_drafts_is_no_alarm() -> None:
@@ -91,7 +91,7 @@ def test_without_positions_one_rate_stands_for_all() -> None:
 
 def test_seconds_of_drafting_give_the_cost_ratio() -> None:
     record = Record("llama.cpp", "a log", 300, 150, 100, decode_s=2.0, draft_s=0.5)
-    assert told_cost_ratio(record) == pytest.approx(0.5 / 300 / (1.5 / 100))
+    assert stated_cost_ratio(record) == pytest.approx(0.5 / 300 / (1.5 / 100))
     assert diagnose(record)[0].title in {"It should pay", "It should not pay"}
 
 

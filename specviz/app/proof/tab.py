@@ -95,7 +95,10 @@ class ProofActions:
 
     # --- exact ---------------------------------------------------------------------------------------------------
 
-    def preset(self, name: str) -> Updates:
+    def preset(self, name: str | None) -> Updates:
+        """Both distributions of a preset; nothing where the choice was cleared."""
+        if name not in PRESETS:
+            return gr.skip(), gr.skip()
         p, q = PRESETS[name]
         return shown(p), shown(q)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from specviz.app.doctor.tab import EXAMPLE, from_files, from_text
+from specviz.app.doctor import example_text, from_files, from_text
 
 TIMINGS = {"timings": {"predicted_n": 200, "predicted_ms": 4000.0, "draft_n": 300, "draft_n_accepted": 100}}
 
 
 def test_the_example_leads_to_a_place_where_drafts_fail_and_to_a_length() -> None:
-    html = from_text(EXAMPLE, None, None)
+    html = from_text(example_text(), None, None)
     assert "Drafts fail at position 2" in html
     assert "It should pay" in html
     assert "#tab=learn&amp;lesson=4" in html

@@ -1,25 +1,27 @@
 """The Doctor tab: drop or paste what an engine tells of its speculation; what follows stands below.
 
-Nothing is kept: a record is read, answered and forgotten. Reading and findings are `specviz.doctor`.
+Names and texts of records come from strangers: everything is escaped. Nothing is kept: a record is read, answered and
+forgotten. Reading and findings are `specviz.doctor`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from html import escape
 from pathlib import Path
 
 import gradio as gr
 
-from specviz.app.doctor.view import findings_view, refused_view
 from specviz.app.form.request import Limits
 from specviz.app.look.events import QUIET, READING
 from specviz.app.look.notices import message
 from specviz.app.tab import Page, Tab, nothing
-from specviz.doctor.findings import Costs, diagnose
+from specviz.doctor.findings import LESSONS, Costs, Finding, diagnose
 from specviz.doctor.read import KNOWN, loads, read
 from specviz.doctor.record import Record
 from specviz.errors import SpecVizError, TraceError
+from specviz.resources import asset_path, read_text
 from specviz.trace.files import UPLOAD
 
 INTRO = (
@@ -29,14 +31,12 @@ INTRO = (
 )
 MOST_FILES = 12
 PASTED = "what was pasted"
-EXAMPLE = (
-    "slot print_timing: id  0 | task 0 |        eval time =    2100.00 ms /   240 tokens (    8.75 ms per token)\n"
-    "slot print_timing: id  0 | task 0 | draft acceptance = 0.50000 (  120 accepted /   240 generated), "
-    "mean acceptance length =  2.50, acceptance rate per position = (0.800, 0.450, 0.250)\n"
-    "statistics draft-eagle3: #calls(b,g,a) = 1 80 80, #gen drafts = 80, #acc drafts = 64, #gen tokens = 240, "
-    "#acc tokens = 120, dur(b,g,a) = 0.005, 400.000, 0.100 ms\n"
-)
+EXAMPLE = ("doctor", "example.log")
 """a log of llama.cpp with round numbers, made by hand"""
+
+
+def example_text() -> str:
+    return read_text(asset_path(*EXAMPLE))
 
 
 def doctor_tab(limits: Limits) -> None:
@@ -73,9 +73,9 @@ def doctor_tab(limits: Limits) -> None:
     known = [ratio, plain]
     ask.click(from_text, [pasted, *known], shown, **READING)
     upload.upload(
-        lambda paths, *told: from_files(paths, limits.import_bytes, *told), [upload, *known], shown, **READING
+        lambda paths, *costs: from_files(paths, limits.import_bytes, *costs), [upload, *known], shown, **READING
     )
-    example.click(lambda: EXAMPLE, None, pasted, **QUIET).then(from_text, [pasted, *known], shown, **READING)
+    example.click(example_text, None, pasted, **QUIET).then(from_text, [pasted, *known], shown, **READING)
 
 
 def costs_of(ratio: float | None, plain: float | None) -> Costs:
@@ -112,6 +112,40 @@ def _shown(readers: Sequence[tuple[str, Callable[[], Record]]], costs: Costs) ->
             sentence = str(error)
             pieces.append(refused_view([sentence if isinstance(error, TraceError) else f"{name}: {sentence}"]))
     return "".join(pieces)
+
+
+SIGNS = {"alarm": ("!", "look at this"), "advice": ("→", "advice"), "fact": ("·", "fact"), "untold": ("?", "not told")}
+
+
+def findings_view(name: str, record: Record, findings: Sequence[Finding]) -> str:
+    """One record: what it is, then its findings, most important first."""
+    requests = f", {record.requests} request{'s' * (record.requests != 1)}" if record.requests else ""
+    head = escape(f"{name}: {record.form} of {record.engine}{requests}")
+    items = "".join(map(_item, findings)) or "<li>Nothing follows from it.</li>"
+    return f'<section class="sv-doctor"><h4>{head}</h4><ul class="sv-findings">{items}</ul></section>'
+
+
+def _item(finding: Finding) -> str:
+    sign, word = SIGNS[finding.level]
+    formula = f' <code class="sv-formula">{escape(finding.formula)}</code>' if finding.formula else ""
+    return (
+        f'<li class="sv-finding sv-finding-{finding.level}"><span class="sv-finding-sign" title="{escape(word)}" '
+        f'aria-hidden="true">{sign}</span><p><strong>{escape(finding.title)}.</strong> {escape(finding.sentence)}'
+        f"{formula}{_lesson(finding)}</p></li>"
+    )
+
+
+def _lesson(finding: Finding) -> str:
+    if finding.lesson not in LESSONS:
+        return ""
+    number, title = LESSONS[finding.lesson]
+    return (
+        f' <a href="#tab=learn&amp;lesson={number}" target="_blank" rel="noopener">Lesson {number}: {escape(title)}</a>'
+    )
+
+
+def refused_view(sentences: Sequence[str]) -> str:
+    return "".join(message(sentence, "error") for sentence in sentences)
 
 
 def _build(page: Page, place: gr.Tab, actions: None) -> None:

@@ -1,1 +1,0 @@
-"""The Doctor tab: records of other engines, and what follows from them."""
