@@ -72,7 +72,8 @@ def time_passes(loaded: LoadedModel, repeats: int, rows: Sequence[int] = ROWS) -
 
 
 def _number_bytes(model: LanguageModel) -> int:
-    dtype: torch.dtype = getattr(torch, model.info.dtype)
+    """Of a weight, as a pass over a few rows reads it."""
+    dtype: torch.dtype = getattr(torch, model.info.read_dtype or model.info.dtype)
     return dtype.itemsize
 
 

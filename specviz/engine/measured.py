@@ -1,13 +1,18 @@
-"""What only whole distributions can tell of a round: each candidate's rank in the target, and how far both agree.
+"""What only whole distributions can tell of a round: heads, entropies, how far target and draft agree, ranks.
 
-The recorder asks once per round, after the clock has stopped; heads of ten tokens could not give these numbers back.
+    rows of logits or probabilities ─► one sweep over each ─► top-k and rest, bits, KL and overlap per node
+
+By one call of compiled C where rows are float32 on the CPU and a compiler is at hand, otherwise by torch, with the same
+numbers up to rounding. The recorder asks once per round, after the clock has stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, log
+from math import inf, isfinite, log
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,67 +20,136 @@ from torch import Tensor
 
 from specviz.core.sampling import ON_CPU
 from specviz.core.tree import DraftTree
-from specviz.engine.session import RoundRecord
-from specviz.trace.events import Agreement
+from specviz.lm.compiled import library
+from specviz.trace.events import Agreement, TopK
 
+SOURCE = Path(__file__).with_name("measured.c")
+LANES = 16
+"""numbers in the widest vector that the compiled sweep uses: its room is made for whole ones"""
+DIGITS = 6
+"""Decimals of recorded probabilities; numbers that verdicts were based on keep all theirs."""
+UNITS = 10.0**DIGITS
 DECIMALS = 4
-"""of the numbers below, which a trace holds for every node"""
+"""of a node's bits and overlap"""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """Of one round."""
+class Swept:
+    """Of one round, per node."""
 
-    ranks: list[int | None]
-    """per node; None: the root"""
-    judged: Mapping[int, Agreement]
-    """per node, of the distributions after the sampling transform; empty at temperature 0"""
-    raw: Mapping[int, Agreement]
-    """per node, of what the models themselves believe, where `judged` does not say it already"""
-
-
-@dataclass(frozen=True, slots=True)
-class Beliefs:
-    """What both models believe themselves in a round, before any sampling transform."""
-
-    probs: Tensor
-    """[nodes + asked, V]: the target's at every node, then the drafter's where it was asked"""
-    asked: list[int]
-    """the nodes after which the drafter's model was asked"""
+    targets: list[TopK]
+    drafts: dict[int, TopK]
+    """at the nodes that have a row of the drafter's"""
+    agreements: dict[int, Agreement]
+    """at every node"""
 
 
-def beliefs_of(record: RoundRecord) -> Beliefs:
-    """One softmax for all rows."""
-    draft_logits = record.proposal.draft_logits
-    asked = [node for level, _ in draft_logits for node in level]
-    logits = torch.cat([record.scored.logits, *(rows for _, rows in draft_logits)])
-    return Beliefs((logits if logits.dtype == torch.float64 else logits.float()).softmax(-1), asked)
+class Sweep:
+    """Of one run, whose rounds share its room."""
+
+    def __init__(self, top: int) -> None:
+        self._top = top
+        self._compiled = library(SOURCE)
+        self._room: _Room | None = None
+
+    def __call__(self, targets: Tensor, drafts: Mapping[int, Tensor], logits: bool = False) -> Swept:
+        """targets [nodes, V] and the drafter's rows [V] at some of the nodes: probabilities, or else `logits` of such."""
+        if self._compiled is not None and _plain([targets, *drafts.values()]):
+            return self._swept(self._compiled, targets, drafts, logits)
+        rows = torch.cat([targets, *(row.unsqueeze(0) for row in drafts.values())])
+        if logits:
+            rows = (rows if rows.dtype == torch.float64 else rows.float()).softmax(-1)
+        n, heads = len(targets), top_rows(rows, self._top)
+        named = dict(zip(drafts, rows[n:], strict=True))
+        return Swept(heads[:n], dict(zip(drafts, heads[n:], strict=True)), agreements(rows[:n], named))
+
+    def head(self, probs: Tensor) -> TopK:
+        """Of one distribution [V]."""
+        return self(probs.unsqueeze(0), {}).targets[0]
+
+    def _swept(self, compiled: ctypes.CDLL, targets: Tensor, drafts: Mapping[int, Tensor], logits: bool) -> Swept:
+        nodes, vocab = targets.shape
+        addresses = [*_addresses(targets), *(row.data_ptr() for row in drafts.values())]
+        n, top = len(addresses), min(self._top, vocab)
+        if self._room is None or not self._room.holds(n, vocab, top):
+            self._room = _Room(n, vocab, top)
+        room, compared = self._room, [-1] * n
+        for row, node in enumerate(drafts, start=nodes):
+            compared[node] = row
+        compiled.sweep(
+            (ctypes.c_void_p * n)(*addresses),
+            *map(ctypes.c_int64, (n, vocab, logits)),
+            (ctypes.c_int64 * n)(*compared),
+            ctypes.c_int64(top),
+            *room.addresses,
+        )
+        heads, numbers = room.heads(n), room.numbers[:n].tolist()
+        agreed = {node: Agreement(numbers[node][1]) for node in range(nodes)}
+        for row, node in enumerate(drafts, start=nodes):
+            _, bits, divergence, overlap = numbers[node]
+            agreed[node] = Agreement(bits, numbers[row][1], divergence if divergence < inf else None, overlap)
+        return Swept(heads[:nodes], dict(zip(drafts, heads[nodes:], strict=True)), agreed)
 
 
-def measured_of(record: RoundRecord, beliefs: Beliefs) -> Measured:
-    """The round's numbers; reads [nodes, V] a few times and transfers a few numbers per node."""
-    tree, scored, sampling = record.proposal.tree, record.scored, record.sampling
-    drawn: dict[int, Tensor] = {}
-    for parent, q in zip(tree.parents, tree.proposals, strict=True):
-        if q is not None:
-            drawn.setdefault(parent, q)
-    target, asked = beliefs.probs[: len(tree)], dict(zip(beliefs.asked, beliefs.probs[len(tree) :], strict=True))
-    if sampling.greedy:
-        judged, raw = dict[int, Agreement](), agreements(target, asked)
-    elif sampling.plain:  # the transform changes nothing: only what was asked and not drawn from is news
-        judged, news = agreements(scored.all_probs(), drawn), {n: q for n, q in asked.items() if n not in drawn}
-        raw = {node: row for node, row in agreements(target, news).items() if node in news} if news else {}
-    else:
-        judged, raw = agreements(scored.all_probs(), drawn), agreements(target, asked)
-    return Measured(ranks(scored.logits, tree), judged, raw)
+class _Room:
+    """Where the compiled sweep computes and leaves its numbers, for up to n rows."""
+
+    def __init__(self, n: int, vocab: int, top: int) -> None:
+        self._sizes = n, vocab, top
+        self.work = np.empty((n, 2, vocab + LANES), np.float32)
+        self.ids = np.empty((n, top), np.int64)
+        self.probs = np.empty((n, top), np.float64)
+        self.shown = np.empty(n, np.int64)
+        self.numbers = np.empty((n, 4), np.float64)
+        arrays = self.work, self.ids, self.probs, self.shown, self.numbers
+        self.addresses = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+
+    def holds(self, n: int, vocab: int, top: int) -> bool:
+        return n <= self._sizes[0] and (vocab, top) == self._sizes[1:]
+
+    def heads(self, n: int) -> list[TopK]:
+        """Of the first n rows."""
+        lists = (array[:n].tolist() for array in (self.ids, self.probs, self.shown, self.numbers[:, 0]))
+        return [TopK(ids[:shown], probs[:shown], rest) for ids, probs, shown, rest in zip(*lists, strict=True)]
+
+
+def _plain(blocks: Iterable[Tensor]) -> bool:
+    """Whether rows lie as the compiled functions read them."""
+    return all(
+        block.dtype == torch.float32 and block.device.type == "cpu" and block.stride(-1) == 1 for block in blocks
+    )
+
+
+def _addresses(rows: Tensor) -> list[int]:
+    """Of each row of a [n, V] in float32."""
+    first, step = rows.data_ptr(), rows.stride(0) * 4
+    return [first + i * step for i in range(len(rows))]
 
 
 def ranks(logits: Tensor, tree: DraftTree) -> list[int | None]:
     """logits [nodes, V] → per candidate 1 + how many tokens its parent's row puts before it, equal ones by id."""
     if not tree.drafted:
         return [None]
-    count = _before_on_cpu if logits.device.type in ON_CPU else _before_on_device
+    count = _before_on_device
+    if logits.device.type in ON_CPU:
+        count = _before_compiled if _plain([logits]) and library(SOURCE) else _before_on_cpu
     return [None, *(1 + before for before in count(logits, tree.parents[1:], tree.tokens[1:]))]
+
+
+def _before_compiled(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
+    """logits float32 [nodes, V] on the CPU, where there is a compiler."""
+    compiled, rows, n = library(SOURCE), _addresses(logits), len(tokens)
+    assert compiled is not None, "there is no compiler."
+    before = (ctypes.c_int64 * n)()
+    compiled.ranked(
+        (ctypes.c_void_p * len(rows))(*rows),
+        ctypes.c_int64(logits.shape[1]),
+        (ctypes.c_int64 * n)(*parents),
+        (ctypes.c_int64 * n)(*tokens),
+        ctypes.c_int64(n),
+        before,
+    )
+    return list(before)
 
 
 def _before_on_device(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
@@ -96,6 +170,19 @@ def _before_on_cpu(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]
         row, value = rows[parent], rows[parent, token]
         counts.append(int(np.count_nonzero(row > value)) + int(np.count_nonzero(row[:token] == value)))
     return counts
+
+
+def top_rows(probs: Tensor, top: int) -> list[TopK]:
+    """probs [n, V] → the `top` most probable tokens of each row and the mass outside; zeros are left out."""
+    best = probs.topk(min(top, probs.shape[-1]), dim=-1)
+    rounded = best.values.cpu().double().mul_(UNITS).round_().div_(UNITS)
+    return [_top_row(tokens, values) for tokens, values in zip(best.indices.tolist(), rounded.tolist(), strict=True)]
+
+
+def _top_row(tokens: list[int], values: list[float]) -> TopK:
+    while values and values[-1] <= 0.0:
+        values.pop()
+    return TopK(tokens[: len(values)], values, round(max(0.0, 1.0 - sum(values)), DIGITS))
 
 
 def agreements(target: Tensor, drafts: Mapping[int, Tensor]) -> dict[int, Agreement]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 
 from specviz.core.tree import DraftTree
-from specviz.engine.measured import Beliefs, Measured, beliefs_of, measured_of
+from specviz.engine.measured import DIGITS, Sweep, Swept, ranks
 from specviz.engine.session import RoundRecord
 from specviz.trace.events import (
     Committed,
@@ -37,10 +38,8 @@ from specviz.trace.header import Started
 from specviz.trace.tree_shape import tidy_layout
 from specviz.verifiers.base import Verdict
 
-DIGITS = 6
-"""Decimals of recorded probabilities; numbers that verdicts were based on keep all theirs."""
-UNITS = 10.0**DIGITS
 NOTHING = TopK([], [], 1.0)
+NO_ROWS = Swept([], {}, {})
 
 
 class TokenTexts(Protocol):
@@ -54,7 +53,7 @@ class Recorder:
 
     def __init__(self, texts: TokenTexts, top: int = 10, keep_distributions: bool = True) -> None:
         self._texts = texts
-        self._top = top
+        self._sweep = Sweep(top)
         self._keep = keep_distributions
         self._known: set[int] = set()
         self._layouts: dict[tuple[int, ...], list[tuple[float, float]]] = {}
@@ -71,8 +70,6 @@ class Recorder:
         """The round as an event, with the tokens it is the first to mention."""
         began = time.perf_counter()
         tree, times = record.proposal.tree, record.times
-        judged = self._judged(record)
-        nodes = self._nodes(record, judged)
         passes = [
             Pass(pass_.rows, pass_.cached_rows, pass_.seconds, pass_.depth, pass_.read)
             for pass_ in record.proposal.passes
@@ -82,10 +79,10 @@ class Recorder:
             index=record.index,
             base_length=record.base_length,
             start_s=record.start_s,
-            nodes=nodes,
+            nodes=self._nodes(record),
             drafted=_drafted(record, passes),
             scored=Scored(target_pass, times.target),
-            judged=judged,
+            judged=self._judged(record),
             committed=_committed(record),
         )
         entries = self._new_entries(_mentioned(event))
@@ -119,7 +116,7 @@ class Recorder:
             ],
             path=verdict.path,
             final_node=verdict.path[-1] if verdict.path else 0,
-            residual=None if residual is None else top_rows(residual.unsqueeze(0), self._top)[0],
+            residual=None if residual is None else self._sweep.head(residual),
             residual_mass=verdict.residual_mass,
             token=verdict.token,
             origin=verdict.origin,
@@ -128,39 +125,37 @@ class Recorder:
             order=verdict.order,
         )
 
-    def _nodes(self, record: RoundRecord, judged: Judged) -> list[Node]:
-        tree = record.proposal.tree
-        targets, drafts = self._target_heads(record), self._draft_heads(tree)
-        beliefs = beliefs_of(record) if self._keep else None
-        raw_targets, raw_drafts = self._raw_heads(record, beliefs)
-        measured = Measured([None] * len(tree), {}, {}) if beliefs is None else measured_of(record, beliefs)
-        fates = _fates(tree, record.verdict)
-        places = self._places(tree)
-        nodes = []
-        for i, token in enumerate(tree.tokens):
-            nodes.append(
-                Node(
-                    id=i,
-                    parent=tree.parents[i],
-                    depth=tree.depths[i],
-                    token=token,
-                    kind=tree.kinds[i],
-                    fate=fates[i],
-                    source=tree.sources[i],
-                    draft_prob=round(tree.proposal_prob(i), DIGITS) if i else None,
-                    target_prob=round(record.scored.candidate_prob(i), DIGITS) if i else None,
-                    draft=drafts.get(i),
-                    target=targets[i],
-                    x=places[i][0],
-                    y=places[i][1],
-                    draft_raw=raw_drafts.get(i),
-                    target_raw=raw_targets.get(i),
-                    rank=measured.ranks[i],
-                    agreement=measured.judged.get(i),
-                    agreement_raw=measured.raw.get(i),
-                )
+    def _nodes(self, record: RoundRecord) -> list[Node]:
+        tree, scored = record.proposal.tree, record.scored
+        judged, raw = self._swept(record)
+        target_rows, draft_rows = self._rows(record, judged)
+        raw_heads = None if record.sampling.plain else raw
+        agreed, believed = (judged or NO_ROWS).agreements, (raw or NO_ROWS).agreements
+        fates, places = _fates(tree, record.verdict), self._places(tree)
+        ranked = ranks(scored.logits, tree) if self._keep else [None] * len(tree)
+        return [
+            Node(
+                id=i,
+                parent=tree.parents[i],
+                depth=tree.depths[i],
+                token=token,
+                kind=tree.kinds[i],
+                fate=fates[i],
+                source=tree.sources[i],
+                draft_prob=round(tree.proposal_prob(i), DIGITS) if i else None,
+                target_prob=round(record.scored.candidate_prob(i), DIGITS) if i else None,
+                draft=draft_rows.get(i),
+                target=target_rows[i],
+                x=places[i][0],
+                y=places[i][1],
+                draft_raw=raw_heads.drafts.get(i) if raw_heads else None,
+                target_raw=raw_heads.targets[i] if raw_heads else None,
+                rank=ranked[i],
+                agreement=agreed.get(i),
+                agreement_raw=believed.get(i),
             )
-        return nodes
+            for i, token in enumerate(tree.tokens)
+        ]
 
     def _places(self, tree: DraftTree) -> list[tuple[float, float]]:
         key = tuple(tree.parents)
@@ -169,50 +164,51 @@ class Recorder:
             places = self._layouts[key] = tidy_layout(tree.parents, tree.depths)
         return places
 
-    def _target_heads(self, record: RoundRecord) -> list[TopK]:
-        tree, scored = record.proposal.tree, record.scored
+    def _swept(self, record: RoundRecord) -> tuple[Swept | None, Swept | None]:
+        """What whole distributions tell: as they were judged, which are point masses at temperature 0; and as both
+        models believe themselves, where that is something else."""
         if not self._keep:
-            return [NOTHING] * len(tree)
-        if record.sampling.greedy:
-            return [TopK([scored.argmax(i)], [1.0], 0.0) for i in range(len(tree))]
-        return top_rows(scored.all_probs(), self._top)
+            return None, None
+        scored, sampling = record.scored, record.sampling
+        asked = {
+            node: row for level, rows in record.proposal.draft_logits for node, row in zip(level, rows, strict=True)
+        }
+        if sampling.greedy:
+            return None, self._sweep(scored.logits, asked, logits=True)
+        drawn = _drawn(record.proposal.tree)
+        judged = self._sweep(scored.all_probs(), drawn)
+        if not sampling.plain:
+            return judged, self._sweep(scored.logits, asked, logits=True)
+        news = {node: row for node, row in asked.items() if node not in drawn}  # the transform changes nothing
+        if not news:
+            return judged, None
+        raw = self._sweep(scored.logits, news, logits=True)
+        return judged, replace(raw, agreements={node: raw.agreements[node] for node in news})
 
-    def _draft_heads(self, tree: DraftTree) -> dict[int, TopK]:
-        """Per parent, the distribution its drawn children came from; a lone point mass is its own distribution."""
+    def _rows(self, record: RoundRecord, judged: Swept | None) -> tuple[list[TopK], dict[int, TopK]]:
+        """Per node the target's head, and per parent that of the distribution its drawn children came from; a lone
+        point mass is its own distribution."""
+        tree = record.proposal.tree
         if not self._keep:
-            return {}
-        rows: dict[int, Tensor] = {}
+            return [NOTHING] * len(tree), {}
         points: dict[int, list[int]] = {}
-        for i in range(1, len(tree)):
-            proposal = tree.proposals[i]
+        for parent, token, proposal in zip(tree.parents[1:], tree.tokens[1:], tree.proposals[1:], strict=True):
             if proposal is None:
-                points.setdefault(tree.parents[i], []).append(tree.tokens[i])
-            else:
-                rows.setdefault(tree.parents[i], proposal)
-        found = {parent: TopK(tokens, [1.0], 0.0) for parent, tokens in points.items() if len(tokens) == 1}
-        if rows:
-            found |= dict(zip(rows, top_rows(torch.stack(list(rows.values())), self._top), strict=True))
-        return found
-
-    def _raw_heads(self, record: RoundRecord, beliefs: Beliefs | None) -> tuple[dict[int, TopK], dict[int, TopK]]:
-        """Target and draft per node before the sampling transform, where that changes anything."""
-        if beliefs is None or record.sampling.plain:
-            return {}, {}
-        top_ks, n = top_rows(beliefs.probs, self._top), len(record.proposal.tree)
-        return dict(enumerate(top_ks[:n])), dict(zip(beliefs.asked, top_ks[n:], strict=True))
+                points.setdefault(parent, []).append(token)
+        drafts = {parent: TopK(tokens, [1.0], 0.0) for parent, tokens in points.items() if len(tokens) == 1}
+        if judged is None:
+            targets = [TopK([record.scored.argmax(i)], [1.0], 0.0) for i in range(len(tree))]
+            return targets, drafts | {parent: self._sweep.head(q) for parent, q in _drawn(tree).items()}
+        return judged.targets, drafts | judged.drafts
 
 
-def top_rows(probs: Tensor, top: int) -> list[TopK]:
-    """probs [n, V] → the `top` most probable tokens of each row and the mass outside; zeros are left out."""
-    best = probs.topk(min(top, probs.shape[-1]), dim=-1)
-    rounded = best.values.cpu().double().mul_(UNITS).round_().div_(UNITS)
-    return [_top_row(tokens, values) for tokens, values in zip(best.indices.tolist(), rounded.tolist(), strict=True)]
-
-
-def _top_row(tokens: list[int], values: list[float]) -> TopK:
-    while values and values[-1] <= 0.0:
-        values.pop()
-    return TopK(tokens[: len(values)], values, round(max(0.0, 1.0 - sum(values)), DIGITS))
+def _drawn(tree: DraftTree) -> dict[int, Tensor]:
+    """Per parent, the distribution its first drawn child came from [V]."""
+    drawn: dict[int, Tensor] = {}
+    for parent, q in zip(tree.parents, tree.proposals, strict=True):
+        if q is not None:
+            drawn.setdefault(parent, q)
+    return drawn
 
 
 @lru_cache(maxsize=65_536)

@@ -35,6 +35,8 @@ class ModelInfo:
     """weights that one pass reads; see the trace's model card"""
     window: int = 0
     """tokens that the narrowest attention of the model sees, where that is what ends its context; see the card"""
+    read_dtype: str = ""
+    """in which a pass over a few rows reads the weights, where that is not `dtype`: as the checkpoint stores them"""
     dtype_why: str = ""
     """why `auto` took this dtype; empty where another one was asked for"""
 

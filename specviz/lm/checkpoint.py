@@ -97,6 +97,10 @@ class StoredTensors(Mapping[str, Tensor]):
                 self._sizes[key] = tuple(opened.get_slice(key).get_shape())
 
     @property
+    def dtype(self) -> torch.dtype:
+        return self._place[0]
+
+    @property
     def device(self) -> torch.device:
         return self._place[1]
 

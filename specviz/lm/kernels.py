@@ -121,6 +121,8 @@ class Projection:
 
     weight: Tensor
     bias: Tensor | None = None
+    stored: Tensor | None = None
+    """[out, in] in bfloat16, where the checkpoint holds it so and `weight` is float32; without a norm's factor"""
     by_rows: list[Product] = field(default_factory=list)
     """[n] for n rows, the last one for any more"""
     many: Product | None = None

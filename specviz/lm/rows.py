@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import eq
 
 import numpy as np
 import numpy.typing as npt
@@ -138,9 +139,12 @@ class TreeCache(ABC):
         """
         start, n = self.length, len(tokens)
         assert n > 0, "a forward call needs at least one token."
+        chain = range(start - 1, start + n - 1)
         if parents is None:
-            parents = range(start - 1, start + n - 1)
+            parents = chain
         assert len(parents) == n, f"{n} tokens came with {len(parents)} parents."
+        if start == self._spine and start + n <= context_length and all(map(eq, parents, chain)):
+            return Placement(start, list(tokens), list(chain), list(range(start, start + n)), None, n, [])
         on_spine = 0
         if start == self._spine:
             while on_spine < n and parents[on_spine] == start + on_spine - 1:

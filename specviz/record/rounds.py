@@ -14,12 +14,13 @@ from torch import Tensor
 
 from specviz.core.sampling import Sampling, residual
 from specviz.core.tree import DraftTree
-from specviz.engine.measured import Measured, agreements, ranks
-from specviz.engine.recorder import DIGITS, TokenTexts, top_rows, vocab_entry
+from specviz.engine.measured import DIGITS, agreements, ranks, top_rows
+from specviz.engine.recorder import TokenTexts, vocab_entry
 from specviz.errors import RecordError
 from specviz.record.cards import Settings
 from specviz.record.watch import Observed
 from specviz.trace.events import (
+    Agreement,
     Committed,
     CommittedToken,
     Drafted,
@@ -88,12 +89,14 @@ class Rounds:
         return {"prompt": f"its {len(this.text)} tokens are read in this round's passes"}
 
     def _nodes(self, this: Observed, verdict: Verdict, p: Tensor, q: Tensor | None) -> list[Node]:
+        assert this.target_raw is not None, "a round is over when its scores are known."
         settings, tokens = self._settings, [this.text[-1], *this.candidates]
         n, sampling = len(this.candidates), settings.sampling
         drawn = q is not None and not sampling.greedy
         targets, drafts = self._targets(this, p), self._drafts(this, q if drawn else None)
         raw_targets, raw_drafts = self._raw(this)
-        fates, measured = _fates(n, verdict), self._measured(this, p, q if drawn else None)
+        fates, ranked = _fates(n, verdict), ranks(this.target_raw, self._tree(this))
+        agreed, believed = self._agreements(this, p, q if drawn else None)
         return [
             Node(
                 id=i,
@@ -110,9 +113,9 @@ class Rounds:
                 x=float(i),
                 draft_raw=raw_drafts[i] if i < len(raw_drafts) else None,
                 target_raw=raw_targets[i] if raw_targets else None,
-                rank=measured.ranks[i],
-                agreement=measured.judged.get(i),
-                agreement_raw=measured.raw.get(i),
+                rank=ranked[i],
+                agreement=agreed.get(i),
+                agreement_raw=believed.get(i),
             )
             for i, token in enumerate(tokens)
         ]
@@ -147,16 +150,22 @@ class Rounds:
             return []
         return [logits.softmax(-1) for logits in this.draft_raw[: len(this.candidates)]]
 
-    def _measured(self, this: Observed, p: Tensor, q: Tensor | None) -> Measured:
-        """What only whole distributions tell; see `engine.measured`."""
-        assert this.target_raw is not None, "a round is over when its scores are known."
-        sampling, tree = self._settings.sampling, DraftTree.from_root(this.text[-1])
+    def _tree(self, this: Observed) -> DraftTree:
+        """The candidates as a chain."""
+        tree = DraftTree.from_root(this.text[-1])
         for node, token in enumerate(this.candidates):
             tree.add(node, token, "point_mass", None, self._settings.drafter)
+        return tree
+
+    def _agreements(
+        self, this: Observed, p: Tensor, q: Tensor | None
+    ) -> tuple[dict[int, Agreement], dict[int, Agreement]]:
+        """Per node: of the distributions after the sampling transform, none at temperature 0; and of what the models
+        believe themselves, where the first do not say it already. See `engine.measured`."""
+        assert this.target_raw is not None, "a round is over when its scores are known."
+        sampling, beliefs = self._settings.sampling, dict(enumerate(self._beliefs(this)))
         judged = {} if sampling.greedy else agreements(p, dict(enumerate(q)) if q is not None else {})
-        beliefs = dict(enumerate(self._beliefs(this)))
-        raw = {} if sampling.plain else agreements(this.target_raw.softmax(-1), beliefs)
-        return Measured(ranks(this.target_raw, tree), judged, raw)
+        return judged, {} if sampling.plain else agreements(this.target_raw.softmax(-1), beliefs)
 
     def _judged(self, verdict: Verdict, seconds: float) -> Judged:
         left = verdict.residual

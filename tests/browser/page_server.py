@@ -24,10 +24,6 @@ from specviz.protocol.runs import TraceSource
 from specviz.trace import codec
 from tests.app.doubles import sample
 
-REST_S = 0.02
-"""how often a queue looks whether there is work: Gradio's thousand times a second are some hundredths of a core for
-each server that a set of tests leaves open"""
-
 SERVED: list[Sessions] = []
 """what each server of this process keeps of its visitors"""
 
@@ -82,7 +78,6 @@ def serving(
     with patch.object(tab, "found", lambda: built):
         demo = build(source, gallery(recorded), limits, sweeps=recorded)
     settings = {**launch_settings(limits), "server_port": free_port(), "quiet": True}
-    demo._queue.sleep_when_free = REST_S
     demo.launch(prevent_thread_lock=True, **settings)
     keep_little(demo)
     SERVED.append(demo.app.state_holder)

@@ -12,7 +12,7 @@ import torch
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import DraftTree
-from specviz.engine.recorder import top_rows
+from specviz.engine.measured import top_rows
 from specviz.engine.scoring import ScoredTree
 from specviz.verifiers.base import VERIFIERS, Verdict
 from tests.js.node import run

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from specviz.lm import compiled
 from specviz.lm.llama.few_rows import MOST_ROWS, SOURCE
@@ -21,6 +24,15 @@ needs_compiler = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="th
 @pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
 def folder(request, checkpoint):
     return str(checkpoint("llama", **request.param))
+
+
+@pytest.fixture
+def stored_short(folder, tmp_path):
+    """The same checkpoint with every weight rounded to bfloat16."""
+    copied = shutil.copytree(folder, tmp_path / "short")
+    weights = {name: tensor.bfloat16() for name, tensor in load_file(copied / "model.safetensors").items()}
+    save_file(weights, copied / "model.safetensors", metadata={"format": "pt"})
+    return str(copied)
 
 
 def plainly(model, *calls):
@@ -60,6 +72,47 @@ def test_a_row_is_the_same_bit_for_bit_alone_and_beside_others(folder, dtype):
         cache.keep(range(5))
     rows = model.forward(following, together)
     assert torch.equal(rows, torch.cat([model.forward([token], alone) for token in following]))
+
+
+@needs_compiler
+def test_a_float32_model_is_read_in_bfloat16_where_it_is_stored_so_and_nowhere_else(folder, stored_short):
+    model = load(stored_short, dtype="float32").model
+    assert (model._few_rows.as_stored, model.info.read_dtype, model.info.dtype) == (True, "bfloat16", "float32")
+    calls = (random_tokens(0, 7), None), (random_tokens(1, 9), random_parents(2, 7, 7, 9))
+    plain = plainly(model, *calls)
+    assert error(logits(model, *calls), plain) < 1e-5 * plain.abs().max().item()
+    whole = load(folder, dtype="float32").model
+    assert (whole._few_rows.as_stored, whole.info.read_dtype) == (False, "")
+    assert not load(stored_short, dtype="bfloat16").model._few_rows.as_stored
+
+
+@needs_compiler
+def test_read_as_it_is_stored_a_row_is_the_same_bit_for_bit_alone_and_beside_others(stored_short):
+    model = load(stored_short, dtype="float32").model
+    following = random_tokens(1, MOST_ROWS)
+    rows = model.forward(following, model.new_cache())
+    alone = model.new_cache()
+    assert torch.equal(rows, torch.cat([model.forward([token], alone) for token in following]))
+
+
+@needs_compiler
+def test_read_as_it_is_stored_numbers_lose_nothing(stored_short):
+    """Two numbers of bfloat16 for one of float32 would lose 1e-5."""
+    model = load(stored_short, dtype="float32").model
+    torch.manual_seed(0)
+    x = torch.randn(3, model.shape.hidden_size)
+    norm = torch.nn.functional.rms_norm(x, x.shape[1:], model._norm.weight, model.shape.norm_eps)
+    with torch.inference_mode():
+        exact = norm.double() @ model.head().double().T
+        assert error(model.read_out(x), exact.float()) < 1e-6 * exact.abs().max().item()
+
+
+@needs_compiler
+def test_of_a_pass_the_last_row_alone_is_read_out_where_no_other_is_asked_for(folder):
+    model = load(folder).model
+    tokens = random_tokens(0, 6)
+    whole, last = model.new_cache(), model.new_cache()
+    assert torch.equal(model.forward(tokens, whole)[-1:], model.forward(tokens, last, last_only=True))
 
 
 @needs_compiler

@@ -1,4 +1,4 @@
-"""Loading holds weights once: the most memory a process takes while it loads is little more than the model itself."""
+"""Loading holds weights once, or once in each of two formats: it takes little more memory than the model itself."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from specviz.lm import compiled
+from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.llama.shape import LlamaShape
 from tests.lm.tiny_models import write_tokenizer
 
@@ -41,7 +43,9 @@ def medium(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
 @pytest.mark.parametrize(
     ("adapter", "dtype", "most"),
     [
-        ("lean-llama", "float32", 1.6),  # a layer under way, a few weights that are timed, holes: 1.2 to 1.4; was 2.3
+        # as it is stored too where there is a compiler, half of it again; a layer under way, a few weights that are
+        # timed, holes: 1.2 to 1.4 without
+        ("lean-llama", "float32", 1.6 if compiled.library(SOURCE) is None else 2.0),
         ("lean-llama", "bfloat16", 1.2),
         ("transformers", "float32", 1.25),
     ],

@@ -26,6 +26,9 @@ from specviz.app.form.request import Limits
 from specviz.app.job import CURRENT, Job
 from specviz.app.look.events import ENGINE, FETCHING, READING, TRAINING
 
+REST_S = 0.02
+"""between two looks for work: at Gradio's thousandth of a second a page that nobody uses keeps a core busy for 3.5 % of
+the time, beside which runs are timed"""
 FORWARDED = "x-forwarded-for"
 IPV6_PREFIX = 64
 """bits that a provider gives to one customer, who may choose the others at will"""
@@ -123,6 +126,7 @@ class FairQueue(queueing.Queue):
             max_size=limits.waiting,
             blocks=demo,
         )
+        self.sleep_when_free = REST_S
         self._limits = limits
         self._behind_proxy = behind_proxy
         self._clock = clock

@@ -1,30 +1,12 @@
 /* A pass of a Llama over a few rows on one thread, at the speed at which memory gives its weights.
 
    Each weight is read once, where it lies, whatever the number of rows; numbers between products are float32, also
-   around bfloat16 weights. The sum behind a number is added up in the same order however many rows stand beside it.
+   around bfloat16 weights, which are read as the float32 numbers that they are. The sum behind a number is added up in the same order however many rows stand beside it.
    Compiled where a compiler is at hand (`compiled`), called by `few_rows`; the plain forward does the same without it.
 
    Shapes: n new rows, T rows visible at most, H query heads, G key/value heads, D head size. */
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#ifdef __AVX512F__
-#define LANES 16
-#else
-#define LANES 8
-#endif
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")
-
-typedef float Vec __attribute__((vector_size(4 * LANES)));
-typedef uint32_t Bits __attribute__((vector_size(4 * LANES)));
-typedef int32_t Ints __attribute__((vector_size(4 * LANES)));
-typedef uint16_t Halves __attribute__((vector_size(2 * LANES)));
-typedef float AnyVec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef uint16_t AnyHalves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+#include "../vectors.h"
 
 typedef struct {
   const char *weight; /* [outs, ins], float32 or bfloat16 */
@@ -41,8 +23,10 @@ typedef struct {
   const Layer *layers;
   Matrix head;
   const float *norm;
+  const float *turns; /* [context, D / 2, 2]: cosines and sines of every position */
   int64_t count, hidden, heads, groups, size, ffn;
-  int64_t half; /* whether weights and cache are bfloat16 */
+  int64_t half; /* whether weights are bfloat16 */
+  int64_t half_rows; /* whether the cache is: then numbers need be no finer either where tiles multiply them */
   float eps;
 } Model;
 
@@ -51,74 +35,6 @@ typedef struct {
   int64_t layer, head; /* numbers from one layer, and from one head, to the next */
   int64_t start; /* rows in it before the pass */
 } Cache;
-
-/* --- numbers ------------------------------------------------------------------------------------------------- */
-
-INLINE Vec load(const float *at) { return *(const AnyVec *)at; }
-INLINE void store(float *at, Vec x) { *(AnyVec *)at = x; }
-INLINE Vec every(float x) { return x - (Vec){0}; }
-INLINE Vec larger(Vec a, Vec b) { Ints of_a = a > b; return (Vec)(((Ints)a & of_a) | ((Ints)b & ~of_a)); }
-
-INLINE float single(const char *at, int half) {
-  if (!half) return *(const float *)at;
-  uint32_t bits = (uint32_t)*(const uint16_t *)at << 16;
-  float x;
-  memcpy(&x, &bits, 4);
-  return x;
-}
-
-INLINE Vec widened(const char *at, int half) {
-  if (!half) return load((const float *)at);
-  return (Vec)(__builtin_convertvector(*(const AnyHalves *)at, Bits) << 16);
-}
-
-INLINE Vec partly(const char *at, int half, int64_t count) { /* the first `count` numbers, then zeros */
-  float lanes[LANES] = {0};
-  for (int64_t i = 0; i < count; i++) lanes[i] = single(at + i * (half ? 2 : 4), half);
-  return load(lanes);
-}
-
-INLINE uint16_t narrowed(float x) { /* to bfloat16, to nearest and to even */
-  uint32_t bits;
-  memcpy(&bits, &x, 4);
-  return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-typedef float Four __attribute__((vector_size(16)));
-typedef float AnyFour __attribute__((vector_size(16), aligned(4), may_alias));
-typedef float Eight __attribute__((vector_size(32)));
-INLINE Four folded(Vec x) {
-#if LANES == 16
-  Eight eight = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) +
-                __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
-#else
-  Eight eight = x;
-#endif
-  return __builtin_shufflevector(eight, eight, 0, 1, 2, 3) + __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
-}
-INLINE float total(Vec x) {
-  Four four = folded(x);
-  return (four[0] + four[2]) + (four[1] + four[3]);
-}
-INLINE Four totals(const Vec *of) { /* of four vectors, each added up as by `total` */
-  Four a = folded(of[0]), b = folded(of[1]), c = folded(of[2]), d = folded(of[3]);
-  Four ab = __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
-  Four cd = __builtin_shufflevector(c, d, 0, 1, 4, 5) + __builtin_shufflevector(c, d, 2, 3, 6, 7);
-  return __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
-}
-
-INLINE Vec exponential(Vec x) { /* of numbers up to 0; Cephes' expf */
-  x = larger(x, every(-87.0f));
-  Ints whole = __builtin_convertvector(x * 1.44269504f - 0.5f, Ints);
-  Vec power = __builtin_convertvector(whole, Vec), rest = x - power * 0.693359375f + power * 2.12194440e-4f;
-  Vec sum = every(1.9875691500e-4f);
-  sum = sum * rest + 1.3981999507e-3f;
-  sum = sum * rest + 8.3334519073e-3f;
-  sum = sum * rest + 4.1665795894e-2f;
-  sum = sum * rest + 1.6666665459e-1f;
-  sum = sum * rest + 5.0000001201e-1f;
-  return (sum * rest * rest + rest + 1.0f) * (Vec)((whole + 127) << 23);
-}
 
 /* --- products: y[i, j] (+)= x[i] · weight[j] + bias[j] ---------------------------------------------------------- */
 
@@ -186,7 +102,8 @@ static __attribute__((noinline)) void vector_product(const char *w, int half, co
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SIDE = 16, DEEP = 32, PARTS = 2, ASK_FOR_TILES = 0x1023, TILE_DATA = 18 };
+#define FIFTEEN_TO_0 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
+enum { SIDE = 16, DEEP = 32, PARTS = 3, ASK_FOR_TILES = 0x1023, TILE_DATA = 18 };
 typedef struct {
   uint8_t palette, start, reserved[14];
   uint16_t bytes[16];
@@ -201,7 +118,7 @@ static int have_tiles(void) {
 
 static void begin_tiles(TileShapes *before) { /* oneDNN has shapes of its own */
   static TileShapes ours = {.palette = 1};
-  for (int i = 0; i < 5; i++) ours.bytes[i] = 64, ours.rows[i] = SIDE;
+  for (int i = 0; i < 2 * PARTS + 1; i++) ours.bytes[i] = 64, ours.rows[i] = SIDE;
   _tile_storeconfig(before);
   __asm__ volatile("" : : "r"(&ours), "r"(before) : "memory");
   _tile_loadconfig(&ours);
@@ -213,72 +130,90 @@ static void end_tiles(TileShapes *before) {
   else _tile_release();
 }
 
-/* x as two bfloat16 numbers that add up to it but for 2^-17 of it: columns [ins / 32, parts, 16 pairs, 16 rows of x, 2];
-   what stands in those of rows beyond n is nobody's */
-static void split(const float *x, int n, int64_t ins, uint32_t *columns) {
+/* x as two bfloat16 numbers that add up to it but for 2^-17 of it, or as three that are it: columns [ins / 32, parts,
+   16 pairs, 16 rows of x, 2]; what stands in those of rows beyond n is nobody's */
+INLINE void split(const float *x, int n, int64_t ins, int parts, uint32_t *columns) {
   for (int i = 0; i < n; i++)
     for (int64_t k = 0; k < ins; k += LANES) {
       Vec rest = load(x + i * ins + k);
-      UNROLL for (int part = 0; part < PARTS; part++) {
+      UNROLL for (int part = 0; part < parts; part++) {
         Bits bits = (Bits)rest;
         bits = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000u;
         rest -= (Vec)bits;
         Halves halves = __builtin_convertvector(bits >> 16, Halves);
-        uint32_t pairs[LANES / 2], *to = columns + (k / DEEP * PARTS + part) * 256 + k % DEEP / 2 * SIDE + i;
+        uint32_t pairs[LANES / 2], *to = columns + (k / DEEP * parts + part) * 256 + k % DEEP / 2 * SIDE + i;
         memcpy(pairs, &halves, sizeof pairs);
         UNROLL for (int j = 0; j < LANES / 2; j++) to[j * SIDE] = pairs[j];
       }
     }
 }
 
-static __attribute__((noinline)) void tile_product(const char *w, const float *bias, int64_t outs, int64_t ins,
-                                                   const float *x, int n, float *y, int64_t stride, int add,
-                                                   uint32_t *columns) {
+INLINE void tile_product_of(const char *w, const float *bias, int64_t outs, int64_t ins, const float *x, int n, float *y,
+                            int64_t stride, int add, int parts, uint32_t *columns) {
   float sums[PARTS][SIDE][SIDE]; /* 16 outputs of up to 16 rows */
-  split(x, n, ins, columns);
+  split(x, n, ins, parts, columns);
   for (int64_t j = 0; j < outs; j += SIDE) {
     const char *at = w + j * ins * 2, *next = at + SIDE * ins * 2;
     __asm__ volatile("" : : "r"(columns) : "memory");
     _tile_zero(0);
     _tile_zero(1);
+    _tile_zero(2);
     for (int64_t k = 0; k < ins / DEEP; k++) {
-      const uint32_t *column = columns + k * PARTS * 256;
+      const uint32_t *column = columns + k * parts * 256;
       UNROLL for (int line = 0; line < SIDE; line++) __builtin_prefetch(next + (k * SIDE + line) * 64, 0, 2);
-      _tile_loadd(2, at + k * 64, ins * 2);
-      _tile_loadd(3, column, 64);
-      _tile_loadd(4, column + 256, 64);
-      _tile_dpbf16ps(0, 2, 3);
-      _tile_dpbf16ps(1, 2, 4);
+      _tile_loadd(3, at + k * 64, ins * 2);
+      _tile_loadd(4, column, 64);
+      _tile_loadd(5, column + 256, 64);
+      _tile_dpbf16ps(0, 3, 4);
+      _tile_dpbf16ps(1, 3, 5);
+      if (parts == 3) {
+        _tile_loadd(6, column + 512, 64);
+        _tile_dpbf16ps(2, 3, 6);
+      }
     }
     _tile_stored(0, sums[0], 64);
     _tile_stored(1, sums[1], 64);
+    if (parts == 3) _tile_stored(2, sums[2], 64);
     __asm__ volatile("" : : "r"(sums) : "memory");
-    for (int out = 0; out < SIDE; out++) store(sums[0][out], load(sums[1][out]) + load(sums[0][out]));
+    for (int out = 0; out < SIDE; out++) {
+      Vec fine = load(sums[1][out]);
+      store(sums[0][out], (parts == 3 ? load(sums[2][out]) + fine : fine) + load(sums[0][out]));
+    }
     for (int i = 0; i < n; i++) {
-      float *to = y + i * stride + j, results[SIDE];
-      UNROLL for (int out = 0; out < SIDE; out++) results[out] = sums[0][out][i];
-      for (int out = 0; out < SIDE; out++) to[out] = results[out] + (bias ? bias[j + out] : 0.0f) + (add ? to[out] : 0.0f);
+      const __m512i outs_of_row = _mm512_mullo_epi32(_mm512_set1_epi32(SIDE), _mm512_set_epi32(FIFTEEN_TO_0));
+      float *to = y + i * stride + j;
+      Vec results = (Vec)_mm512_i32gather_ps(outs_of_row, sums[0][0] + i, 4);
+      store(to, results + (bias ? load(bias + j) : every(0.0f)) + (add ? load(to) : every(0.0f)));
     }
   }
 }
+
+static __attribute__((noinline)) void tile_product(const char *w, const float *bias, int64_t outs, int64_t ins,
+                                                   const float *x, int n, float *y, int64_t stride, int add, int parts,
+                                                   uint32_t *columns) {
+  if (parts == 3) tile_product_of(w, bias, outs, ins, x, n, y, stride, add, 3, columns);
+  else tile_product_of(w, bias, outs, ins, x, n, y, stride, add, 2, columns);
+}
 #else
-enum { SIDE = 16, DEEP = 32 };
+enum { SIDE = 16, DEEP = 32, PARTS = 0 };
 typedef int TileShapes;
 static int have_tiles(void) { return 0; }
 static void begin_tiles(TileShapes *before) { *before = 0; }
 static void end_tiles(TileShapes *before) { *before = 0; }
 static void tile_product(const char *w, const float *bias, int64_t outs, int64_t ins, const float *x, int n, float *y,
-                         int64_t stride, int add, uint32_t *scratch) {
-  (void)w, (void)bias, (void)outs, (void)ins, (void)x, (void)n, (void)y, (void)stride, (void)add, (void)scratch;
+                         int64_t stride, int add, int parts, uint32_t *scratch) {
+  (void)w, (void)bias, (void)outs, (void)ins, (void)x, (void)n, (void)y, (void)stride, (void)add, (void)parts;
+  (void)scratch;
 }
 #endif
 
 /* x [n, ins] → y [n, outs]; with `add`, on top of what is there */
-static void product(const Matrix *by, int half, const float *x, int n, float *y, int add, uint32_t *scratch) {
+static void product(const Model *model, const Matrix *by, const float *x, int n, float *y, int add, uint32_t *scratch) {
+  const int half = (int)model->half, parts = model->half_rows ? 2 : 3;
   int64_t done = 0;
   if (half && by->ins % DEEP == 0 && have_tiles()) {
     done = by->outs / SIDE * SIDE;
-    tile_product(by->weight, by->bias, done, by->ins, x, n, y, by->outs, add, scratch);
+    tile_product(by->weight, by->bias, done, by->ins, x, n, y, by->outs, add, parts, scratch);
   }
   if (done < by->outs)
     vector_product(by->weight + done * by->ins * (half ? 2 : 4), half, by->bias ? by->bias + done : 0, by->outs - done,
@@ -300,12 +235,13 @@ static void normed(const float *x, const float *weight, float eps, int n, int64_
   }
 }
 
-/* Rotary positions (2104.09864, §3.4.2) of [n, heads, D / 2, 2]; turns [n, D / 2, 2] are cosines and sines */
-static void rotate(float *x, const float *turns, int n, int64_t heads, int64_t stride, int64_t size) {
+/* Rotary positions (2104.09864, §3.4.2) of [n, heads, D / 2, 2]; positions [n], or NULL for a chain from `start` on */
+static void rotate(float *x, const float *turns, const int64_t *positions, int64_t start, int n, int64_t heads,
+                   int64_t stride, int64_t size) {
   for (int i = 0; i < n; i++)
     for (int64_t head = 0; head < heads; head++) {
       float *at = x + i * stride + head * size;
-      const float *turn = turns + i * size;
+      const float *turn = turns + (positions ? positions[i] : start + i) * size;
       for (int64_t k = 0; k < size; k += 2) {
         float a = at[k], b = at[k + 1];
         at[k] = a * turn[k] - b * turn[k + 1];
@@ -321,7 +257,11 @@ static void keep(char *to, int half, const float *x, int64_t count) {
 
 /* Scores [T] of a row of the text to weights that add up to 1, 0 where it must not look; [room for LANES more] */
 static void softmax(float *scores, float scale, int64_t rows, int64_t seen, const uint8_t *visible) {
-  for (int64_t t = 0; t < rows; t++) scores[t] = (visible ? visible[t] : t < seen) ? scores[t] * scale : -INFINITY;
+  if (visible) for (int64_t t = 0; t < rows; t++) scores[t] = visible[t] ? scores[t] * scale : -INFINITY;
+  else {
+    for (int64_t t = 0; t < seen; t++) scores[t] *= scale;
+    for (int64_t t = seen; t < rows; t++) scores[t] = -INFINITY;
+  }
   for (int64_t t = rows; t % LANES; t++) scores[t] = -INFINITY;
   Vec most = every(-INFINITY), sums = every(0.0f);
   for (int64_t t = 0; t < rows; t += LANES) most = larger(most, load(scores + t));
@@ -336,38 +276,48 @@ static void softmax(float *scores, float scale, int64_t rows, int64_t seen, cons
   for (int64_t t = 0; t < rows; t++) scores[t] *= share;
 }
 
-/* out[r, d] = Σ scores[r, t] · values[t, d] for up to LANES components and up to four rows r */
+/* out[r, d] = Σ scores[r, t] · values[t, d] for `blocks` vectors of components and up to four rows r */
 INLINE void mixed(const float *scores, int64_t apart, int rows, const char *values, int half, int64_t count, int64_t size,
-                  int64_t lanes, float *const *out) {
-  Vec sums[4];
-  UNROLL for (int r = 0; r < rows; r++) sums[r] = every(0.0f);
+                  int blocks, float *const *out, int64_t d) {
+  const int64_t width = half ? 2 : 4;
+  Vec sums[16];
+  UNROLL for (int i = 0; i < rows * blocks; i++) sums[i] = every(0.0f);
   for (int64_t t = 0; t < count; t++) {
-    const char *at = values + t * size * (half ? 2 : 4);
-    Vec value = lanes == LANES ? widened(at, half) : partly(at, half, lanes);
-    UNROLL for (int r = 0; r < rows; r++) sums[r] += value * scores[r * apart + t];
+    Vec value[4];
+    UNROLL for (int b = 0; b < blocks; b++) value[b] = widened(values + (t * size + d + b * LANES) * width, half);
+    UNROLL for (int r = 0; r < rows; r++)
+      UNROLL for (int b = 0; b < blocks; b++) sums[r * blocks + b] += value[b] * scores[r * apart + t];
   }
-  UNROLL for (int r = 0; r < rows; r++) memcpy(out[r], sums + r, (size_t)lanes * 4);
+  UNROLL for (int r = 0; r < rows; r++)
+    UNROLL for (int b = 0; b < blocks; b++) store(out[r] + d + b * LANES, sums[r * blocks + b]);
+}
+
+INLINE void mix_rows(const float *scores, int64_t apart, int rows, const char *values, int half, int64_t count,
+                     int64_t size, float *const *out) {
+  enum { WIDE = LANES / 4 }; /* with four rows as many sums as there are registers */
+  int64_t d = 0;
+  for (; d + WIDE * LANES <= size; d += WIDE * LANES) mixed(scores, apart, rows, values, half, count, size, WIDE, out, d);
+  for (; d + LANES <= size; d += LANES) mixed(scores, apart, rows, values, half, count, size, 1, out, d);
+  for (int r = 0; d < size && r < rows; r++) {
+    Vec sum = every(0.0f);
+    for (int64_t t = 0; t < count; t++)
+      sum += partly(values + (t * size + d) * (half ? 2 : 4), half, size - d) * scores[r * apart + t];
+    memcpy(out[r] + d, &sum, (size_t)(size - d) * 4);
+  }
 }
 
 INLINE void mix_of(const float *scores, int64_t apart, int rows, const char *values, int half, int64_t count, int64_t size,
                    float *const *out) {
-  for (int64_t d = 0; d < size; d += LANES) {
-    const char *at = values + d * (half ? 2 : 4);
-    float *to[4];
-    for (int r = 0; r < rows; r++) to[r] = out[r] + d;
-    if (size - d < LANES)
-      for (int r = 0; r < rows; r++) mixed(scores + r * apart, apart, 1, at, half, count, size, size - d, to + r);
-    else switch (rows) {
-      case 1: mixed(scores, apart, 1, at, half, count, size, LANES, to); break;
-      case 2: mixed(scores, apart, 2, at, half, count, size, LANES, to); break;
-      case 3: mixed(scores, apart, 3, at, half, count, size, LANES, to); break;
-      default: mixed(scores, apart, 4, at, half, count, size, LANES, to);
-    }
+  switch (rows) {
+    case 1: mix_rows(scores, apart, 1, values, half, count, size, out); break;
+    case 2: mix_rows(scores, apart, 2, values, half, count, size, out); break;
+    case 3: mix_rows(scores, apart, 3, values, half, count, size, out); break;
+    default: mix_rows(scores, apart, 4, values, half, count, size, out);
   }
 }
 
 typedef struct {
-  float *normed, *qkv, *queries, *scores, *attended, *gate_up;
+  float *x, *normed, *qkv, *queries, *scores, *attended, *gate_up;
   uint32_t *columns;
 } Room;
 
@@ -375,7 +325,7 @@ typedef struct {
 static __attribute__((noinline)) void attention(const Model *model, const Cache *cache, int64_t layer, int n, const uint8_t *visible, Room *room) {
   const int64_t size = model->size, heads = model->heads, groups = model->groups, shared = heads / groups;
   const int64_t stride = (heads + 2 * groups) * size, count = cache->start + n, apart = (count + LANES) / LANES * LANES;
-  const int half = (int)model->half, width = half ? 2 : 4;
+  const int half = (int)model->half_rows, width = half ? 2 : 4;
   char *rows = cache->rows + layer * cache->layer * width;
   for (int64_t head = 0; head < 2 * groups; head++)
     for (int i = 0; i < n; i++)
@@ -421,45 +371,77 @@ static int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 static void *make_room(const Model *model, int64_t n, int64_t count, Room *room) {
   const int64_t queries = model->heads * model->size, qkv = queries + 2 * model->groups * model->size;
   const int64_t deepest = model->hidden > model->ffn ? model->hidden : model->ffn;
-  const int64_t sizes[] = {n * model->hidden, n * qkv, n * queries, n * model->heads / model->groups * (count + LANES),
-                           n * queries, n * 2 * model->ffn, 2 * 256 / DEEP * (deepest > queries ? deepest : queries)};
-  void **parts[] = {(void **)&room->normed, (void **)&room->qkv, (void **)&room->queries, (void **)&room->scores,
+  const int64_t sizes[] = {n * model->hidden, n * model->hidden, n * qkv, n * queries, n * model->heads / model->groups * (count + LANES),
+                           n * queries, n * 2 * model->ffn, PARTS * 256 / DEEP * (deepest > queries ? deepest : queries)};
+  void **parts[] = {(void **)&room->x, (void **)&room->normed, (void **)&room->qkv, (void **)&room->queries, (void **)&room->scores,
                     (void **)&room->attended, (void **)&room->gate_up, (void **)&room->columns};
   int64_t bytes = 64;
-  for (int i = 0; i < 7; i++) bytes += padded(sizes[i] * 4);
+  for (int i = 0; i < 8; i++) bytes += padded(sizes[i] * 4);
   char *all = malloc((size_t)bytes), *at = all + (64 - (uintptr_t)all % 64) % 64;
-  for (int i = 0; all && i < 7; i++) *parts[i] = at, at += padded(sizes[i] * 4);
+  for (int i = 0; all && i < 8; i++) *parts[i] = at, at += padded(sizes[i] * 4);
   return all;
+}
+
+/* Blocks on x [n, hidden]; chosen [layers], or NULL for all: 1 attention, 2 MLP, 3 both, 0 neither */
+static void blocks(const Model *model, const Cache *cache, const uint8_t *chosen, float *x, int n,
+                   const int64_t *positions, const uint8_t *visible, Room *room) {
+  const int64_t turning = model->heads + model->groups, stride = (turning + model->groups) * model->size;
+  for (int64_t i = 0; i < model->count; i++) {
+    const Layer *layer = model->layers + i;
+    const int parts = chosen ? chosen[i] : 3;
+    if (parts & 1) {
+      normed(x, layer->attention_norm, model->eps, n, model->hidden, room->normed);
+      product(model, &layer->qkv, room->normed, n, room->qkv, 0, room->columns);
+      rotate(room->qkv, model->turns, positions, cache->start, n, turning, stride, model->size);
+      attention(model, cache, i, n, visible, room);
+      product(model, &layer->output, room->attended, n, x, 1, room->columns);
+    }
+    if (parts & 2) {
+      normed(x, layer->ffn_norm, model->eps, n, model->hidden, room->normed);
+      product(model, &layer->gate_up, room->normed, n, room->gate_up, 0, room->columns);
+      gated(room->gate_up, n, model->ffn);
+      product(model, &layer->down, room->gate_up, n, x, 1, room->columns);
+    }
+  }
+}
+
+static void look_up(const Model *model, const int64_t *tokens, const char *table, int half, int64_t n, float *x) {
+  const int64_t hidden = model->hidden, step = hidden * (half ? 2 : 4);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < hidden; k++) x[i * hidden + k] = single(table + tokens[i] * step + k * (half ? 2 : 4), half);
 }
 
 /* --- what Python calls: 0, or 1 where there was no memory ------------------------------------------------------- */
 
-/* Run blocks on x [n, hidden]; chosen [layers]: 1 attention, 2 MLP, 3 both, 0 neither. */
-int run_blocks(const Model *model, const Cache *cache, const uint8_t *chosen, float *x, int64_t n, const float *turns,
-               const uint8_t *visible) {
+/* A whole pass: tokens [n] through their rows of `table` [vocab, hidden] and all blocks → logits [n - first, outs] */
+int forward(const Model *model, const Cache *cache, const int64_t *tokens, const char *table, int64_t half_table,
+            int64_t n, const int64_t *positions, const uint8_t *visible, int64_t first, float *logits) {
   Room room;
   void *all = make_room(model, n, cache->start + n, &room);
   if (!all) return 1;
-  const int half = (int)model->half, rows = (int)n, tiles = half && have_tiles();
-  const int64_t turning = model->heads + model->groups, stride = (turning + model->groups) * model->size;
+  const int tiles = model->half && have_tiles(), wanted = (int)(n - first);
   TileShapes before;
   if (tiles) begin_tiles(&before);
-  for (int64_t i = 0; i < model->count; i++) {
-    const Layer *layer = model->layers + i;
-    if (chosen[i] & 1) {
-      normed(x, layer->attention_norm, model->eps, rows, model->hidden, room.normed);
-      product(&layer->qkv, half, room.normed, rows, room.qkv, 0, room.columns);
-      rotate(room.qkv, turns, rows, turning, stride, model->size);
-      attention(model, cache, i, rows, visible, &room);
-      product(&layer->output, half, room.attended, rows, x, 1, room.columns);
-    }
-    if (chosen[i] & 2) {
-      normed(x, layer->ffn_norm, model->eps, rows, model->hidden, room.normed);
-      product(&layer->gate_up, half, room.normed, rows, room.gate_up, 0, room.columns);
-      gated(room.gate_up, rows, model->ffn);
-      product(&layer->down, half, room.gate_up, rows, x, 1, room.columns);
-    }
-  }
+  if (half_table) look_up(model, tokens, table, 1, n, room.x);
+  else look_up(model, tokens, table, 0, n, room.x);
+  blocks(model, cache, 0, room.x, (int)n, positions, visible, &room);
+  normed(room.x + first * model->hidden, model->norm, model->eps, wanted, model->hidden, room.normed);
+  product(model, &model->head, room.normed, wanted, logits, 0, room.columns);
+  if (tiles) end_tiles(&before);
+  free(all);
+  return 0;
+}
+
+/* Blocks on x [n, hidden], as `blocks` */
+int run_blocks(const Model *model, const Cache *cache, const uint8_t *chosen, float *x, int64_t n,
+               const int64_t *positions, const uint8_t *visible) {
+  Room room;
+  void *all = make_room(model, n, cache->start + n, &room);
+  if (!all) return 1;
+  const int tiles = model->half && have_tiles();
+  TileShapes before;
+  if (tiles) begin_tiles(&before);
+  blocks(model, cache, chosen, x, (int)n, positions, visible, &room);
   if (tiles) end_tiles(&before);
   free(all);
   return 0;
@@ -470,11 +452,11 @@ int read_out(const Model *model, const float *x, int64_t n, float *logits) {
   Room room;
   void *all = make_room(model, n, 0, &room);
   if (!all) return 1;
-  const int half = (int)model->half, tiles = half && have_tiles();
+  const int tiles = model->half && have_tiles();
   TileShapes before;
   if (tiles) begin_tiles(&before);
   normed(x, model->norm, model->eps, (int)n, model->hidden, room.normed);
-  product(&model->head, half, room.normed, (int)n, logits, 0, room.columns);
+  product(model, &model->head, room.normed, (int)n, logits, 0, room.columns);
   if (tiles) end_tiles(&before);
   free(all);
   return 0;

@@ -20,9 +20,10 @@ from torch.nn import functional
 
 from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
 from specviz.lm.checkpoint import StoredTensors
-from specviz.lm.kernels import Projection, calibrate
+from specviz.lm.compiled import library
+from specviz.lm.kernels import ONE_COPY_BYTES, Projection, calibrate
 from specviz.lm.llama.batch import LlamaBatch
-from specviz.lm.llama.few_rows import ATTENTION, MLP, FewRows
+from specviz.lm.llama.few_rows import ATTENTION, MLP, SOURCE, FewRows
 from specviz.lm.llama.rows import Layer, LlamaCache, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import paired
@@ -42,21 +43,26 @@ class LlamaModel(LlamaRows):
 
     def __init__(self, shape: LlamaShape, weights: Mapping[str, Tensor], info: ModelInfo) -> None:
         self._info = info
-        layers = [_layer(weights, f"model.layers.{i}.", shape) for i in range(shape.layers)]
+        stored = _as_stored(weights, info)
+        layers = [_layer(weights, f"model.layers.{i}.", shape, stored) for i in range(shape.layers)]
         norm = weights["model.norm.weight"]
         super().__init__(shape, layers, norm.device, norm.dtype)
         self._norm = Norm(norm, shape.norm_eps)
         self._weights = weights
         table = weights[HEAD_OF[shape.tied]]
         head = table[: info.vocab_size]
-        self._head = Projection(self._norm.absorbed_by(head))
+        short = stored(HEAD_OF[shape.tied])
+        kept = None if short is None else short[: info.vocab_size].clone()
+        self._head = Projection(self._norm.absorbed_by(head), stored=kept)
         shared = self._head.weight is head
         self._head_weight = head if shared else None
         """None: the projection's differs, and this is read again for those who ask"""
         self._embedding = table if shared and shape.tied else _for_lookup(weights)
         del table, head  # before the routines make their own copies
         self._last_trimmed: tuple[tuple[int, ...], LlamaModel] | None = None
-        self._few_rows = FewRows.of(shape, layers, self._norm, self._head)
+        self._few_rows = self._compiled_with(self._head)
+        if self._few_rows and self._few_rows.as_stored:
+            self._info = replace(info, read_dtype="bfloat16")
         self.kernels = {} if self._few_rows else self._calibrate()
 
     @property
@@ -86,12 +92,16 @@ class LlamaModel(LlamaRows):
             trimmed._head_weight = self.head()[list(tokens)]
             left_out = (self.shape.vocab_size - len(tokens)) * self.shape.hidden_size
             trimmed._info = replace(self._info, read_per_pass=self._info.read_per_pass - left_out)
-            trimmed._head = Projection(self._head(ones).t()[list(tokens)].contiguous())
-            trimmed._few_rows = FewRows.of(self.shape, self._layers, self._norm, trimmed._head)
+            stored = None if self._head.stored is None else self._head.stored[list(tokens)]
+            trimmed._head = Projection(self._head(ones).t()[list(tokens)].contiguous(), stored=stored)
+            trimmed._few_rows = self._compiled_with(trimmed._head)
             if not self._few_rows:
                 trimmed.kernels = self.kernels | {"head": calibrate([[trimmed._head]])[0]}
             self._last_trimmed = key, trimmed
         return self._last_trimmed[1]
+
+    def _compiled_with(self, head: Projection) -> FewRows | None:
+        return FewRows.of(self.shape, self._layers, self._norm, head, self.turns.cos)
 
     @torch.inference_mode()
     def forward(
@@ -103,6 +113,12 @@ class LlamaModel(LlamaRows):
     ) -> Tensor:
         """Logits [n, V], or [1, V] with `last_only` (see `LanguageModel.forward`)."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        few_rows, table = self._few_rows, self._embedding
+        if few_rows and few_rows.takes(len(tokens)) and few_rows.reads(table) and not cache.watched:
+            placement = cache.place(tokens, parents, self._info.context_length)
+            logits = few_rows.forward(table, cache.room(placement.stop), placement, last_only)
+            cache.add(placement)
+            return logits
         if parents is None and last_only:
             while len(tokens) > PREFILL_ROWS:
                 self._hidden(tokens[:PREFILL_ROWS], cache, None)
@@ -137,8 +153,7 @@ class LlamaModel(LlamaRows):
         few_rows = self._few_rows
         if few_rows is None or not few_rows.takes(len(placement.tokens)):
             return partial(self.run_chosen, step=self.step(placement, cache))
-        cached, turns = cache.room(placement.stop), self.turns_of(placement).cos
-        return partial(few_rows.run, cached=cached, placement=placement, turns=turns)
+        return partial(few_rows.run, cached=cache.room(placement.stop), placement=placement)
 
     def _look_up(self, tokens: Sequence[int]) -> Tensor:
         """Embeddings [n, hidden] of tokens [n]; a row widened as it is read is that of a table widened before."""
@@ -259,20 +274,47 @@ def _for_lookup(weights: Mapping[str, Tensor]) -> Tensor:
     return weights[EMBEDDING]
 
 
-def _layer(weights: Mapping[str, Tensor], prefix: str, shape: LlamaShape) -> Layer:
+def _as_stored(weights: Mapping[str, Tensor], info: ModelInfo) -> Callable[[str], Tensor | None]:
+    """A tensor's name → the tensor in bfloat16, where the checkpoint holds it so, float32 is asked for, and a few rows
+    are to be multiplied by what is stored: a second copy, half as large, of a model that is not large."""
+    if (
+        not isinstance(weights, StoredTensors)
+        or (weights.dtype, weights.device.type) != (torch.float32, "cpu")
+        or info.parameters * 4 > ONE_COPY_BYTES
+        or library(SOURCE) is None
+    ):
+        return lambda name: None
+
+    def stored(name: str) -> Tensor | None:
+        tensor = weights.as_stored(name)
+        return tensor if tensor.dtype == torch.bfloat16 else None
+
+    return stored
+
+
+def _layer(
+    weights: Mapping[str, Tensor], prefix: str, shape: LlamaShape, as_stored: Callable[[str], Tensor | None]
+) -> Layer:
     """Fuse projections that read the same input; query and key rows are put in rotary pair order."""
 
     def fused(norm: Norm | None, *names: str) -> Projection:
-        parts, biases = [], []
+        def turned(name: str, rows: Tensor) -> Tensor:
+            return paired(rows, shape.head_size) if name.endswith(("q_proj", "k_proj")) else rows
+
+        parts, biases, stored = list[Tensor](), list[Tensor](), list[Tensor]()
         for name in names:
-            weight, bias = weights[f"{prefix}{name}.weight"], weights.get(f"{prefix}{name}.bias")
-            if name.endswith(("q_proj", "k_proj")):
-                weight, bias = paired(weight, shape.head_size), None if bias is None else paired(bias, shape.head_size)
-            parts.append(weight)
-            biases += [] if bias is None else [bias]
+            key = f"{prefix}{name}"
+            parts.append(turned(name, weights[f"{key}.weight"]))
+            short, bias = as_stored(f"{key}.weight"), weights.get(f"{key}.bias")
+            stored += [] if short is None else [turned(name, short)]
+            biases += [] if bias is None else [turned(name, bias)]
         weight = torch.cat(parts)
         parts.clear()  # what they were read through is given back before the norm's factor makes another copy
-        return Projection(norm.absorbed_by(weight) if norm else weight, torch.cat(biases) if biases else None)
+        return Projection(
+            norm.absorbed_by(weight) if norm else weight,
+            torch.cat(biases) if biases else None,
+            torch.cat(stored) if len(stored) == len(names) else None,
+        )
 
     attention_norm = Norm(weights[f"{prefix}input_layernorm.weight"], shape.norm_eps)
     ffn_norm = Norm(weights[f"{prefix}post_attention_layernorm.weight"], shape.norm_eps)

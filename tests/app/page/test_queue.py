@@ -6,6 +6,7 @@ Time is the queue's own clock, which the tests put forward.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from math import inf
@@ -15,6 +16,7 @@ from typing import Any
 import gradio as gr
 import httpx
 import pytest
+from gradio import queueing
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
@@ -99,6 +101,11 @@ def held(visitor: Visitor) -> dict[str, Any]:
 
 def play(page: gr.Blocks, tmp_path: Path, scene: Callable[[Callable[[], Guest]], Awaitable[None]]) -> None:
     assert visit(page, tmp_path, scene).errors == []
+
+
+def test_a_page_that_nobody_uses_looks_for_work_fifty_times_a_second(page: gr.Blocks) -> None:
+    assert of(page).sleep_when_free == 0.02
+    assert "self.sleep_when_free" in inspect.getsource(queueing.Queue.start_processing)
 
 
 def test_a_run_and_a_waiting_one_that_nobody_comes_to_hear_are_ended_after_twenty_seconds(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.faults.fault import AUDIT, RECORDER, Fault
+from tests.mutants.faults.fault import AUDIT, MEASURED, RECORDER, Fault
 
 ANALYSIS = "tests/theory/analysis/test_analysis.py"
 AGREEMENT = "tests/trace/test_agreement.py"
@@ -55,9 +55,37 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: a node is given the beliefs of another",
         "specviz/engine/measured.py",
-        "dict(zip(beliefs.asked, beliefs.probs[len(tree) :], strict=True))",
-        "dict(zip(beliefs.asked, beliefs.probs[len(tree) :].flip(0), strict=True))",
+        "named = dict(zip(drafts, rows[n:], strict=True))",
+        "named = dict(zip(drafts, rows[n:].flip(0), strict=True))",
         (RECORDER,),
+    ),
+    Fault(
+        "recorder: compiled, a node is compared with the row after its own",
+        "specviz/engine/measured.c",
+        "*q = room + drafts[i] * 2 * width;",
+        "*q = room + (drafts[i] + (drafts[i] + 1 < n)) * 2 * width;",
+        (MEASURED,),
+    ),
+    Fault(
+        "recorder: compiled, of equal tokens the last stands first in a head",
+        "specviz/engine/measured.c",
+        "best[to - 1] < p[id]",
+        "best[to - 1] <= p[id]",
+        (MEASURED,),
+    ),
+    Fault(
+        "recorder: compiled, of equal tokens each has the same rank",
+        "specviz/engine/measured.c",
+        "behind += row[t] == value;",
+        "behind += 0;",
+        (MEASURED,),
+    ),
+    Fault(
+        "recorder: compiled, a token that the model excludes has a share",
+        "specviz/engine/measured.c",
+        "& (x > every(-INFINITY)));",
+        ");",
+        (MEASURED,),
     ),
     Fault(
         "checker: any divergence is let pass",

@@ -1,0 +1,111 @@
+"""Heads, entropies, agreements and ranks of whole distributions: by torch and by the compiled sweep the same."""
+
+from __future__ import annotations
+
+from math import inf, log
+
+import pytest
+import torch
+
+from specviz.core.tree import DraftTree
+from specviz.engine import measured
+from specviz.engine.measured import SOURCE, Sweep, ranks
+from specviz.lm.compiled import library
+from specviz.trace.events import Agreement, TopK
+
+needs_compiler = pytest.mark.skipif(library(SOURCE) is None, reason="there is no compiler here")
+WAYS = ["torch", pytest.param("compiled", marks=needs_compiler)]
+
+
+@pytest.fixture(params=WAYS)
+def sweep(request, monkeypatch):
+    """sweep(top): both ways of doing the same."""
+    if request.param == "torch":
+        monkeypatch.setattr(measured, "library", lambda source: None)
+    return Sweep
+
+
+def test_a_head_is_the_most_probable_tokens_and_the_mass_that_is_left(sweep):
+    assert sweep(2).head(torch.tensor([0.125, 0.5, 0.125, 0.25])) == TopK([1, 3], [0.5, 0.25], 0.25)
+
+
+def test_a_head_ends_before_what_is_rounded_to_nothing(sweep):
+    assert sweep(3).head(torch.tensor([1.0, 0.0, 4e-7])) == TopK([0], [1.0], 0.0)
+
+
+@needs_compiler
+def test_of_equally_probable_tokens_the_lowest_ids_are_in_the_head():
+    assert Sweep(2).head(torch.full((40,), 1 / 40)).tokens == [0, 1]
+    assert Sweep(2).head(torch.tensor([0.25, 0.125, 0.375, 0.25])).tokens == [2, 0]
+
+
+def test_bits_divergence_and_overlap_are_those_of_the_pair_at_a_node(sweep):
+    targets = torch.tensor([[0.5, 0.25, 0.25], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
+    swept = sweep(3)(targets, {1: torch.tensor([0.25, 0.25, 0.5]), 0: torch.tensor([0.25, 0.5, 0.25])})
+    assert swept.agreements == {
+        0: Agreement(target_bits=1.5, draft_bits=1.5, kl_bits=0.25, overlap=0.75),
+        1: Agreement(target_bits=1.0, draft_bits=1.5, kl_bits=1.0, overlap=0.5),
+        2: Agreement(target_bits=0.0),
+    }
+    assert swept.targets[1] == TopK([0, 1], [0.5, 0.5], 0.0)
+    assert swept.drafts == {
+        0: TopK([1, 0, 2], [0.5, 0.25, 0.25], 0.0),
+        1: TopK([2, 0, 1], [0.5, 0.25, 0.25], 0.0),
+    }
+
+
+def test_a_draft_that_leaves_out_a_token_of_the_target_diverges_without_bound(sweep):
+    swept = sweep(3)(torch.tensor([[0.5, 0.25, 0.25]]), {0: torch.tensor([1.0, 0.0, 0.0])})
+    assert swept.agreements[0] == Agreement(target_bits=1.5, draft_bits=0.0, kl_bits=None, overlap=0.5)
+
+
+def test_logits_become_probabilities_and_an_excluded_token_has_none(sweep):
+    logits = torch.tensor([[log(2.0), 0.0, -inf, 0.0]]) + 30
+    swept = sweep(4)(logits, {0: logits[0]}, logits=True)
+    assert swept.targets == [TopK([0, 1, 3], [0.5, 0.25, 0.25], 0.0)]
+    assert swept.agreements[0] == Agreement(target_bits=1.5, draft_bits=1.5, kl_bits=0.0, overlap=1.0)
+
+
+@needs_compiler
+@pytest.mark.parametrize("vocab", [5, 16, 37, 4096])
+@pytest.mark.parametrize("logits", [True, False], ids=["logits", "probabilities"])
+def test_the_compiled_sweep_says_what_torch_says(monkeypatch, vocab, logits):
+    """Rows of a wider tensor, as those of a padded vocabulary are; tokens of very small probability among them."""
+    torch.manual_seed(vocab)
+    rows = 9 * torch.randn(7, vocab + 3)[:, :vocab]
+    rows = rows if logits else rows.softmax(-1)
+    targets, drafts = rows[:4], {0: rows[4], 1: rows[5], 3: rows[6]}
+    swept = Sweep(10)(targets, drafts, logits)
+    monkeypatch.setattr(measured, "library", lambda source: None)
+    plain = Sweep(10)(targets, drafts, logits)
+    heads, others = ([*seen.targets, *seen.drafts.values()] for seen in (swept, plain))
+    for head, same in zip(heads, others, strict=True):
+        assert head.tokens == same.tokens
+        assert [*head.probs, head.rest] == pytest.approx([*same.probs, same.rest], abs=1.01e-6)
+    for node, agreement in swept.agreements.items():
+        same = plain.agreements[node]
+        assert agreement.target_bits == pytest.approx(same.target_bits, abs=1.01e-4)
+        if node in drafts:
+            assert agreement.draft_bits == pytest.approx(same.draft_bits, abs=1.01e-4)
+            assert agreement.kl_bits == pytest.approx(same.kl_bits, abs=1.01e-4)
+            assert agreement.overlap == pytest.approx(same.overlap, abs=1.01e-4)
+
+
+@needs_compiler
+def test_a_sweep_goes_on_to_more_rows_and_another_vocabulary():
+    sweep = Sweep(2)
+    sweep.head(torch.tensor([1.0, 0.0]))
+    assert sweep(torch.eye(3), {}).targets == [TopK([i], [1.0], 0.0) for i in range(3)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ranks_count_what_stands_before_a_token_and_equal_ones_with_lower_ids(way, monkeypatch):
+    if way == "torch":
+        monkeypatch.setattr(measured, "library", lambda source: None)
+    row = [0.0] * 40
+    row[3] = row[20] = row[39] = 1.0
+    row[37] = 2.0
+    tree = DraftTree.from_root(0)
+    for token in (39, 20, 3, 37, 38, 0):
+        tree.add(0, token, "point_mass", None, "test")
+    assert ranks(torch.tensor([row] * 7), tree) == [None, 4, 3, 2, 1, 40, 5]
