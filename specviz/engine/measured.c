@@ -43,36 +43,6 @@ INLINE Vec logarithm(Vec x) { /* of numbers from 0 on; Cephes' logf, of a subnor
 
 static double rounded(double x, double units) { return nearbyint(x * units) / units; }
 
-/* A row of logits, or of probabilities, as probabilities p and their logarithms [V, and zeros up to a whole vector] */
-static __attribute__((noinline)) void distribution(const float *row, int64_t vocab, int logits, float *p, float *log_p) {
-  Vec most = every(-INFINITY);
-  for (int64_t t = 0; logits && t < vocab; t += LANES) most = larger(most, from(row + t, vocab - t, -INFINITY));
-  float top = most[0];
-  for (int i = 1; i < LANES; i++) top = most[i] > top ? most[i] : top;
-  double sum = 0.0;
-  for (int64_t t = 0; logits && t < vocab; t += CHUNK) {
-    Vec some = every(0.0f);
-    for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
-      Vec x = from(row + s, vocab - s, -INFINITY);
-      Vec power = (Vec)((Ints)exponential(x - top) & (x > every(-INFINITY)));
-      some += power;
-      store(p + s, power);
-    }
-    sum += total(some);
-  }
-  const float whole = (float)sum, log_whole = (float)log(sum);
-  for (int64_t t = 0; t < vocab; t += LANES) {
-    if (logits) {
-      store(p + t, load(p + t) / whole);
-      store(log_p + t, from(row + t, vocab - t, -INFINITY) - top - log_whole);
-    } else {
-      Vec x = from(row + t, vocab - t, 0.0f);
-      store(p + t, x);
-      store(log_p + t, logarithm(x));
-    }
-  }
-}
-
 INLINE int any(Ints which) {
   uint64_t parts[LANES / 2], all = 0;
   memcpy(parts, &which, sizeof which);
@@ -80,82 +50,110 @@ INLINE int any(Ints which) {
   return all != 0;
 }
 
-/* The `top` largest probabilities, of equal ones the lowest ids; how many of them are above 0 when rounded, their sum
-   left out of 1 in `rest` */
-static int64_t head(const float *p, int64_t vocab, int64_t top, int64_t *ids, double *probs, double *rest) {
-  float best[top];
+/* The `top` largest numbers of a row, of equal ones the lowest ids; how many there are above minus infinity */
+static __attribute__((noinline)) int64_t head(const float *row, int64_t vocab, int64_t top, int64_t *ids, float *best) {
   int64_t held = 0;
+  float floor = -INFINITY;
   for (int64_t t = 0; t < vocab; t += LANES) {
-    float floor = held < top ? -1.0f : best[top - 1];
-    if (!any(load(p + t) > every(floor))) continue;
+    if (!any(from(row + t, vocab - t, -INFINITY) > every(floor))) continue;
     for (int64_t id = t; id < vocab && id < t + LANES; id++) {
-      if (held == top && p[id] <= best[top - 1]) continue;
+      if (!(row[id] > floor)) continue;
       int64_t to = held < top ? held++ : top - 1;
-      for (; to > 0 && best[to - 1] < p[id]; to--) best[to] = best[to - 1], ids[to] = ids[to - 1];
-      best[to] = p[id], ids[to] = id;
+      for (; to > 0 && best[to - 1] < row[id]; to--) best[to] = best[to - 1], ids[to] = ids[to - 1];
+      best[to] = row[id], ids[to] = id;
+      if (held == top) floor = best[top - 1];
     }
   }
-  double left = 1.0;
-  int64_t shown = 0;
-  for (int64_t i = 0; i < held; i++) {
-    probs[i] = rounded(best[i], DIGITS);
-    shown += probs[i] > 0.0;
-  }
-  double sum = 0.0;
-  for (int64_t i = 0; i < shown; i++) sum += probs[i];
-  left -= sum;
-  *rest = rounded(left > 0.0 ? left : 0.0, DIGITS);
-  return shown;
+  return held;
 }
 
-static double entropy(const float *p, const float *log_p, int64_t vocab) { /* in nats */
-  double sum = 0.0;
+/* A distribution p = weights / sum, with log p = logs - shift */
+typedef struct {
+  const float *weights, *logs; /* [V] */
+  double sum, shift;
+} Row;
+
+/* One of logits whose largest is `top`, the weights of which go to `room` */
+static __attribute__((noinline)) Row of_logits(const float *row, int64_t vocab, float top, float *room, double *nats) {
+  double sum = 0.0, mean = 0.0;
+  for (int64_t t = 0; t < vocab; t += CHUNK) {
+    Vec some = every(0.0f), moments = every(0.0f);
+    for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
+      Vec x = from(row + s, vocab - s, -INFINITY), below = x - top;
+      Ints possible = x > every(-INFINITY);
+      Vec weight = (Vec)((Ints)exponential(below) & possible);
+      some += weight;
+      moments += weight * (Vec)((Ints)below & possible);
+      store(room + s, weight);
+    }
+    sum += total(some), mean += total(moments);
+  }
+  *nats = log(sum) - mean / sum;
+  return (Row){room, row, sum, top + log(sum)};
+}
+
+/* One of probabilities, the logarithms of which go to `room` */
+static __attribute__((noinline)) Row of_probabilities(const float *row, int64_t vocab, float *room, double *nats) {
+  double mean = 0.0;
   for (int64_t t = 0; t < vocab; t += CHUNK) {
     Vec some = every(0.0f);
     for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
-      Vec x = load(p + s);
-      some += chosen(x > every(0.0f), x * load(log_p + s), every(0.0f));
+      Vec x = from(row + s, vocab - s, 0.0f), logs = logarithm(x);
+      some += (Vec)((Ints)(x * logs) & (x > every(0.0f)));
+      store(room + s, logs);
     }
-    sum -= total(some);
+    mean += total(some);
   }
-  return sum;
+  *nats = -mean;
+  return (Row){row, room, 1.0, 0.0};
 }
 
 /* KL(p‖q) in nats, infinite where q gives nothing to a token of p; and the overlap, Σ min(p, q) */
-static void agreement(const float *p, const float *log_p, const float *q, const float *log_q, int64_t vocab,
-                      double *divergence, double *overlap) {
+static __attribute__((noinline)) double divergence(const Row *p, const Row *q, int64_t vocab, double *overlap) {
+  const float share_of_p = (float)(1.0 / p->sum), share_of_q = (float)(1.0 / q->sum);
   double sum = 0.0, common = 0.0;
   for (int64_t t = 0; t < vocab; t += CHUNK) {
     Vec some = every(0.0f), least = every(0.0f);
     for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
-      Vec x = load(p + s), y = load(q + s);
-      some += chosen(x > every(0.0f), x * (load(log_p + s) - load(log_q + s)), every(0.0f));
-      least -= larger(-x, -y);
+      const int64_t left = vocab - s;
+      Vec x = from(p->weights + s, left, 0.0f), y = from(q->weights + s, left, 0.0f);
+      Vec apart = from(p->logs + s, left, 0.0f) - from(q->logs + s, left, 0.0f);
+      some += (Vec)((Ints)(x * apart) & (x > every(0.0f)));
+      least -= larger(-x * share_of_p, -y * share_of_q);
     }
-    sum += total(some);
-    common += total(least);
+    sum += total(some), common += total(least);
   }
-  *divergence = sum, *overlap = common;
+  *overlap = common;
+  return sum / p->sum - p->shift + q->shift;
 }
 
-/* rows [n] of V logits, or probabilities; drafts [n]: the row q that row p is compared with, or -1; room [n, 2, V and a
+/* rows [n] of V logits, or probabilities; drafts [n]: the row q that row p is compared with, or -1; room [n, V and a
    vector's width] → ids and probs [n, top], shown [n]: how many of them are not 0, numbers [n, 4]: what is left of 1,
    entropy in bits, KL in bits, overlap; all rounded as a trace holds them */
 void sweep(const float *const *rows, int64_t n, int64_t vocab, int64_t logits, const int64_t *drafts, int64_t top,
            float *room, int64_t *ids, double *probs, int64_t *shown, double *numbers) {
   const int64_t width = (vocab + LANES - 1) / LANES * LANES;
+  Row known[n];
+  float best[top];
   for (int64_t i = 0; i < n; i++) {
-    float *p = room + i * 2 * width, *log_p = p + width;
-    distribution(rows[i], vocab, (int)logits, p, log_p);
-    shown[i] = head(p, vocab, top, ids + i * top, probs + i * top, numbers + i * NUMBERS + REST);
-    double bits = entropy(p, log_p, width) / LN2;
-    numbers[i * NUMBERS + BITS] = rounded(bits > 0.0 ? bits : 0.0, DECIMALS);
+    double nats, left = 1.0, *to = numbers + i * NUMBERS;
+    int64_t held = head(rows[i], vocab, top, ids + i * top, best);
+    known[i] = logits ? of_logits(rows[i], vocab, held ? best[0] : 0.0f, room + i * width, &nats)
+                      : of_probabilities(rows[i], vocab, room + i * width, &nats);
+    shown[i] = 0;
+    for (int64_t k = 0; k < held; k++) {
+      double prob = logits ? exp((double)best[k] - known[i].shift) : best[k];
+      probs[i * top + k] = rounded(prob, DIGITS);
+      shown[i] += probs[i * top + k] > 0.0;
+    }
+    for (int64_t k = 0; k < shown[i]; k++) left -= probs[i * top + k];
+    to[REST] = rounded(left > 0.0 ? left : 0.0, DIGITS);
+    to[BITS] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
   }
   for (int64_t i = 0; i < n; i++) {
-    double divergence = 0.0, overlap = 0.0, *to = numbers + i * NUMBERS;
-    const float *p = room + i * 2 * width, *q = room + drafts[i] * 2 * width;
-    if (drafts[i] >= 0) agreement(p, p + width, q, q + width, width, &divergence, &overlap);
-    to[DIVERGENCE] = rounded(divergence > 0.0 ? divergence / LN2 : 0.0, DECIMALS);
+    double overlap = 0.0, nats = 0.0, *to = numbers + i * NUMBERS;
+    if (drafts[i] >= 0) nats = divergence(known + i, known + drafts[i], vocab, &overlap);
+    to[DIVERGENCE] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
     to[OVERLAP] = rounded(overlap > 1.0 ? 1.0 : overlap, DECIMALS);
   }
 }

@@ -53,7 +53,7 @@ class Sweep:
         self._room: _Room | None = None
 
     def __call__(self, targets: Tensor, drafts: Mapping[int, Tensor], logits: bool = False) -> Swept:
-        """targets [nodes, V] and the drafter's rows [V] at some of the nodes: probabilities, or else `logits` of such."""
+        """targets [nodes, V] and the drafter's rows [V] at some of the nodes: probabilities, or `logits` of such."""
         if self._compiled is not None and _plain([targets, *drafts.values()]):
             return self._swept(self._compiled, targets, drafts, logits)
         rows = torch.cat([targets, *(row.unsqueeze(0) for row in drafts.values())])
@@ -96,7 +96,7 @@ class _Room:
 
     def __init__(self, n: int, vocab: int, top: int) -> None:
         self._sizes = n, vocab, top
-        self.work = np.empty((n, 2, vocab + LANES), np.float32)
+        self.work = np.empty((n, vocab + LANES), np.float32)
         self.ids = np.empty((n, top), np.int64)
         self.probs = np.empty((n, top), np.float64)
         self.shown = np.empty(n, np.int64)

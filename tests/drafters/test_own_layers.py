@@ -33,6 +33,7 @@ class Counting(LlamaModel):
 
     def __init__(self, model):
         vars(self).update(vars(model))
+        self._few_rows = None  # which runs a whole pass by one call
         self.rows = Counter()
 
     def _runner(self, placement, cache):

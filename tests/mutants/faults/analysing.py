@@ -62,15 +62,15 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: compiled, a node is compared with the row after its own",
         "specviz/engine/measured.c",
-        "*q = room + drafts[i] * 2 * width;",
-        "*q = room + (drafts[i] + (drafts[i] + 1 < n)) * 2 * width;",
+        "divergence(known + i, known + drafts[i], vocab",
+        "divergence(known + i, known + drafts[i] + (drafts[i] + 1 < n), vocab",
         (MEASURED,),
     ),
     Fault(
         "recorder: compiled, of equal tokens the last stands first in a head",
         "specviz/engine/measured.c",
-        "best[to - 1] < p[id]",
-        "best[to - 1] <= p[id]",
+        "best[to - 1] < row[id]",
+        "best[to - 1] <= row[id]",
         (MEASURED,),
     ),
     Fault(
@@ -83,8 +83,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: compiled, a token that the model excludes has a share",
         "specviz/engine/measured.c",
-        "& (x > every(-INFINITY)));",
-        ");",
+        "Ints possible = x > every(-INFINITY);",
+        "Ints possible = x >= every(-INFINITY);",
         (MEASURED,),
     ),
     Fault(
