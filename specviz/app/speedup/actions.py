@@ -38,6 +38,7 @@ from specviz.app.speedup.running import (
     zip_keeper,
 )
 from specviz.app.speedup.view import (
+    SpeedupView,
     drawn,
     drawn_note,
     machines_table,
@@ -342,11 +343,12 @@ class SpeedupActions(Cancellable):
         if shown is None:
             return self._idle(key, notices.message(IDLE))
         points = points_of(shown.result)
-        verdict = f"{speedup_view(points).verdict}{drawn_note(points)}"
+        view = speedup_view(points)
+        verdict = f"{view.verdict}{drawn_note(points)}"
         if problem:
             line = notices.message(f"{problem} What was measured before is shown.", "error")
         elif prediction is not None:
-            line = notices.message(sentence(prediction, speedup_view(points)), "good")
+            line = notices.message(sentence(prediction, view), "good")
         else:
             line = notices.message(f"{'Cancelled. ' if stopped else ''}{verdict}", "good")
         as_json, as_csv = offer_results(shown)
@@ -356,14 +358,14 @@ class SpeedupActions(Cancellable):
             origin=notices.badge_row([*origin(shown), *([prediction.badge] if prediction is not None else [])]),
             as_json=gr.DownloadButton(value=as_json, interactive=True),
             as_csv=gr.DownloadButton(value=as_csv, interactive=True),
-            **_chart(points, prediction),
+            **_chart(points, view, prediction),
         )
 
     def _so_far(self, job: RunningSweep) -> dict[str, object]:
         """The chart of a sweep that is running, and that it is this one: not the recorded one that stood here."""
         assert job.result is not None, "a chart is drawn of runs, which begin after the warm-up."
         live = ShownSweep(with_points(job.result, job.points), live=True)
-        return {"origin": notices.badge_row(origin(live)), **_chart(job.points)}
+        return {"origin": notices.badge_row(origin(live)), **_chart(job.points, speedup_view(job.points))}
 
     def _idle(self, key: str, line: str, **changed: object) -> Updates:
         shown = self.shown(key)
@@ -384,11 +386,12 @@ class SpeedupActions(Cancellable):
         return self._folders[key]
 
 
-def _chart(points: Sequence[SweepPoint], prediction: Prediction | None = None) -> dict[str, object]:
+def _chart(points: Sequence[SweepPoint], view: SpeedupView, prediction: Prediction | None = None) -> dict[str, object]:
+    """`view`: of all the points."""
     shown = drawn(points)
     beside = None if prediction is None else prediction.charted
     return {
-        "plot": speedup_figure(speedup_view(shown), beside),
-        "table": sweep_table(speedup_view(points).rows, () if prediction is None else prediction.whole.rows),
+        "plot": speedup_figure(view if len(shown) == len(points) else speedup_view(shown), beside),
+        "table": sweep_table(view.rows, () if prediction is None else prediction.whole.rows),
         "points": Shown(tuple(shown)),
     }

@@ -37,15 +37,17 @@ class Prediction:
     clock: MachineClock
     recorded: Machine
     """on which the sweep was measured"""
+    whole: SpeedupView
+    charted: SpeedupView
+    """what the chart shows of it"""
 
-    @property
-    def charted(self) -> SpeedupView:
-        """What the chart shows of it."""
-        return speedup_view(drawn(self.predicted.points))
-
-    @property
-    def whole(self) -> SpeedupView:
-        return speedup_view(self.predicted.points)
+    @classmethod
+    def of(cls, result: SweepResult, clock: MachineClock) -> Prediction:
+        """Raises OptionError where the clock is of another target."""
+        predicted = predict(result, clock)
+        shown, whole = drawn(predicted.points), speedup_view(predicted.points)
+        charted = whole if len(shown) == len(predicted.points) else speedup_view(shown)
+        return cls(predicted, clock, result.provenance.machine, whole, charted)
 
     @property
     def badge(self) -> Badge:
@@ -78,8 +80,7 @@ def timing(
     stop.check()
     if clock is None:
         raise BenchError("Cancelled before every width was timed three times; nothing is predicted.")
-    made = Prediction(predict(result, clock), clock, result.provenance.machine)
-    yield notices.message("Drawing the prediction…", "busy"), made
+    yield notices.message("Drawing the prediction…", "busy"), Prediction.of(result, clock)
 
 
 def sentence(prediction: Prediction, recorded: SpeedupView) -> str:
