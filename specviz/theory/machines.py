@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from statistics import median
 
 from pydantic import TypeAdapter
 
-from specviz.protocol.sweeps.points import BASELINE, title
+from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
 from specviz.protocol.sweeps.result import SweepResult, points_of
 from specviz.resources import ROOT, without
 from specviz.theory.rows import SweepRow, summarise, varied
@@ -51,6 +52,10 @@ class MachineSweep:
     created: str
     """UTC, ISO 8601"""
     rows: tuple[KeptRow, ...]
+    width: float | None
+    """a target pass of `CHAIN` over one of plain decoding, both inside their runs; None where the sweep has none"""
+    step: float | None
+    """a drafter's step of `CHAIN` over a pass of plain decoding"""
     commit: str = ""
     """of SpecViz, where it was measured by another one than shipped this file"""
     note: str = ""
@@ -66,14 +71,46 @@ class MachineSweep:
         return next((row for row in self.rows if (row.title, row.gamma, row.temperature) == wanted), None)
 
 
+CHAIN = ("model", 4)
+"""the setting by which machines are compared"""
 _ADAPTER = TypeAdapter(tuple[MachineSweep, ...])
 
 
 def sweep_of(result: SweepResult, commit: str = "", note: str = "") -> MachineSweep:
     """The settings of the table, from a sweep's result."""
     titles = {BASELINE, *(name for name, _ in SHOWN)}
-    rows = tuple(_kept(row) for row in summarise(varied(points_of(result))) if title(row) in titles)
-    return MachineSweep(result.provenance.machine, result.provenance.created, rows, commit, note)
+    points = varied(points_of(result))
+    rows = tuple(_kept(row) for row in summarise(points) if title(row) in titles)
+    about = result.provenance
+    return MachineSweep(about.machine, about.created, rows, *_prices(points), commit, note)
+
+
+def _prices(points: Sequence[SweepPoint]) -> tuple[float | None, float | None]:
+    """`width` and `step`, medians over the runs at the lowest temperature."""
+    lowest = min(point.temperature for point in points)
+    coldest = [point for point in points if point.temperature == lowest]
+    plain = [point.cost.target_pass_s / point.rounds for point in coldest if point.drafter == BASELINE]
+    chain = [point for point in coldest if (title(point), point.gamma) == CHAIN and point.cost.draft_passes]
+    if not plain or not chain:
+        return None, None
+    one_row = median(plain)
+    width = median(point.cost.target_pass_s / point.rounds for point in chain)
+    step = median(point.cost.draft_pass_s / point.cost.draft_passes for point in chain)
+    return round(width / one_row, 3), round(step / one_row, 3)
+
+
+def why(sweeps: Sequence[MachineSweep]) -> str:
+    """In a sentence, what speedups on two machines differ by: the price of width and of a drafter's step."""
+    priced = [
+        f"on {sweep.machine.processor} {sweep.width:.2f} times as long as one of plain decoding, and a drafter's step "
+        f"{sweep.step:.2f} of it"
+        for sweep in sweeps
+        if sweep.width is not None
+    ]
+    if len(priced) < 2:
+        return ""
+    name, gamma = CHAIN
+    return f"Why they differ: with {name} at γ = {gamma} a target pass takes {'; '.join(priced)}."
 
 
 def _kept(row: SweepRow) -> KeptRow:

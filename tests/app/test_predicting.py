@@ -19,6 +19,8 @@ from specviz.app.speedup.figure import speedup_figure, sweep_table
 from specviz.app.speedup.view import speedup_view
 from specviz.errors import ModelError
 from specviz.protocol.clocks import Clocked, ClockRequest
+from specviz.theory import machines
+from specviz.theory.machines import sweep_of
 from tests.app.doubles import ReplaySource, catalog, sample
 from tests.app.lab.sweeps import drafted, plain, sweep_result
 from tests.theory.test_reclock import CLOCK
@@ -138,6 +140,18 @@ def test_only_a_page_with_a_machine_offers_it() -> None:
     offered = [SpeedupActions(source, Limits(), SWEEP) for source in (Machine(), ReplaySource(sample()))]
     assert [tab.can_predict for tab in offered] == [True, False]
     assert [MachineActions(tab.source).can_predict for tab in offered] == [True, False]
+
+
+def test_the_recorded_sweep_stands_beside_what_was_kept_of_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = sweep_of(SWEEP.result, "abc123", "before <b>it</b> was fast")
+    other = replace(other, machine=replace(other.machine, processor="Other"))
+    monkeypatch.setattr(machines, "kept", lambda: (other,))
+    shown = actions(Machine()).machines()
+    assert "Other, 2026-01-02, before &lt;b&gt;it&lt;/b&gt; was fast" in shown
+    assert "commit, Other: abc123" in shown
+    assert actions(Machine(), shown=None).machines() == ""
+    monkeypatch.setattr(machines, "kept", lambda: ())
+    assert actions(Machine()).machines() == ""
 
 
 def test_a_page_asks_its_engine_once_that_is_loaded() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from specviz.app.runs.gallery import recorded
 from specviz.bench.core.report import markdown_table
 from specviz.resources import ROOT
-from specviz.theory.machines import MachineSweep, beside, kept, table
+from specviz.theory.machines import MachineSweep, beside, kept, table, why
 
 SECTION = "machines"
 
@@ -26,4 +26,4 @@ def section() -> str:
     commits = [f"{sweep.machine.processor}: commit {sweep.commit}" for sweep in there if sweep.commit]
     threads = f"{machine.threads} thread{'s' * (machine.threads != 1)}"
     note = f"Speedup over plain decoding [95 % interval], {threads}, {machine.dtype}"
-    return f"{markdown_table(*table(there), words=2)}\n\n{'; '.join([note, *commits])}."
+    return f"{markdown_table(*table(there), words=2)}\n\n{'; '.join([note, *commits])}. {why(there)}".rstrip()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.theory.machines import FILE, beside, dumps, kept, sweep_of, table
+from specviz.theory.machines import FILE, beside, dumps, kept, sweep_of, table, why
 from tests.app.lab.sweeps import MACHINE, drafted, plain, sweep_result
 
 RESULT = sweep_result(plain(), drafted(), drafted(label="unheard-of"))
@@ -32,6 +32,19 @@ def test_both_machines_stand_side_by_side_and_each_says_what_it_is() -> None:
 def test_every_temperature_of_the_first_sweep_has_its_rows() -> None:
     both = sweep_result(plain(), drafted(), replace(plain(), temperature=0.8), drafted(temperature=0.8))
     assert [cells[1] for cells in table([sweep_of(both)])[1]] == ["0", "0", "0.8", "0.8"]
+
+
+def test_machines_differ_by_the_price_of_width_and_of_a_drafters_step() -> None:
+    """Plain passes of 8 ms; rounds of 9 ms and steps of 1.5 ms, and elsewhere twice and half as dear."""
+    chain = drafted(gamma=4)
+    here = sweep_of(sweep_result(plain(), chain))
+    assert (here.width, here.step) == (1.125, pytest.approx(0.1875, abs=0.001))
+    assert why([here, replace(OTHER, width=2.25, step=0.094)]) == (
+        "Why they differ: with model at γ = 4 a target pass takes on Recorder 1.12 times as long as one of plain "
+        "decoding, and a drafter's step 0.19 of it; on Other 2.25 times as long as one of plain decoding, and a "
+        "drafter's step 0.09 of it."
+    )
+    assert why([here, OTHER]) == "", "a sweep without this setting has no price"
 
 
 def test_a_setting_that_one_of_them_lacks_is_a_dash() -> None:

@@ -40,12 +40,6 @@ INTRO = (
     "here for three seconds and draws the same runs on this clock, as open marks."
 )
 
-WHY_MACHINES_DIFFER = (
-    "Why they differ: a round pays where a pass over its rows costs little more than one over a single row, and where "
-    "a drafter's step is short beside it. Both ratios belong to processor and program, not to the method; the curves "
-    "t(n) of both kinds are in *Machine*."
-)
-
 FILLED = "This link fills in what to measure and which chart to show; Run sweep measures it here."
 KEEP_INFO = (
     "every run is recorded with its distributions, outside its measured time; Analyse these runs then says why drafts "
@@ -131,7 +125,6 @@ def _machines_fold(table: str) -> None:
     if table:
         with gr.Accordion("Two kinds of machine", open=False, elem_id="sv-sweep-machines"):
             gr.HTML(table)
-            gr.Markdown(WHY_MACHINES_DIFFER)
 
 
 def _action_row(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from statistics import median
 
+from specviz.app.look import notices
 from specviz.app.look.notices import SOURCES, Badge, blocks_table
 from specviz.app.offered import offered
 from specviz.app.runs.gallery import ShownSweep
@@ -223,7 +224,8 @@ def machines_table(shown: ShownSweep) -> str:
     heads, body = machines.table(sweeps)
     cells = [list(map(escape, row)) for row in body]
     commits = ", ".join(f"{sweep.machine.processor}: {sweep.commit}" for sweep in sweeps if sweep.commit)
-    return blocks_table(heads, cells, f"Speedup over plain decoding, 95 % interval. SpecViz's commit, {commits}.")
+    caption = f"Speedup over plain decoding, 95 % interval. SpecViz's commit, {commits}."
+    return f"{blocks_table(heads, cells, caption)}{notices.note(machines.why(sweeps))}"
 
 
 # --- where the numbers come from, and files --------------------------------------------------------------------------
