@@ -4,18 +4,23 @@
 #   make check      format, lint, types, import contracts; the scripts and their types too where `npm install` has been run
 #   make generate   writes every file that follows from the code anew
 #   make mutants    plants faults and shows that the suite finds each
+#   make gpu        on a machine with a CUDA device: tests, equality, speed and recordings there, into gpu/ (docs/gpu.md)
 #
 #   PYTHON=python3.12             another interpreter, 3.11 or newer
 #   TORCH_ARGS="--index-url …"    further words for the pip call that installs torch
 #   PIP_ARGS="…"                  further words for every other pip call
 #   PYTEST_ARGS="tests/trace -x"  a part of the suite
 #   WORKERS=1                     test processes at a time; otherwise one per core, four at most
+#   GPU_OUT=gpu GPU_ARGS="--only bench" WHEELS=folder   of make gpu
 #   CHROMIUM=/path/to/chromium    the browser of the browser tests; SPECVIZ_NO_BROWSER=1 leaves them out
 PYTHON ?= python3
 TORCH_ARGS ?=
 PIP_ARGS ?=
 PYTEST_ARGS ?=
 WORKERS ?= logical
+GPU_OUT ?= gpu
+GPU_ARGS ?=
+WHEELS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -24,7 +29,7 @@ PARALLEL = -n $(WORKERS) --maxprocesses 4 --dist worksteal
 FIND_CHROMIUM = command -v "$$CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome
 export CHROMIUM
 
-.PHONY: app test test-fast check generate mutants bench clean browser real
+.PHONY: app test test-fast check generate mutants gpu bench clean browser real
 .DELETE_ON_ERROR:
 
 app: $(VENV)/app.stamp
@@ -40,6 +45,15 @@ test-fast: $(VENV)/dev.stamp
 
 mutants: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.mutants
+
+# An installed Python that has what is needed is used as it is: there may be no network, and it has the device's torch.
+gpu:
+	@python="$$(command -v $(PYTHON))"; \
+	if ! "$$python" -c 'import torch, transformers, pytest' 2>/dev/null; then \
+	  $(MAKE) $(VENV)/dev.stamp && python=$(BIN)/python || exit; fi; \
+	if [ -n "$(WHEELS)" ]; then \
+	  "$$python" -m pip install --quiet --no-index --no-deps --upgrade --target $(GPU_OUT)-packages $(WHEELS)/*.whl || exit; fi; \
+	PYTHONPATH="$(CURDIR):$(CURDIR)/$(GPU_OUT)-packages" "$$python" -m tests.gpu --out $(GPU_OUT) $(GPU_ARGS)
 
 generate: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.generate

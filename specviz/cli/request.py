@@ -78,6 +78,13 @@ def add_device_flags(parser: argparse.ArgumentParser, default: str) -> None:
     devices = parser.add_mutually_exclusive_group()
     devices.add_argument("--device", metavar="DEV", help=f"auto, cpu, cuda or mps (default {default})")
     devices.add_argument(
+        "--no-graphs",
+        dest="device",
+        action="store_const",
+        const="eager:auto",
+        help="on a CUDA device launch every kernel by itself (`--device eager:cuda`) and replay no graphs",
+    )
+    devices.add_argument(
         "--device-map",
         dest="device",
         type="map:{}".format,

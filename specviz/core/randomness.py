@@ -80,11 +80,10 @@ def pick(probs: Tensor, u: float) -> int:
     """
     if probs.device.type in ON_CPU:
         return _pick_on_cpu(probs.cpu(), u)
-    cumulative = torch.cumsum(probs, dim=-1, dtype=torch.float64)
-    token = int(torch.searchsorted(cumulative, u * cumulative[-1], right=True))
-    if token < probs.shape[-1] and probs[token] > 0:
-        return token
-    return int(torch.nonzero(probs)[-1])
+    cumulative, last = torch.cumsum(probs, dim=-1, dtype=torch.float64), probs.shape[-1] - 1
+    token = torch.searchsorted(cumulative, u * cumulative[-1:], right=True).clamp_(max=last)  # [1]
+    with_mass = torch.arange(last + 1, device=probs.device).masked_fill_(probs <= 0, -1).amax(-1, keepdim=True)
+    return int(torch.where(probs[token] > 0, token, with_mass))  # all but this is asked of the device alone
 
 
 BLOCK = 64

@@ -112,17 +112,23 @@ class DraftTree:
         One transfer from the device for the whole tree, at the first question.
         """
         if len(self._drawn_probs) != len(self.tokens):
-            self._drawn_probs = self._look_up()
+            nodes, probs = self.drawn_probs()
+            self.know_drawn(nodes, [] if probs is None else probs.tolist())
         return self._drawn_probs[node]
 
-    def _look_up(self) -> list[float]:
-        probs = [1.0] * len(self.tokens)
+    def drawn_probs(self) -> tuple[list[int], Tensor | None]:
+        """The nodes that were drawn and q(token) of each [their number], still on the device, for those who have more
+        to bring over. None where no node was drawn, or the numbers are here already."""
         rows = [(i, proposal) for i, proposal in enumerate(self.proposals) if proposal is not None]
-        if rows:
-            picked = torch.stack([proposal[self.tokens[i]] for i, proposal in rows])
-            for (i, _), prob in zip(rows, picked.tolist(), strict=True):
-                probs[i] = prob
-        return probs
+        if not rows or len(self._drawn_probs) == len(self.tokens):
+            return [], None
+        return [i for i, _ in rows], torch.stack([proposal[self.tokens[i]] for i, proposal in rows])
+
+    def know_drawn(self, nodes: Sequence[int], probs: Sequence[float]) -> None:
+        """Hold what was brought over of `drawn_probs`."""
+        self._drawn_probs = [1.0] * len(self.tokens)
+        for node, prob in zip(nodes, probs, strict=True):
+            self._drawn_probs[node] = prob
 
     def is_chain(self) -> bool:
         return all(parent == i - 1 for i, parent in enumerate(self.parents))

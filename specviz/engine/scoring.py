@@ -88,15 +88,19 @@ class ScoredTree:
         return self._candidates[node]
 
     def _look_up(self) -> list[float]:
-        """One number per node (the root's is meaningless), one transfer."""
+        """One number per node (the root's is meaningless); one transfer, for what the tree holds of the draft too."""
         tree = self.tree
         if self._sampling.greedy:
             pairs = zip(tree.parents, tree.tokens, strict=True)
             return [float(self.argmax(max(parent, 0)) == token) for parent, token in pairs]
         probs = self.all_probs()
         index = torch.tensor([tree.parents, tree.tokens], device=probs.device)
-        picked: list[float] = probs[index[0].clamp_(min=0), index[1]].tolist()
-        return picked
+        picked = probs[index[0].clamp_(min=0), index[1]]
+        drawn, q = tree.drawn_probs()
+        numbers: list[float] = (picked if q is None else torch.cat([picked, q])).tolist()
+        if q is not None:
+            tree.know_drawn(drawn, numbers[len(tree) :])
+        return numbers[: len(tree)]
 
 
 class Foresight:

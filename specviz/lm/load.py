@@ -19,8 +19,10 @@ from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.checkpoint import StoredTensors, read_config, sha256_of, weight_files
 from specviz.lm.hub.load import load_hub, supported_config
 from specviz.lm.hub.refusals import what_to_install
+from specviz.lm.llama.bare import Graphs
 from specviz.lm.llama.captioner import Captioner, Eyes, EyesShape
 from specviz.lm.llama.model import LlamaModel
+from specviz.lm.llama.replay import Replays
 from specviz.lm.llama.shape import LlamaShape, why_not_lean
 from specviz.lm.place import (
     DTYPES,
@@ -75,7 +77,7 @@ def load(name: str, *, device: str = "auto", dtype: str = "auto", adapter: str =
     files = weight_files(folder, name)
     precision, why = choose_dtype(dtype, spread.device, config)
     info = replace(_info(name, config, files, precision, tokenizer), dtype_why=why)
-    model = _lean(config, files, info, spread.device) if lean else _hub(asked, folder, files, supported, info, spread)
+    model = _lean(config, files, info, spread) if lean else _hub(asked, folder, files, supported, info, spread)
     give_back()
     remember(model, Origin(asked, device, info.dtype, adapter))
     return LoadedModel(model, tokenizer, model.info)
@@ -116,7 +118,8 @@ def _hub(asked: str, folder: Path, files: list[Path], config: Any, info: ModelIn
     return ranks.led(load_hub(folder, files, config, info, spread))
 
 
-def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: torch.device) -> LanguageModel:
+def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, spread: Spread) -> LanguageModel:
+    device = spread.device
     shape, weights = lean_weights(config, files, info.name, DTYPES[info.dtype], device)
     info = replace(
         info,
@@ -129,7 +132,10 @@ def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: to
         context_length=shape.context_length,
     )
     if "eyes" not in config:
-        return LlamaModel(shape, weights, info)
+        model = LlamaModel(shape, weights, info)
+        if spread.graphs and device.type == "cuda":
+            model.replays = Replays(model, Graphs(device).capture)
+        return model
     eyes = Eyes.stored(EyesShape.from_config(config["eyes"], info.name), shape.hidden_size, weights, info.name)
     seen = sum(parameter.numel() for parameter in eyes.parameters())
     return Captioner(shape, weights, replace(info, read_per_pass=info.read_per_pass - seen), eyes)

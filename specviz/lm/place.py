@@ -2,7 +2,8 @@
 
 A target that does not fit one device is spread: its layers over several (`map:…`), or each of its matrices over the
 processes of `torchrun` (`tp:auto`). That is written where a device is named, so that a request, a sweep's file and a
-link need no further word for it. How it is done: `hub.load`, `ranks`.
+link need no further word for it; and so is `eager:cuda`, a device whose passes are not replayed as CUDA graphs. How it
+is done: `hub.load`, `ranks`, `llama.replay`.
 
 An `Origin` names folders of this machine, which a model's card does not; it stays in the process, so that another one
 can load the same model.
@@ -171,7 +172,7 @@ def why_not_bfloat16(width: int, lean: bool = False) -> str | None:
     return None if probe is not None and probe() else "this processor does not multiply bfloat16 (no AMX)"
 
 
-MAP, RANKS = "map:", "tp:"
+EAGER, MAP, RANKS = "eager:", "map:", "tp:"
 PLANS = ("auto", "balanced", "sequential")
 """ways to share layers out that accelerate knows by name"""
 Layers = str | dict[str, int | str]
@@ -188,6 +189,8 @@ class Spread:
     """None: all on `device`"""
     ranks: int = 0
     """processes that share each matrix; 0: this one has it whole"""
+    graphs: bool = True
+    """passes of few rows are replayed as CUDA graphs, where the device is one of CUDA and the adapter can"""
 
     @property
     def spread(self) -> bool:
@@ -202,6 +205,8 @@ def read_spread(device: str) -> Spread:
         return Spread(choose_device("auto"), layers)
     if device.startswith(RANKS):
         return Spread(_of_this_rank(device.removeprefix(RANKS)), ranks=_ranks())
+    if device.startswith(EAGER):
+        return Spread(choose_device(device.removeprefix(EAGER)), graphs=False)
     return Spread(choose_device(device))
 
 

@@ -17,6 +17,7 @@ from statistics import fmean, median, quantiles
 import torch
 
 from specviz.lm.base import Cache, LanguageModel
+from specviz.lm.llama.rows import LlamaRows
 from specviz.trace.header import Machine, StepTime
 
 ROW_COUNTS = (1, 2, 4, 8, 16, 32, 64)
@@ -88,8 +89,8 @@ def draft_pass_s(drafter: LanguageModel, target: LanguageModel, cached_rows: int
 
 def _identity(model: LanguageModel) -> tuple[object, ...]:
     """Everything about a model that its times depend on, and the threads it has."""
-    info = model.info
-    return info.weights_sha256, info.adapter, str(model.device), info.dtype, torch.get_num_threads()
+    info, replayed = model.info, isinstance(model, LlamaRows) and model.replays is not None
+    return info.weights_sha256, info.adapter, str(model.device), info.dtype, replayed, torch.get_num_threads()
 
 
 def _measure(model: LanguageModel, counts: Sequence[int], cached_rows: int, budget_s: float) -> list[StepTime]:

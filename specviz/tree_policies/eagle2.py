@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.core.sampling import Sampling
+from specviz.core.sampling import Sampling, largest
 from specviz.core.tree import ROOT
 from specviz.options import option
 from specviz.trace.declared_method import Trees
@@ -45,9 +45,9 @@ class Eagle2TreePolicy(TreePolicy[Eagle2Options]):
             if not nodes:
                 break
             # no more than 0, so that a child never stands before its parent
-            top = logits.float().log_softmax(-1).clamp(max=0.0).topk(min(width, logits.shape[-1]), dim=-1)
+            best = largest(logits.float().log_softmax(-1).clamp(max=0.0), width)
             found = []
-            for node, tokens, gains in zip(nodes, top.indices.tolist(), top.values.tolist(), strict=True):
+            for node, tokens, gains in zip(nodes, *best, strict=True):
                 for token, gain in zip(tokens, gains, strict=True):
                     child = draft.add(node, token, "point_mass", None)
                     scores[child] = scores[node] + gain

@@ -69,7 +69,7 @@ def test_a_model_of_random_weights_has_the_tensors_of_its_shape():
 
 
 @pytest.mark.parametrize(
-    ("name", "billions"), [("0.5b", 0.49), ("1.5b", 1.54), ("7b", 7.6), ("14b", 14.8), ("32b", 32.8)]
+    ("name", "billions"), [("135m", 0.135), ("0.5b", 0.49), ("1.5b", 1.54), ("7b", 7.6), ("14b", 14.8), ("32b", 32.8)]
 )
 def test_shapes_have_as_many_parameters_as_their_names_say(name, billions):
     assert bare.parameters(bare.shape_named(name)) / 1e9 == pytest.approx(billions, abs=0.06)

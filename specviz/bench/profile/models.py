@@ -27,7 +27,7 @@ from specviz.lm.llama.bare import (
 )
 from specviz.lm.llama.shape import LlamaShape, why_not_lean
 from specviz.lm.load import LoadedModel, lean_weights, shape_of
-from specviz.lm.place import DTYPES, choose_device, choose_dtype, fetch_weights, locate
+from specviz.lm.place import DTYPES, choose_dtype, fetch_weights, locate, read_spread
 from specviz.lm.step_time import Clock, filled_cache, pass_s, synchronize
 from specviz.protocol.profiles import ModelSizes, ProfileRequest
 
@@ -186,10 +186,11 @@ class BarePasses:
 
 
 def _bare(request: ProfileRequest) -> BarePasses:
-    device = choose_device(request.device)
+    spread = read_spread(request.device)
+    device = spread.device
     model, sizes, why = _random(request, device) if request.shape else _checkpoint(request, device)
     model.reserve(max(request.batches), max(request.contexts) + max(request.rows))
-    return BarePasses(model, sizes, why, graphs=Graphs(device) if device.type == "cuda" else None)
+    return BarePasses(model, sizes, why, graphs=Graphs(device) if spread.graphs and device.type == "cuda" else None)
 
 
 def _random(request: ProfileRequest, device: torch.device) -> tuple[BareLlama, ModelSizes, str]:

@@ -21,7 +21,12 @@ from specviz.protocol.profiles import HardwareCurve, ProfileRequest, dumps
 def configure(parser: argparse.ArgumentParser) -> None:
     add, default = parser.add_argument, ProfileRequest()
     add("--target", default=default.target, metavar="NAME", help="bundled name, folder or hub id (default %(default)s)")
-    add("--shape", default="", metavar="S", help="0.5b, 1.5b, 7b, 14b or 32b: such a model with random weights instead")
+    add(
+        "--shape",
+        default="",
+        metavar="S",
+        help="135m, 0.5b, 1.5b, 7b, 14b or 32b: such a model with random weights instead",
+    )
     add("--rows", default=_text(default.rows), metavar="N,N,…", help="widths of a pass (default %(default)s)")
     add("--contexts", default=_text(default.contexts), metavar="N,N,…", help="cached rows (default %(default)s)")
     add("--batch", default=_text(default.batches), metavar="N,N,…", help="sequences at once (default %(default)s)")

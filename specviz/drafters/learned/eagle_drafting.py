@@ -57,6 +57,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         self._network = self.network(reading(target, self.name))
         self._lean = self._network.lean()
+        self._lean.replay_as(target)
         self._cache = self._lean.new_cache()
         self._waiting: Tensor | None = None
         """states [n, H] of the text's next n tokens, whose rows wait for the tokens after them"""

@@ -27,7 +27,7 @@ from torch.nn import functional
 
 from specviz.errors import ModelError, TrainingError
 from specviz.lm.kernels import Projection, calibrate
-from specviz.lm.llama.rows import Layer, LlamaRows, Norm, Step
+from specviz.lm.llama.rows import Attends, Layer, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import paired
 
@@ -164,7 +164,7 @@ class LeanBlock(LlamaRows):
         )
         super().__init__(_llama_shape(shape, context_length), [self.layer], weight.device, weight.dtype)
 
-    def run(self, inputs: Tensor, x: Tensor, step: Step) -> Tensor:
+    def run(self, inputs: Tensor, x: Tensor, step: Attends) -> Tensor:
         """inputs [n, inputs], residual x [n, H] → [n, H + extra]; keys and values are then in the cache."""
         x = self.attend(inputs, x, step, 0)
         if not self._extra:

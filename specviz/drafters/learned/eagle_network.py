@@ -33,7 +33,8 @@ from specviz.drafters.learned.module import (
 )
 from specviz.errors import OptionError
 from specviz.lm.kernels import Projection
-from specviz.lm.llama.rows import LlamaCache
+from specviz.lm.llama.replay import Replays
+from specviz.lm.llama.rows import Attends, LlamaCache, LlamaRows
 from specviz.options import Options, option
 
 EAGLE1, EAGLE3 = "eagle1", "eagle3"
@@ -326,15 +327,33 @@ class LeanTrunk:
     ) -> Tensor:
         """Append rows to `cache`: each reads a token and the state [H] before it; outputs [n, H + extra]."""
         placement = cache.place(tokens, parents, self.trunk.target.context_length)
+        replays = self.block.replays
+        if replays is not None and replays.takes(len(tokens), cache):
+            out = replays.run(id(self), lambda *given: (self._outputs(*given),), placement, cache, states)[0].clone()
+        else:
+            ids = torch.tensor(placement.tokens, device=self.block.device)
+            out = self._outputs(ids, self.block.step(placement, cache), states)
+        cache.add(placement)
+        return out
+
+    def _outputs(self, ids: Tensor, step: Attends, states: Tensor | None) -> Tensor:
+        """Of ids [n] and the states [n, H] before them: [n, H + extra]."""
+        assert states is not None, "a row reads the state before its token."
         # [n, H]: the token's share of the joining matrix's product, or its embedding
-        looked_up = functional.embedding(torch.tensor(placement.tokens, device=self.block.device), self._tokens)
+        looked_up = functional.embedding(ids, self._tokens)
         if self._state is not None:
             inputs = x = self._state(states, looked_up)
         else:
             inputs, x = self.trunk.join(looked_up, states)
-        out = self.block.run(inputs, x, self.block.step(placement, cache))
-        cache.add(placement)
-        return out
+        return self.block.run(inputs, x, step)
+
+    def replay_as(self, target: object) -> None:
+        """Replay passes of few rows where this target does."""
+        replays = target.replays if isinstance(target, LlamaRows) else None
+        if replays is None:
+            self.block.replays = None
+        elif self.block.replays is None:
+            self.block.replays = Replays(self.block, replays.record)
 
     @torch.inference_mode()
     def logits(self, out: Tensor) -> Tensor:

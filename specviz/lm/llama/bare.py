@@ -1,10 +1,10 @@
 """A Llama pass of fixed sizes with nothing around it: B sequences, s cached rows each, n new rows each.
 
 For timing what hardware can do at sizes, batch sizes and contexts that the engine does not run, and the one place where
-a pass becomes a CUDA graph. Equal to the engine's forward up to rounding, for a chain. Cached rows hold random numbers:
-time does not depend on them. Layer counts, widths and vocabulary of the named sizes are those of Qwen2.5 (2412.15115,
-table 1, and its published configurations), laid out as a plain Llama without biases; whether a machine has room for
-such a model is asked first.
+a pass becomes a CUDA graph, the engine's own (`replay`) too. Equal to the engine's forward up to rounding, for a chain.
+Cached rows hold random numbers: time does not depend on them. Layer counts, widths and vocabulary of the named sizes
+are those of SmolLM2-135M and of Qwen2.5 (2412.15115, table 1, and its published configurations), laid out as a plain
+Llama without biases; whether a machine has room for such a model is asked first.
 
 Shapes: V vocabulary, H hidden size, Q query heads, G key heads, D head size.
 """
@@ -221,6 +221,7 @@ def _shape(
 
 
 SHAPES: Mapping[str, LlamaShape] = {
+    "135m": _shape(30, 576, 9, 3, 1536, 49_152, tied=True),
     "0.5b": _shape(24, 896, 14, 2, 4864, 151_936, tied=True),
     "1.5b": _shape(28, 1536, 12, 2, 8960, 151_936, tied=True),
     "7b": _shape(28, 3584, 28, 4, 18_944, 152_064, tied=False),

@@ -24,6 +24,7 @@ from specviz.lm.compiled import library
 from specviz.lm.kernels import ONE_COPY_BYTES, Projection, calibrate
 from specviz.lm.llama.batch import LlamaBatch
 from specviz.lm.llama.few_rows import ATTENTION, MLP, SOURCE, FewRows
+from specviz.lm.llama.replay import FixedStep, Replays
 from specviz.lm.llama.rows import Layer, LlamaCache, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import paired
@@ -113,6 +114,9 @@ class LlamaModel(LlamaRows):
     ) -> Tensor:
         """Logits [n, V], or [1, V] with `last_only` (see `LanguageModel.forward`)."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        if self.replays is not None and self.replays.takes(len(tokens), cache):
+            _, logits = self._replayed(self.replays, tokens, cache, parents)
+            return (logits[-1:] if last_only else logits).clone()
         few_rows, table = self._few_rows, self._embedding
         if few_rows and few_rows.takes(len(tokens)) and few_rows.reads(table) and not cache.watched:
             placement = cache.place(tokens, parents, self._info.context_length)
@@ -136,10 +140,31 @@ class LlamaModel(LlamaRows):
     ) -> tuple[Tensor, Tensor]:
         """Logits as `forward` gives them, and the last hidden states [n, H] (see `lm.base.GivesHidden`)."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        if self.replays is not None and self.replays.takes(len(tokens), cache):
+            x, logits = self._replayed(self.replays, tokens, cache, parents)
+            first = len(x) - 1 if last_only else 0
+            return logits[first:].clone(), self._norm.whole(x[first:].to(self.dtype))
         x = self._hidden(tokens, cache, parents)
         if last_only:
             x = x[-1:]
         return self.read_out(x), self._norm.whole(x.to(self.dtype))
+
+    def _replayed(
+        self, replays: Replays, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None
+    ) -> tuple[Tensor, Tensor]:
+        """Residual stream [n, hidden] and logits [n, V], views that the next pass writes over; the rows are then in the
+        cache."""
+        placement = cache.place(tokens, parents, self._info.context_length)
+        depths = tuple(sorted(set(cache.watched)))
+
+        def body(ids: Tensor, step: FixedStep, states: Tensor | None) -> tuple[Tensor, ...]:
+            x, seen = self._through(self._embedded(ids), 0, partial(self.run_chosen, step=step), depths)
+            return x, self.read_out(x), *seen.values()
+
+        x, logits, *states = replays.run((id(self), depths), body, placement, cache)
+        cache.see(dict(zip(depths, states, strict=True)))
+        cache.add(placement)
+        return x, logits
 
     def _hidden(self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None) -> Tensor:
         """Residual stream [n, hidden] after the last layer; the rows are then in the cache."""
@@ -157,20 +182,29 @@ class LlamaModel(LlamaRows):
 
     def _look_up(self, tokens: Sequence[int]) -> Tensor:
         """Embeddings [n, hidden] of tokens [n]; a row widened as it is read is that of a table widened before."""
-        rows = functional.embedding(torch.tensor(tokens, device=self.device), self._embedding)
-        return rows.to(self.dtype)
+        return self._embedded(torch.tensor(tokens, device=self.device))
+
+    def _embedded(self, ids: Tensor) -> Tensor:
+        """The same of ids [n] on the device."""
+        return functional.embedding(ids, self._embedding).to(self.dtype)
 
     def _read_on(self, x: Tensor, reached: int, run: Runner, cache: LlamaCache) -> Tensor:
         """Run the layers after the first `reached` ones, and leave the states that `watch` asked for."""
+        x, states = self._through(x, reached, run, sorted(set(cache.watched)))
+        cache.see(states)
+        return x
+
+    def _through(
+        self, x: Tensor, reached: int, run: Runner, depths: Sequence[int]
+    ) -> tuple[Tensor, Mapping[int, Tensor]]:
+        """What is behind the last layer [n, hidden], and at these depths, which ascend."""
         layers, states = self.shape.layers, dict[int, Tensor]()
-        for depth in sorted(set(cache.watched)):
+        for depth in depths:
             assert depth >= reached, f"states after {depth} layers are watched, but a pass goes on after {reached}."
             x = run(x, self.between(reached, depth))
             reached = depth
             states[depth] = x.to(self.dtype) if depth < layers else self._norm.whole(x.to(self.dtype))
-        x = run(x, self.between(reached, layers))
-        cache.see(states)
-        return x
+        return run(x, self.between(reached, layers)), states
 
     def watch(self, cache: Cache, depths: Sequence[int]) -> None:
         """See `GivesFeatures.watch`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
@@ -20,6 +20,9 @@ from specviz.lm.llama.few_rows import ATTENTION, MLP
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import Turns
 from specviz.lm.rows import Placement, TreeCache
+
+if TYPE_CHECKING:
+    from specviz.lm.llama.replay import Replays
 
 FIRST_ROWS = 256
 """Rows a new cache has room for; it doubles when full."""
@@ -150,6 +153,8 @@ class LlamaRows:
         self._place = device, dtype
         self.turns = Turns.of(shape, device)
         self._chains: dict[int, Tensor] = {}
+        self.replays: Replays | None = None
+        """passes of few rows at fixed addresses, where they are replayed"""
 
     @property
     def device(self) -> torch.device:
@@ -160,7 +165,7 @@ class LlamaRows:
         return self._place[1]
 
     def new_cache(self) -> LlamaCache:
-        return LlamaCache(self.shape, *self._place)
+        return self.replays.new_cache() if self.replays else LlamaCache(self.shape, *self._place)
 
     def step(self, placement: Placement, cache: LlamaCache) -> Step:
         start, stop = placement.start, placement.stop

@@ -1,0 +1,243 @@
+"""The engine on a device that is not there: every part works with tensors of the device alone, and asks it seldom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import torch
+
+from specviz.core.randomness import pick
+from specviz.core.sampling import Sampling, residual, transform, without
+from specviz.drafters.base import DRAFTERS
+from specviz.live.source import collect
+from specviz.lm.base import Blocks
+from specviz.lm.batch import Share
+from specviz.lm.llama.model import PREFILL_ROWS
+from specviz.lm.vocabulary import TrimmedModel
+from specviz.proof.small_models import option_sets, small_pair
+from specviz.protocol.choice import Choice, with_choices
+from specviz.protocol.runs import RunRequest
+from specviz.trace.events import Round
+from specviz.verifiers.base import VERIFIERS
+from tests.gpu.conftest import CUDA, SIZES, moved, source_of
+from tests.gpu.fake_cuda import OnDevice
+
+pytestmark = pytest.mark.fake_cuda
+CLOSE = 1e-4
+TEXT = [5, 9, 2, 7, 7, 1, 30, 4]
+
+
+def close(there, here) -> bool:
+    assert isinstance(there, OnDevice)
+    return float((there.numbers - here).abs().max()) < CLOSE
+
+
+# --- the device itself ----------------------------------------------------------------------------------------------
+
+
+def test_tensors_of_two_devices_are_refused_as_by_a_real_one(device):
+    there = torch.tensor([1.0, 2.0], device="cuda")
+    with pytest.raises(RuntimeError, match="two devices, cuda:0 and cpu"):
+        _ = there + torch.ones(2)
+    with pytest.raises(RuntimeError, match="two devices"):
+        torch.cat([there, torch.ones(2)])
+    with pytest.raises(RuntimeError, match="two devices"):
+        torch.ones(2).index_select(0, torch.tensor([1], device="cuda"))
+    with pytest.raises(RuntimeError, match="numpy"):
+        there.numpy()
+    assert (there + torch.tensor(3.0)).tolist() == [4.0, 5.0]  # a number from the CPU may go along
+
+
+def test_only_questions_that_wait_for_the_device_are_counted(device):
+    there = torch.tensor([[1.0, 2.0], [4.0, 3.0]], device="cuda")
+    _ = there.argmax(-1), there[0], there[[1, 0]], there.t().contiguous(), there.softmax(-1)
+    assert device.asked == []
+    assert there.argmax(-1).tolist() == [1, 0]
+    assert (float(there[1, 0]), int(there[0, 1]), bool(there[0, 0] > 0)) == (4.0, 2, True)
+    assert torch.equal(there.cpu(), torch.tensor([[1.0, 2.0], [4.0, 3.0]]))
+    assert there[there > 2.5].shape == (2,)
+    assert len(device.asked) == 6
+
+
+def test_what_is_written_in_place_stays_on_the_device(device):
+    there = torch.zeros(2, 3, device="cuda")
+    there[1] = 2.0
+    there[:, 1].copy_(torch.tensor([5.0, 6.0], device="cuda"))
+    there[[0], [2]] = torch.tensor([7.0], device="cuda")
+    assert there.tolist() == [[0.0, 5.0, 7.0], [2.0, 6.0, 2.0]]
+    with pytest.raises(AssertionError, match="another device"):
+        there[[0]] = torch.ones(1, 3)
+
+
+# --- language models ------------------------------------------------------------------------------------------------
+
+graphs = pytest.mark.parametrize("graphs", [False, True], ids=["launched", "replayed"])
+
+
+def rounds(model):
+    """Logits of a text, of a chain and of a tree behind it, and of what goes on from a kept path."""
+    cache = model.new_cache()
+    found = [model.forward(TEXT, cache, last_only=True)]
+    cache.keep(range(8))
+    found.append(model.forward([1, 2, 3], cache))
+    cache.keep([8, 9])
+    found.append(model.forward([4, 5, 6, 7, 8], cache, [9, 9, 10, 10, 12]))
+    cache.keep([10, 13])
+    found.append(model.forward([3], cache))
+    return found
+
+
+@graphs
+def test_chains_trees_and_kept_paths_have_the_numbers_of_the_cpu(device, models, graphs):
+    there = rounds(moved(models[0], graphs))
+    assert all(close(one, other) for one, other in zip(there, rounds(models[0]), strict=True))
+    assert device.asked == []
+
+
+@graphs
+def test_a_long_prompt_is_read_in_pieces(device, graphs):
+    model, _ = small_pair(3, replace(SIZES, context_length=PREFILL_ROWS + 40))
+    text = [i % 40 for i in range(PREFILL_ROWS + 9)]
+    there, here = (one.forward(text, one.new_cache(), last_only=True) for one in (moved(model, graphs), model))
+    assert close(there, here)
+    assert device.asked == []
+
+
+@graphs
+def test_trimmed_heads_hidden_states_features_and_keys_stay_on_the_device(device, models, graphs):
+    found = []
+    for model in (moved(models[0], graphs), models[0]):
+        cache = model.new_cache()
+        model.watch(cache, [0, 2, 3])
+        trimmed = TrimmedModel(model, [2, 3, 9]).forward(TEXT, model.new_cache())[:, [2, 3, 9]]
+        logits, hidden = model.forward_hidden(TEXT, cache)
+        keys, values = model.keys_values(cache, 1)
+        queries = model.turned(torch.ones(2, 8, 12, device=model.device), torch.arange(8, device=model.device))
+        found.append(
+            (trimmed, logits, hidden, model.seen(cache), keys, values, queries, model.embedding(), model.head())
+        )
+    assert all(close(one, other) for one, other in zip(*found, strict=True))
+
+
+def test_some_layers_alone_and_what_they_leave_stay_on_the_device(device, models):
+    found = []
+    for model in (moved(models[0]), models[0]):
+        cache = model.new_cache()
+        states = model.partial(TEXT, cache, None, Blocks.first(2))
+        aside = model.set_aside(cache, [0, 1, 1], states[[0, 1, 1]], 2)
+        found.append((states, model.read_out(states), model.finish([5, 9, 9], cache, [-1, 0, 0], aside)))
+    assert all(close(one, other) for one, other in zip(*found, strict=True))
+
+
+def test_texts_of_a_batch_share_passes_on_the_device(device, models):
+    found = []
+    for model in (moved(models[0]), models[0]):
+        batch = model.new_batch()
+        caches = [batch.new_cache() for _ in range(3)]
+        batch.forward([Share(TEXT[: 3 + i], cache, None, True) for i, cache in enumerate(caches)])
+        for cache in caches:
+            cache.keep(range(cache.length))
+        trees = [Share([1, 2, 3], cache, [cache.length - 1] * 3, False) for cache in caches]
+        found.append(batch.forward(trees))
+        batch.leave(caches[0])
+    assert all(close(one, other) for one, other in zip(*found, strict=True))
+
+
+# --- sampling -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", [Sampling(0.0), Sampling(0.8, top_k=5), Sampling(1.0, top_p=0.7)], ids=str)
+def test_distributions_and_what_rejections_leave_of_them_stay_on_the_device(device, sampling):
+    logits = torch.randn(3, 40, generator=torch.Generator().manual_seed(1))
+    there, here = transform(logits.to(CUDA), sampling), transform(logits, sampling)
+    assert close(there, here)
+    assert device.asked == []
+    assert close(residual(there[0], there[1])[0], residual(here[0], here[1])[0])
+    assert close(without(there[0], [3, 7])[0], without(here[0], [3, 7])[0])
+    assert len(device.asked) == 2  # the mass that is left, of each
+    assert [pick(row, 0.37) for row in there] == [pick(row, 0.37) for row in here]
+
+
+# --- whole runs -----------------------------------------------------------------------------------------------------
+
+ELSEWHERE = {"amusd": "drafts in a process of its own, for which a device must be there"}
+METHODS = [(name, options) for name in DRAFTERS.names() if name not in ELSEWHERE for options in option_sets(name)]
+
+
+def request_for(drafter, options, **changes) -> RunRequest:
+    prompt = "".join(chr(0x4E00 + token) for token in (1, 2, 3, 1, 2, 3, 1, 2))
+    return replace(RunRequest(prompt, drafter=Choice(drafter, options), max_new_tokens=10), **with_choices(changes))
+
+
+def decisions(trace):
+    """All that a run decided, without times and without numbers that two devices may round differently."""
+    shape = [
+        [(node.parent, node.token, node.kind, node.fate, node.source) for node in one.nodes] for one in trace.rounds
+    ]
+    ends = [(one.judged.path, one.judged.token, one.judged.origin, one.committed.tokens) for one in trace.rounds]
+    return shape, ends, trace.finished.output_ids
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.9])
+@pytest.mark.parametrize(
+    ("drafter", "options"),
+    [
+        pytest.param(
+            *method, id=f"{method[0]}-{index}", marks=() if method[1] == option_sets(method[0])[0] else pytest.mark.slow
+        )
+        for index, method in enumerate(METHODS)
+    ],
+)
+def test_every_drafter_drafts_and_repairs_on_the_device_what_it_does_on_the_cpu(
+    device, models, drafter, options, temperature
+):
+    request = request_for(drafter, options, temperature=temperature)
+    there = collect(source_of(*(moved(model, graphs=True) for model in models)), request)
+    here = collect(source_of(*models), request)
+    assert decisions(there) == decisions(here)
+
+
+RULES = [
+    (name, temperature)
+    for name, rule in VERIFIERS.items()
+    for temperature in (0.0, 0.9)
+    if rule.temperatures == "any" or not temperature
+]
+SHAPES = ({"gamma": 3}, {"branching": (2, 2)}, {"branching": (2, 1), "draw": "iid"}, {"gamma": 3, "draw": "top_k"})
+
+
+@pytest.mark.parametrize(("verifier", "temperature"), RULES)
+def test_every_rule_judges_on_the_device_as_on_the_cpu(device, models, verifier, temperature):
+    there, here = source_of(*(moved(model) for model in models)), source_of(*models)
+    judged = 0
+    for options in SHAPES:
+        request = request_for("model", options, verifier=verifier, temperature=temperature)
+        if here.explain(request) is None:
+            assert decisions(collect(there, request)) == decisions(collect(here, request))
+            judged += 1
+    assert judged
+
+
+PHASES = {
+    "engine.session._propose": "draft",
+    "engine.session._observe": "draft",
+    "engine.scoring.score": "pass",
+    "engine.session._judge": "verdicts",
+    "engine.session._commit": "commit",
+    "engine.recorder.round": "record",
+}
+
+
+def waits_of(device, source, request) -> list[Counter[str]]:
+    """Per round, how often each phase waited for the device."""
+    found, steps = [], source.run(request)
+    next(steps)
+    device.asked.clear()
+    for step in steps:
+        if isinstance(step.event, Round):
+            names = [name for line in device.asked for name in line.split(" < ") if name in PHASES]
+            found.append(Counter(PHASES[name] for name in names))
+            device.asked.clear()
+    return found

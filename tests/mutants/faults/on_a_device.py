@@ -1,0 +1,124 @@
+"""Faults that only show on a device, each a forgotten `.to(device)` or its like, and faults of replayed passes."""
+
+from __future__ import annotations
+
+from tests.mutants.faults.fault import Fault
+
+FAKE = "tests/gpu/test_fake_cuda.py"
+RUNS = f"{FAKE}::test_every_drafter_drafts_and_repairs_on_the_device_what_it_does_on_the_cpu"
+REPLAY = "tests/lm/test_replay.py"
+PASSES = (f"{FAKE}::test_chains_trees_and_kept_paths_have_the_numbers_of_the_cpu",)
+
+
+def runs(drafter: str, *temperatures: str) -> tuple[str, ...]:
+    """Whole runs of a drafter."""
+    return tuple(f"{RUNS}[{drafter}-0-{temperature}]" for temperature in temperatures or ("0.0", "0.9"))
+
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "on a device: tokens stay on the CPU",
+        "specviz/lm/llama/model.py",
+        "return self._embedded(torch.tensor(tokens, device=self.device))",
+        "return self._embedded(torch.tensor(tokens))",
+        PASSES,
+    ),
+    Fault(
+        "on a device: a tree's mask stays on the CPU",
+        "specviz/lm/llama/rows.py",
+        "visible = torch.from_numpy(placement.visible).to(self.device)",
+        "visible = torch.from_numpy(placement.visible)",
+        PASSES,
+    ),
+    Fault(
+        "on a device: the rows to be moved are named on the CPU",
+        "specviz/lm/llama/rows.py",
+        "index = torch.tensor(rows, device=self._kv.device)",
+        "index = torch.tensor(rows)",
+        PASSES,
+    ),
+    Fault(
+        "on a device: the mask of a batch stays on the CPU",
+        "specviz/lm/llama/batch.py",
+        "hidden = torch.from_numpy(~visible).to(self.storage.device)",
+        "hidden = torch.from_numpy(~visible)",
+        (f"{FAKE}::test_texts_of_a_batch_share_passes_on_the_device",),
+    ),
+    Fault(
+        "on a device: the tokens of a trimmed head stay on the CPU",
+        "specviz/lm/vocabulary.py",
+        "self._kept = torch.tensor(kept, device=model.device)",
+        "self._kept = torch.tensor(kept)",
+        (f"{FAKE}::test_trimmed_heads_hidden_states_features_and_keys_stay_on_the_device",),
+    ),
+    Fault(
+        "on a device: a draw looks for mass on the CPU",
+        "specviz/core/randomness.py",
+        "torch.arange(last + 1, device=probs.device)",
+        "torch.arange(last + 1)",
+        (f"{FAKE}::test_distributions_and_what_rejections_leave_of_them_stay_on_the_device",),
+    ),
+    Fault(
+        "on a device: ranks are counted against tokens on the CPU",
+        "specviz/engine/measured.py",
+        "candidates = torch.tensor(tokens, device=logits.device).unsqueeze(1)",
+        "candidates = torch.tensor(tokens).unsqueeze(1)",
+        runs("model"),
+    ),
+    Fault(
+        "on a device: a point mass lies on the CPU",
+        "specviz/engine/scoring.py",
+        "point = torch.zeros(self._logits.shape[-1], device=self._logits.device)",
+        "point = torch.zeros(self._logits.shape[-1])",
+        (f"{FAKE}::test_every_rule_judges_on_the_device_as_on_the_cpu",),
+    ),
+    Fault(
+        "on a device: tokens drafted from states stay on the CPU",
+        "specviz/drafters/learned/eagle_network.py",
+        "ids = torch.tensor(placement.tokens, device=self.block.device)",
+        "ids = torch.tensor(placement.tokens)",
+        runs("eagle"),
+    ),
+    Fault(
+        "on a device: positions of a cross-attending drafter stay on the CPU",
+        "specviz/drafters/cross_kv.py",
+        "entering = self._lean.embedded(torch.tensor(fresh, device=device))",
+        "entering = self._lean.embedded(torch.tensor(fresh))",
+        runs("cross_kv"),
+    ),
+    Fault(
+        "replay: a padded row is written over the last new one",
+        "specviz/lm/llama/replay.py",
+        "numbers[2] = np.arange(start, start + self._width)",
+        "numbers[2] = np.minimum(np.arange(start, start + self._width), stop - 1)",
+        (REPLAY,),
+    ),
+    Fault(
+        "replay: a row stands where its place in the pass says",
+        "specviz/lm/llama/replay.py",
+        "numbers[0, :n], numbers[1, :n] = placement.tokens, placement.positions",
+        "numbers[0, :n], numbers[1, :n] = placement.tokens, range(start, stop)",
+        (REPLAY,),
+    ),
+    Fault(
+        "replay: a storage is not moved when a text outgrows it",
+        "specviz/lm/llama/replay.py",
+        "self._kv[:, :, : self.length] = old.kv[:, :, : self.length]",
+        "self._kv[:, :, : self.base] = old.kv[:, :, : self.base] * 0.0",
+        (REPLAY,),
+    ),
+    Fault(
+        "replay: a trimmed head's pass is taken for the whole head's",
+        "specviz/lm/llama/model.py",
+        "replays.run((id(self), depths), body, placement, cache)",
+        "replays.run(depths, body, placement, cache)",
+        (REPLAY,),
+    ),
+    Fault(
+        "replay: logits are those that the next pass writes over",
+        "specviz/lm/llama/model.py",
+        "return (logits[-1:] if last_only else logits).clone()",
+        "return logits[-1:] if last_only else logits",
+        (REPLAY,),
+    ),
+)
