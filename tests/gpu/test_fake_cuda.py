@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from specviz.lm.batch import Share
 
 from specviz.core.randomness import pick
 from specviz.core.sampling import Sampling, residual, transform, without
 from specviz.drafters.base import DRAFTERS
 from specviz.live.source import collect
-from specviz.lm.base import Blocks
+from specviz.lm.base import Blocks, Share
 from specviz.lm.llama.model import PREFILL_ROWS
 from specviz.lm.vocabulary import TrimmedModel
 from specviz.proof.small_models import option_sets, small_pair
