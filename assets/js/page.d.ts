@@ -5,6 +5,10 @@ declare namespace page {
     DECLARED: Record<string, Rule>;
     /** assets/glossary.json */
     GLOSSARY: Term[];
+    /** what a pass takes on two machines, the small one first */
+    CLOCKS?: Clock[];
+    /** the tests and the homework */
+    EXERCISES?: ExerciseSet[];
     /** the frame of a page that stands alone */
     FRAME: string;
     /** the recorded runs' names by run id, where the page can open them */
@@ -33,6 +37,22 @@ declare namespace page {
     state(): { id: string; beat: number } | null;
     /** returns what ends it */
     subscribe(watcher: (state: { id: string; beat: number } | null) => void): () => void;
+  }
+  /** see specviz/theory/two_clocks.py */
+  interface Clock {
+    machine: string;
+    model: string;
+    times_are: "measured" | "modelled";
+    source: string;
+    /** of a pass over 1, 2 … rows */
+    seconds: number[];
+  }
+  /** see specviz/lessons/exercises.py */
+  interface ExerciseSet {
+    id: string;
+    title: string;
+    goal: string;
+    exercises: { about: string; ask: string; why: string; choices: { text: string; right: boolean }[] }[];
   }
   interface Term {
     term: string;

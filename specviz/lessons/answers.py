@@ -61,10 +61,17 @@ def answer(value: Answer) -> Answer:
     return value
 
 
-def computed(here: Here, name: str, parameters: dict[str, Any]) -> Value:
-    """The named value. Raises LessonError for a name or a parameter that there is not."""
+BEYOND_RUN = "specviz.lessons.values_beyond_run"
+"""the module whose values need no run"""
+
+
+def computed(here: Here | None, name: str, parameters: dict[str, Any]) -> Value:
+    """The named value. Raises LessonError for a name or a parameter that there is not, and without a run for a value of
+    one."""
     if name not in ANSWERS:
         raise LessonError(f"there is no value '{name}'; choose one of {', '.join(sorted(ANSWERS))}.")
+    if here is None and ANSWERS[name].__module__ != BEYOND_RUN:
+        raise LessonError(f"the value '{name}' is one of a run, and here is none.")
     try:
         signature(ANSWERS[name]).bind(here, **parameters)
     except TypeError as error:

@@ -16,6 +16,8 @@ AREAS = ("badge", "text", "draft", "card", "caption", "transport", "exhibits", "
 """areas of the player that a beat may light or hide"""
 TABS = ("Race", "When it pays", "Studies", "Machine", "What if", "Proof", "About")
 """tabs that a beat may lead to"""
+EXHIBITS = ("overlap", "clocks")
+"""what a beat may put under the visitor's fingers: `assets/js/panels/touch.js`, `assets/js/panels/clocks.js`"""
 WORDS = 60
 """a beat's text has at most so many"""
 
@@ -92,6 +94,8 @@ class Beat:
     question: Question | None = None
     live: Live | None = None
     link: Link | None = None
+    touch: str = ""
+    """one of `EXHIBITS`, with numbers of the visitor's own"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,8 @@ def _check(beat: Beat, runs: Mapping[str, Runs], where: str) -> None:
             raise LessonError(f"{where} names the area '{area}'; there are {', '.join(AREAS)}.")
     if beat.link and beat.link.tab not in TABS:
         raise LessonError(f"{where} leads to the tab '{beat.link.tab}'; there are {', '.join(TABS)}.")
+    if beat.touch and beat.touch not in EXHIBITS:
+        raise LessonError(f"{where} lets touch '{beat.touch}'; there are {', '.join(EXHIBITS)}.")
     if beat.question and bool(beat.question.wrong) == bool(beat.question.choices):
         raise LessonError(f"{where} asks a question; give it either wrong answers or choices.")
     if beat.question and beat.live:

@@ -118,9 +118,12 @@ def _played(beat: Beat, trace: Trace) -> dict[str, Any]:
             "guess": beat.guess,
             "lit": beat.lit,
             "hidden": beat.hidden,
-            "question": None if beat.question is None else _asked(beat, beat.question, fill, here),
+            "question": None
+            if beat.question is None
+            else _asked(beat.question, f"{fill(beat.title)} {fill(beat.text)}", fill),
             "live": None if beat.live is None else {"check": beat.live.check, "ask": fill(beat.live.ask)},
             "link": None if beat.link is None else asdict(beat.link),
+            "touch": beat.touch,
         }
     except LessonError as error:
         raise LessonError(f"“{beat.title}”: {error}") from error
@@ -129,8 +132,8 @@ def _played(beat: Beat, trace: Trace) -> dict[str, Any]:
 class _Fill:
     """Sentences with their placeholders filled: `{kept}` is a named value, `{ratio:.1f}` a formatted one."""
 
-    def __init__(self, here: Here, values: Mapping[str, Spec]) -> None:
-        self._here = here
+    def __init__(self, here: Here | None, values: Mapping[str, Spec]) -> None:
+        self.here = here
         self._values = values
 
     def __call__(self, text: str) -> str:
@@ -145,15 +148,16 @@ class _Fill:
 
     def value(self, name: str) -> Value:
         """What a name stands for here: a value of the beat's own, or one of `answers.ANSWERS`."""
-        return evaluate(self._here, self._values.get(name, name))
+        return evaluate(self.here, self._values.get(name, name))
 
 
-def evaluate(here: Here, spec: Spec) -> Value:
-    """A value from its name, its number, or its table. Raises LessonError where it cannot be told."""
+def evaluate(here: Here | None, spec: Spec) -> Value:
+    """A value from its name, its number, or its table. Raises LessonError where it cannot be told. Without a run a
+    name is a word of its own."""
     if isinstance(spec, int):
         return spec
     if isinstance(spec, str):
-        return computed(here, spec, {})
+        return computed(here, spec, {}) if here else spec
     given = dict(spec)
     plus: int | float = given.pop("plus", 0)
     value = computed(here, str(given.pop("value", "")), given)
@@ -179,11 +183,19 @@ def shown(value: Value) -> str:
     return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 
-def _asked(beat: Beat, question: Question, fill: _Fill, here: Here) -> dict[str, Any]:
+def question_json(question: Question) -> dict[str, Any]:
+    """A question that stands without a run: its values are those of `values_beyond_run.py`. Raises LessonError where
+    it asks for another."""
+    return _asked(question, "", _Fill(None, {}))
+
+
+def _asked(question: Question, text: str, fill: _Fill) -> dict[str, Any]:
+    """`text`: what is read beside the question, and may not tell its answer."""
+    here = fill.here
     right = evaluate(here, question.right)
     choices = _written(question, right, fill) if question.choices else _numbers(question, right, here)
     ask, answer = fill(question.ask), next(choice["text"] for choice in choices if choice["right"])
-    if stands_in(answer, f"{fill(beat.title)} {fill(beat.text)} {ask}"):
+    if stands_in(answer, f"{text} {ask}"):
         raise LessonError(f"the answer '{answer}' stands in its own text already; ask for something else.")
     return {"ask": ask, "choices": choices, "why": fill(question.why)}
 
@@ -202,7 +214,7 @@ def _written(question: Question, right: Value, fill: _Fill) -> list[dict[str, An
     return [{"text": text, "right": key == right} for key, text in texts.items()]
 
 
-def _numbers(question: Question, right: Value, here: Here) -> list[dict[str, Any]]:
+def _numbers(question: Question, right: Value, here: Here | None) -> list[dict[str, Any]]:
     """The right number among wrong ones, ascending. Where a wrong one happens to be right in this run, it is left out,
     and counts next to the right one fill up."""
     if isinstance(right, str):

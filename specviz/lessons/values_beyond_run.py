@@ -121,6 +121,55 @@ def toy_left(_here: Here) -> Value:
     return 1 - sum(map(min, Toy().target, Toy().draft))
 
 
+@answer
+def acceptance_of(_here: Here, p: float, q: float) -> Value:
+    """min(1, p/q): with which probability a guess is accepted."""
+    return min(1.0, p / q)
+
+
+@answer
+def overlap_of(_here: Here, p: list[float], q: list[float]) -> Value:
+    """Σ min(p, q): how often a guess drawn from q is accepted."""
+    return sum(map(min, p, q))
+
+
+@answer
+def left_of(_here: Here, p: list[float], q: list[float]) -> Value:
+    """Σ max(0, p − q): the mass of the residual, and how often a guess is rejected."""
+    return sum(max(0.0, wanted - guessed) for wanted, guessed in zip(p, q, strict=True))
+
+
+@answer
+def residual_of(_here: Here, p: list[float], q: list[float], token: int) -> Value:
+    """With which probability a correction is this token (0 is the first)."""
+    return max(0.0, p[token] - q[token]) / float(left_of(_here, p, q))
+
+
+@answer
+def most_tokens(_here: Here, gamma: int) -> Value:
+    """Tokens of a round whose chain of γ guesses is wholly accepted: the guesses and the bonus."""
+    return gamma + 1
+
+
+@answer
+def pass_rows(_here: Here, candidates: int) -> Value:
+    """New rows of the target's pass: the root and every candidate."""
+    return 1 + candidates
+
+
+@answer
+def passes_saved_of(_here: Here, tokens: int, passes: int) -> Value:
+    """Passes that plain decoding would need more for as many tokens."""
+    return tokens - passes
+
+
+@answer
+def modelled_pace(_here: Here, alpha: float, gamma: int, cost_ratio: float) -> Value:
+    """`faster`, `slower` or `equal`: the modelled speedup against plain decoding."""
+    speedup = formulas.wall_time_factor(alpha, gamma, cost_ratio)
+    return "faster" if speedup > 1 else "slower" if speedup < 1 else "equal"
+
+
 @cache
 def _sums(path: Path = STUDY.path) -> Group:
     """Raises LessonError where they were not measured."""

@@ -1,6 +1,6 @@
 /* A player that is a page of its own: in an exported file, in a notebook's frame, and embedded in somebody's page,
    which drives it by messages. The protocol is written down in docs/exports.md. */
-// needs: address, lesson, specviz, state
+// needs: address, lesson, pins, specviz, state
 const embed = (function (S) {
   "use strict";
 
@@ -12,6 +12,7 @@ const embed = (function (S) {
     const read = (id) => JSON.parse(data(id) || "null");
     const handle = S.mount(page.querySelector("main"), { value: data("sv-trace"), badge: true });
     const moment = read("sv-moment");
+    if (moment?.pins) S.takePins(moment.pins);
     if (moment && handle.trace && !S.readMoment(location.hash)) handle.go(moment, false, moment.node);
     const lesson = read("sv-lesson");
     if (lesson && S.playLesson) S.playLesson(handle, lesson);

@@ -5,7 +5,7 @@
    no run can be made, `gather(files)` what asks for runs as text (`keep` takes them). Others reach it as
    `SpecViz.lesson`: data, open(id, beat), state(), leave(), next(), back(), subscribe(fn), whole(); a beat is counted
    from 0, `state()` is {id, beat}, or null while no lesson is open. */
-// needs: address, dom, lesson_panel, lesson_state, live_checks, numbers, own_run
+// needs: address, dom, exercises, lesson_panel, lesson_state, live_checks, numbers, own_run
 const lesson = (function (S) {
   "use strict";
 
@@ -341,6 +341,7 @@ const lesson = (function (S) {
       },
     };
     if (waitingPlace) cards(learning, waitingPlace);
+    S.followExercises();
     return S.lesson;
   }
 

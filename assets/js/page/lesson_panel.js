@@ -1,6 +1,6 @@
 /* The panel of an open lesson: one beat's text, its question or exercise, back and next. Draws; decides nothing.
    `shown` is what lesson.js knows of the open lesson; `act` are {next, back, leave, choose, link}. */
-// needs: dom, lesson_state, numbers, own_run
+// needs: clocks, dom, exercises, lesson_state, numbers, own_run, touch
 const lessonPanel = (function (S) {
   "use strict";
 
@@ -62,6 +62,14 @@ const lessonPanel = (function (S) {
     return [h("p", { class: "svl-live" }, beat.live.ask), ...S.ownRunBox()];
   }
 
+  const EXHIBITS = { overlap: () => S.touchPanel().box, clocks: () => S.clocksPanel().box };
+
+  /** What stands beside a beat's text: its question, its exercise, what can be touched. */
+  const beside = (beat, act) => [
+    ...(beat.question ? question(beat.question, act.choose) : beat.live ? live(beat) : []),
+    ...(beat.touch ? [EXHIBITS[beat.touch]()] : []),
+  ];
+
   function lessonPanel(act) {
     const button = (words, does, extra = {}) =>
       h("button", { type: "button", class: "svl-btn", onclick: does, ...extra }, words);
@@ -76,8 +84,9 @@ const lessonPanel = (function (S) {
     const next = button("Next", act.next, { class: "svl-btn is-next", title: HINT });
     const back = button("Back", act.back);
     const link = h("button", { type: "button", class: "svl-link", onclick: act.link });
+    const homework = button("Homework of this lesson", () => S.openExercises(`homework-${homework.value}`));
     const leave = button("Leave the lesson", act.leave, { class: "svl-link is-leave" });
-    const foot = h("div", { class: "svl-foot" }, back, next, link, h("span", { class: "svl-hint" }, HINT));
+    const foot = h("div", { class: "svl-foot" }, back, next, homework, link, h("span", { class: "svl-hint" }, HINT));
     const box = h(
       "section",
       { class: "svl", "aria-label": "lesson" },
@@ -97,15 +106,15 @@ const lessonPanel = (function (S) {
         drawn = now;
         title.replaceChildren(...S.sentence(ended ? "That was the lesson" : beat.title));
         text.replaceChildren(...S.sentence(ended ? shown.score : beat.text));
-        asked.replaceChildren(
-          ...(ended ? [] : beat.question ? question(beat.question, act.choose) : beat.live ? live(beat) : []),
-        );
+        asked.replaceChildren(...(ended ? [] : beside(beat, act)));
       }
       if (!ended && beat.question) mark(asked, beat.question, shown);
       S.setText(verdict, ended ? "" : verdictOf(shown));
       S.set(verdict, "class", `svl-verdict${shown.good ? " is-right" : ""}`);
       link.hidden = ended || !beat.link || !shown.tabs;
       if (!link.hidden) S.setText(link, beat.link.label);
+      homework.hidden = !ended || !S.EXERCISES?.some(({ id }) => id === `homework-${lesson.id}`);
+      homework.value = lesson.id;
       back.disabled = place === 0 && !ended;
       S.setText(next, nextWords(shown));
     }
@@ -113,8 +122,9 @@ const lessonPanel = (function (S) {
     return { box, draw, focus: () => title.focus({ preventScroll: true }) };
   }
 
-  /** All lessons in order, as [a line on them, their list]; `progress` by id; `open(id, beat)` begins or goes on. */
-  function lessonRows(data, progress, open) {
+  /** All lessons in order, as [a line on them, their list, what is for a class]; `progress` by id; `open(id, beat)`
+      begins or goes on, `leave()` is called before something for a class is opened. */
+  function lessonRows(data, progress, open, leave) {
     const rows = data.lessons.map((lesson, place) => {
       const one = progress[lesson.id];
       const words = !one ? "Start" : one.done ? "Again" : "Go on";
@@ -139,6 +149,7 @@ const lessonPanel = (function (S) {
     return [
       h("p", {}, `${S.count(data.lessons.length, "lesson")}, about ${minutes} minutes. Nothing leaves this page.`),
       h("ol", {}, rows, missing),
+      ...S.classRows(leave),
     ];
   }
 
@@ -148,7 +159,7 @@ const lessonPanel = (function (S) {
       "dialog",
       { class: "svl-list", "aria-label": "lessons" },
       h("h2", {}, "Learn speculative decoding"),
-      ...lessonRows(data, progress, open),
+      ...lessonRows(data, progress, open, () => dialog.close()),
       h("form", { method: "dialog" }, h("button", { class: "svl-btn" }, "Close")),
     );
     dialog.addEventListener("click", (event) => {

@@ -1,6 +1,6 @@
 /* The caption: one sentence for the beat on the screen, in a box as tall as the longest sentence of the run, and the
    same sentence said once to those who listen. */
-// needs: bytes, dom, state, words
+// needs: bytes, dom, state, wording
 const caption = (function (S) {
   "use strict";
 
@@ -12,14 +12,14 @@ const caption = (function (S) {
   function sentences(trace, index) {
     const round = trace.rounds[index];
     const labels = S.nodeLabels(trace, index);
-    return S.beats(round).map((_, beat) => S.caption(trace, round, labels, S.view(round, beat)));
+    return S.beats(round).map((_, beat) => S.sayMoment(trace, round, labels, S.view(round, beat)));
   }
 
   function captionPanel(box) {
     const speech = h("p", { class: "svp-aloud", role: "status", "aria-atomic": "true" });
     box.after(speech);
     let shown = "";
-    let reserved = { run: null, width: 0, rounds: 0, height: 0 };
+    let reserved = { run: "", width: 0, rounds: 0, height: 0 };
 
     /** Said aloud, once: the only place of the player that screen readers watch. */
     function announce(text) {
@@ -34,7 +34,7 @@ const caption = (function (S) {
     /** Rounds that came since the last look are measured, all at once. */
     function reserve(trace, head, width) {
       if (!width) return;
-      const run = trace.started.run_id;
+      const run = `${S.isPlain()} ${trace.started.run_id}`;
       if (reserved.run !== run || reserved.width !== width) reserved = { run, width, rounds: 0, height: 0 };
       if (reserved.rounds >= trace.rounds.length) return;
       const all = trace.rounds.slice(reserved.rounds).flatMap((_, at) => sentences(trace, reserved.rounds + at));

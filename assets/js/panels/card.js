@@ -1,5 +1,6 @@
 /* The card of the selected node: what it is, both distributions behind it, and the arithmetic that judged it. */
-// needs: bars, bytes, declared, distributions, dom, numbers, picture, rules, sibling_rules, state, why, words
+// needs: bars, bytes, declared, distributions, dom, numbers, overlap, picture, rules, sibling_rules, state, touch, why
+// needs: wording, words
 const card = (function (S) {
   "use strict";
 
@@ -64,7 +65,7 @@ const card = (function (S) {
       const longer = beaten ? " It passed, but another path is kept: rejected." : "";
       const numbers = beaten ? [...rule.numbers(facts), pathKept(round)] : rule.numbers(facts);
       return {
-        words: rule.words(facts) + S.aside(round, id) + longer,
+        words: S.sayVerdict(facts) + S.aside(round, id) + longer,
         numbers,
         steps: rule.steps(facts, now.at.trials),
         formula: rule.formula,
@@ -143,8 +144,8 @@ const card = (function (S) {
       judged.trials.findLast((trial) => now.round.nodes[trial.node].parent === judged.final_node) ||
       judged.trials.at(-1);
     const steps = last ? rule.steps(S.trialFacts(now.trace, now.round, now.labels, last), now.at.trials) : null;
-    if (S.endsText(now.round)) return { words: S.ending(now.round, now.labels), numbers };
-    return { words: S.ending(now.round, now.labels), numbers, steps, formula, code };
+    if (S.endsText(now.round)) return { words: S.sayEnding(now.round, now.labels), numbers };
+    return { words: S.sayEnding(now.round, now.labels), numbers, steps, formula, code };
   }
 
   /** What was worked out before and beside the selection, one row per token; a row leads to its node.
@@ -205,6 +206,30 @@ const card = (function (S) {
     );
   }
 
+  const MOST_TOUCHED = 5; // bars of tokens
+
+  /** The node whose distributions stand behind what is selected.
+      @param {Moment} now */
+  const behind = ({ round }, id) => (id === END ? round.judged.final_node : id === 0 ? 0 : round.nodes[id].parent);
+
+  /** p and q behind the selection as bars to be dragged: what was chosen and the most probable tokens of either; null
+      where one of the two is not told.
+      @param {Moment} now */
+  function barsHere(now) {
+    const { round, selected } = now;
+    const parent = behind(now, selected);
+    const { target, draft } = round.nodes[parent];
+    if (!S.told(now.at) || !target || !draft) return null;
+    const chosen = selected === END ? round.judged.token : round.nodes[selected].token;
+    const likely = [0, 1, 2, 3].flatMap((rank) => [target.tokens[rank], draft.tokens[rank]]);
+    const tokens = [...new Set([...(selected === 0 ? [] : [chosen]), ...likely])]
+      .filter((token) => token !== undefined)
+      .slice(0, MOST_TOUCHED);
+    const bars = (head) => S.hundredths(tokens.map((token) => S.known(head, token) ?? 0));
+    const names = tokens.map((token) => S.label(now.trace, token, now.labels.after(parent)));
+    return { names, p: bars(target), q: bars(draft) };
+  }
+
   /** @param {Act} act */
   function cardPanel(box, act) {
     let depth = DEPTHS.includes(S.memory.get("depth", "")) ? S.memory.get("depth", "") : "numbers";
@@ -235,15 +260,15 @@ const card = (function (S) {
         ),
       ),
     );
-    box.append(h("header", {}, title, kind), chart, words, table, reasons, steps, math, choices);
+    const hands = S.touchFolded(() => barsHere(act.now()));
+    box.append(h("header", {}, title, kind), chart, words, table, reasons, steps, math, choices, hands);
 
     return function draw(now) {
       const id = now.selected;
       title.replaceChildren(S.glyph(now.stateOf(id)), h("span", { class: "svp-mono" }, S.short(now.labels[id], 32)));
       S.set(title, "aria-label", S.spoken(now.labels[id]));
       S.setText(kind, place(now, id));
-      const parent = id === END ? now.round.judged.final_node : id === 0 ? 0 : now.round.nodes[id].parent;
-      chart.replaceChildren(S.barsPanel(now, parent, id, act));
+      chart.replaceChildren(S.barsPanel(now, behind(now, id), id, act));
       const said = explain(now, id);
       words.replaceChildren(...S.sentence(said.words));
       const level = DEPTHS.indexOf(depth);

@@ -1,7 +1,7 @@
 /* The page's address as a whole moment: which run, where in it, and what stands around it. It is kept up while
    stepping, and opened elsewhere it shows the same moment. Everything lies behind the `#`, which browsers send to no
    server; the query of earlier releases is read too. Names: docs/links.md. */
-// needs: state
+// needs: bytes, state
 /** @typedef {Record<string, string>} Fields what an address names, by the names of docs/links.md */
 
 const address = (function (S) {
@@ -9,7 +9,9 @@ const address = (function (S) {
 
   const { END } = S;
   const NAMES = [
-    ..."run ask text round beat node tab chart lesson page view hide what set choose doc".split(" "), // in this order
+    ..."run ask text round beat node tab chart lesson page view hide what set choose doc words pins exercises".split(
+      " ",
+    ), // in this order
   ];
   const MOST = 16000; // characters of one field that are read
   const WRITE_MS = 250; // browsers refuse more than some 200 changes of the address in 30 s
@@ -80,16 +82,6 @@ const address = (function (S) {
     return request;
   }
 
-  /** CRC-32 of a text's UTF-8, as 8 hex digits: enough to tell that a machine wrote another text. */
-  function textHash(text) {
-    let crc = ~0;
-    for (const byte of new TextEncoder().encode(text)) {
-      crc ^= byte;
-      for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-    }
-    return (~crc >>> 0).toString(16).padStart(8, "0");
-  }
-
   const through = async (bytes, stream) =>
     new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 
@@ -123,7 +115,7 @@ const address = (function (S) {
     if (!names || !trace.finished) return {};
     const name = nameOf(trace, names);
     if (name) return { run: name };
-    return { ask: await pack(requestOf(trace.started)), text: textHash(trace.finished.text) };
+    return { ask: await pack(requestOf(trace.started)), text: S.textHash(trace.finished.text) };
   }
 
   // --- the page's one address ----------------------------------------------------------------------------------------
@@ -327,7 +319,6 @@ const address = (function (S) {
     readMoment,
     writeMoment,
     requestOf,
-    textHash,
     pack,
     momentOf,
     named,

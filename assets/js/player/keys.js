@@ -14,6 +14,8 @@ const keys = (function (S) {
     ["Tab", "to the tree; there arrows walk from node to node, → opens what is folded"],
     ["o", "the whole run at its own speed beside plain decoding"],
     ["f", "the whole tree, or its readable part"],
+    ["c", "comment on this moment"],
+    ["w", "plain or technical words"],
     ["p", "present: fill the window; Space then steps, Esc leaves"],
     ["?", "these keys"],
   ];
@@ -47,6 +49,10 @@ const keys = (function (S) {
         return "ownSpeed";
       case "f":
         return "fit";
+      case "c":
+        return "comment";
+      case "w":
+        return "wording";
       case "p":
         return "present";
       case "Escape":

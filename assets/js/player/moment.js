@@ -19,6 +19,7 @@
     @property {string[]} lit areas that are pointed at
     @property {{ words: string, rounds: number[] } | null} found rounds to step through
     @property {string} view "present" while the player fills the window
+    @property {Record<string, () => void>} does what panels do at a key, by its name
     @property {boolean} alone while it moves without being asked, or stands where that has ended
     @property {{ speed: any, seconds: number } | null} race the whole run at its own speed
     @property {(name: string) => void} [run] does what a key does
@@ -67,6 +68,7 @@ const moment = (function (S) {
     lit: [],
     found: null,
     view: "",
+    does: {},
     alone: false,
     race: null,
   });

@@ -1,6 +1,6 @@
 /* The player's Share menu: the link and its QR code, pictures, and the run or round in the formats of other tools.
    Everything is made in the page; nothing is sent anywhere. */
-// needs: address, dom, exports, qr
+// needs: address, dom, exports, moment_card, pins, qr
 const share = (function (S) {
   "use strict";
 
@@ -135,6 +135,38 @@ const share = (function (S) {
     return { dialog, show };
   }
 
+  /** The moment as a card, with what saves it; `saved(kind)` does, and says so. */
+  function cardDialog(view, saved) {
+    const place = h("div", {});
+    const said = h("p", { class: "svp-small", role: "status" });
+    const does = (label, act) =>
+      h("button", { type: "button", class: "svp-btn", onclick: async () => S.setText(said, await act()) }, label);
+    const dialog = h(
+      "dialog",
+      { class: "svp-help svm-box", "aria-label": "card of this moment" },
+      h("h3", {}, "This moment as a card"),
+      place,
+      h(
+        "div",
+        { class: "svm-row" },
+        does("save as PNG", () => saved("png")),
+        does("save as SVG", () => saved("svg")),
+        does("copy the link", () => S.copyAddress()),
+        h("form", { method: "dialog" }, h("button", { class: "svp-btn" }, "close")),
+      ),
+      said,
+    );
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog) dialog.close();
+    });
+    const show = (url) => {
+      place.replaceChildren(S.cardPicture(view.now(), url));
+      S.setText(said, "");
+      dialog.showModal();
+    };
+    return { dialog, show };
+  }
+
   /** What can be saved, each as a function that saves it and says so. */
   function savers(view) {
     const trace = () => view.now().trace;
@@ -154,11 +186,13 @@ const share = (function (S) {
     const inRound = (what) => `round-${round() + 1}${what}`;
     const offline = () => {
       const { cursor, selected } = view.now();
-      return offlinePage(view.source(), { round: cursor.round, beat: cursor.beat, node: selected });
+      const moment = { round: cursor.round, beat: cursor.beat, node: selected };
+      return offlinePage(view.source(), { ...moment, pins: S.pinsText(trace()) });
     };
     return {
       player: picture(".svp", "player"),
       drawn: picture(".svp-draft svg", "tree"),
+      card: picture(".svm", "card"),
       table: () => file(inRound(".md"), "text/markdown", () => S.roundTable(trace(), round()))(),
       graph: () => file(inRound(".graphml"), "application/xml", () => S.treeGraphml(trace(), round()))(),
       page: file("run.html", "text/html", offline),
@@ -171,6 +205,7 @@ const share = (function (S) {
   function shareMenu(view) {
     const qr = qrDialog();
     const saves = savers(view);
+    const card = cardDialog(view, saves.card);
     const item = (label, act) =>
       h(
         "button",
@@ -200,6 +235,7 @@ const share = (function (S) {
           "this moment",
           item("copy link to this moment", () => S.copyAddress()),
           item("QR code", async () => qr.show(await S.address())),
+          item("card with its sentence and link", async () => card.show(await S.address())),
           item("player as PNG", () => saves.player("png")),
           item("player as SVG", () => saves.player("svg")),
           item("tree as PNG", () => saves.drawn("png")),
@@ -222,9 +258,9 @@ const share = (function (S) {
       menu.open = false;
       menu.querySelector("summary").focus();
     });
-    return h("span", {}, menu, qr.dialog);
+    return h("span", {}, menu, qr.dialog, card.dialog);
   }
 
-  return { shareMenu, svgOf, pngOf, offlinePage };
+  return { shareMenu, saveFile: save, svgOf, pngOf, offlinePage };
 })(SpecViz);
 Object.assign(SpecViz, share);

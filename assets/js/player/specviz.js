@@ -3,8 +3,8 @@
    still growing (`finished` null, every round so far). Nothing here asks a server to step. Whoever drives a player
    (a lesson, a link, an embedding page) finds its handle as `element.querySelector(".sv-player").specviz`. */
 // needs: address, by_itself, caption, card, columns, counters, dom, exhibits, found, guess, headline, keys, lanes
-// needs: light, moment, own_speed, pace, pass_rows, picture, present, rejudge, rejudging, run_cache, share, state
-// needs: text, timeline_panel, transport, tree, words
+// needs: light, moment, own_speed, pace, pass_rows, picture, pins, present, rejudge, rejudging, run_cache, share, state
+// needs: text, timeline_panel, transport, tree, wording
 const specviz = (function (S) {
   "use strict";
 
@@ -27,7 +27,7 @@ const specviz = (function (S) {
       const rounds = own.trace.rounds.length;
       const sentence = own.race
         ? S.ownWords(own.race.speed)
-        : S.guessCaption(own) || S.caption(own.trace, moment.round, moment.labels, moment.at);
+        : S.guessCaption(own) || S.sayMoment(own.trace, moment.round, moment.labels, moment.at);
       const head = `Round ${own.cursor.round + 1} of ${rounds}${own.trace.finished ? "" : " so far"}`;
       player.told.draw(own.trace, head, sentence, wide, own.alone); // nobody is told what nobody asked for
       for (const scroll of scrolls) if (scroll) scroll();
@@ -107,6 +107,7 @@ const specviz = (function (S) {
     active = own;
     if (name === "help") return player.help.open ? player.help.close() : player.help.showModal();
     if (!own.trace || !own.trace.rounds.length) return;
+    if (own.does[name]) return own.does[name]();
     if (player.alone.stop() && name === "play") return draw(player); // a pause
     if (name === "ownSpeed") return ownSpeed(player);
     if (name === "fit") return player.tree.fit();
@@ -220,7 +221,8 @@ const specviz = (function (S) {
       note,
     );
     const inCard = [tree.draw, text, S.picturePanel(strip), ...onCard];
-    const panels = [...inCard, ...onTransport, exhibits, ...costs, counters, S.guessPanel(stage, act)];
+    const onStage = [S.guessPanel, S.pinsPanel, S.wordingPanel].map((panel) => panel(stage, act, own));
+    const panels = [...inCard, ...onTransport, exhibits, ...costs, counters, ...onStage];
     return { badge, caption, told, tree, card, bars, note, panels };
   }
 

@@ -97,6 +97,16 @@ const bytes = (function () {
     return chars.length <= length ? text : chars.slice(0, length - 1).join("") + "…";
   }
 
-  return { tokenBytes, complete, pieces, signs, visible, spoken, label, short };
+  /** CRC-32 of a text's UTF-8, as 8 hex digits: enough to tell that a machine wrote another text. */
+  function textHash(text) {
+    let crc = ~0;
+    for (const byte of new TextEncoder().encode(text)) {
+      crc ^= byte;
+      for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    return (~crc >>> 0).toString(16).padStart(8, "0");
+  }
+
+  return { tokenBytes, complete, pieces, signs, visible, spoken, label, short, textHash };
 })();
 Object.assign(SpecViz, bytes);

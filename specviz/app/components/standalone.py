@@ -20,7 +20,9 @@ from xml.sax import saxutils
 
 from specviz.app.look.glossary import shipped
 from specviz.errors import SpecVizError
+from specviz.lessons.exercises import shipped_sets
 from specviz.resources import asset_path, read_text
+from specviz.theory.two_clocks import clocks
 from specviz.trace.declared_rule import declarations
 from specviz.trace.events import Node, Trace
 from specviz.trace.exports.markdown import number, picked
@@ -84,11 +86,16 @@ def scripts() -> str:
 
 
 def _declared() -> str:
-    """What scripts read: the rules, the glossary, the frame of a page that stands alone. No `<`, so that nothing in
-    it can end the script element."""
-    rules = json.dumps(declarations(), separators=(",", ":"))
-    words = json.dumps(shipped(), ensure_ascii=False)
-    said = f"{{ DECLARED: {rules}, GLOSSARY: {words}, FRAME: {json.dumps(FRAME)} }}"
+    """What scripts read: the rules, the glossary, two machines' times, questions, the frame of a page that stands
+    alone. No `<`, so that nothing in it can end the script element."""
+    texts = {
+        "DECLARED": declarations(),
+        "GLOSSARY": shipped(),
+        "CLOCKS": clocks(),
+        "EXERCISES": shipped_sets(),
+        "FRAME": FRAME,
+    }
+    said = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
     return f"globalThis.SpecViz = {said};".replace("<", "\\u003c")
 
 

@@ -1,0 +1,68 @@
+/* Plain or technical words: one switch for every explanation on the page. What is said in either is where it is said:
+   moments in plain_words.js and words.js, each exhibit in its own script. A link may carry the choice (`words=plain`). */
+// needs: address, dom, plain_words, rules, words
+const wording = (function (S) {
+  "use strict";
+
+  const KINDS = ["technical", "plain"];
+  const watchers = new Set();
+  let plain = null; // not read yet
+
+  /** Whether explanations are in plain words. */
+  function isPlain() {
+    if (plain === null) plain = S.memory.get("wording", "") === "plain";
+    return plain;
+  }
+
+  /** Choose one of "plain" and "technical" for the whole page; anything else changes nothing. */
+  function setWording(kind, remember = true) {
+    if (!KINDS.includes(kind) || isPlain() === (kind === "plain")) return;
+    plain = kind === "plain";
+    if (remember) S.memory.set("wording", kind);
+    for (const watcher of watchers) watcher();
+  }
+
+  /** Calls `watcher()` whenever the words change; returns what ends that. */
+  function followWording(watcher) {
+    watchers.add(watcher);
+    return () => watchers.delete(watcher);
+  }
+
+  /** The sentence for where the cursor stands, in the words that were chosen.
+      @param {trace.Trace} trace @param {trace.Round} round @param {View} at */
+  const sayMoment = (trace, round, labels, at) => (isPlain() ? S.plainCaption : S.caption)(trace, round, labels, at);
+
+  /** What became of a guess, in the words that were chosen.
+      @param {Facts} facts */
+  const sayVerdict = (facts) => (isPlain() ? S.plainVerdict(facts) : S.ruleOf(facts.round).words(facts));
+
+  /** How the round's last token came about, in the words that were chosen.
+      @param {trace.Round} round */
+  const sayEnding = (round, labels) => (isPlain() ? S.plainEnding : S.ending)(round, labels);
+
+  /** The switch among the player's tools; a link's choice counts for this visit alone.
+      @param {Act} act @param {PlayerState} own */
+  function wordingPanel(stage, act, own) {
+    const button = S.h("button", { type: "button", class: "svp-link svp-wording", onclick: turn });
+    stage.querySelector(".svp-tools").append(button);
+    own.does.wording = turn;
+    S.openLinks((fields) => setWording(fields.words, false));
+    followWording(() => {
+      act.draw();
+      S.setAddress({ words: isPlain() ? "plain" : "" });
+    });
+
+    function turn() {
+      setWording(isPlain() ? "technical" : "plain");
+      act.say(isPlain() ? "plain words" : "technical words");
+    }
+
+    return function draw() {
+      S.setText(button, isPlain() ? "in technical words" : "in plain words");
+      S.set(button, "aria-pressed", isPlain());
+    };
+  }
+
+  return { isPlain, setWording, followWording, sayMoment, sayVerdict, sayEnding, wordingPanel };
+})(SpecViz);
+Object.assign(SpecViz, wording);

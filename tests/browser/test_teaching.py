@@ -1,0 +1,241 @@
+"""What a class touches, pins, hands in and is measured by, in an exported lesson: by keys, and with hostile words."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from specviz.app.components.standalone import standalone_html
+from specviz.lessons.lesson import read
+from specviz.lessons.resolve import lesson_file
+from specviz.resources import ROOT as ASSETS
+from specviz.trace import codec
+
+pytestmark = pytest.mark.browser
+RUNS = {file.name: partial(codec.read, file) for file in (ASSETS / "traces").glob("model-chain-*.json.gz")}
+RUNS |= {file.name: partial(codec.read, file) for file in (ASSETS / "traces").glob("opening*.json.gz")}
+HOSTILE = "<img src=x onerror=document.title='broken'> & \"quoted\""
+PICTURES = os.environ.get("TEACHING_PICTURES", "")
+"""a folder to which pictures of the lesson go"""
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Lesson 3 with its runs in one file."""
+    lesson = next(one for one in read() if one.id == "the_law_stays")
+    whole = lesson_file(lesson, RUNS)
+    text = next(iter(whole["texts"].values()))
+    page = tmp_path_factory.mktemp("lesson") / "lesson.html"
+    page.write_text(standalone_html(text, lesson=whole), encoding="utf-8")
+    return page
+
+
+@pytest.fixture
+def lesson(page: Page, exported: Path) -> Page:
+    page.goto(exported.as_uri())
+    expect(page.locator(".svl-where")).to_contain_text("· 1 of 13")
+    return page
+
+
+def picture(page: Page, name: str) -> None:
+    if PICTURES:
+        page.screenshot(path=f"{PICTURES}/{name}.png")
+
+
+def pressed(page: Page, key: str, times: int) -> None:
+    for _ in range(times):
+        page.keyboard.press(key)
+
+
+def reach(page: Page, selector: str) -> None:
+    """Walk by Tab until what the selector names has the focus."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+            return
+    raise AssertionError(f"Tab does not reach {selector}")
+
+
+def test_the_overlap_is_taught_by_keys_alone(lesson: Page) -> None:
+    page = lesson
+    page.keyboard.press("PageDown")
+    expect(page.locator(".svl-title")).to_have_text("Touch it")
+    expect(page.locator(".svl .svt-tag")).to_have_text("Your numbers, not the run's.")
+    reach(page, ".svl [data-step=guess]")
+    picture(page, "1-guess")
+    reach(page, ".svl [data-step=overlap]")
+    page.keyboard.press("Enter")
+    expect(page.locator(".svl .svt-words")).to_contain_text("70 of 100 guesses are kept")
+    picture(page, "2-overlap")
+    reach(page, ".svl [data-step=overhang]")
+    page.keyboard.press("Enter")
+    expect(page.locator(".svl .svt-words")).to_contain_text("30 of 100 guesses stick out")
+    picture(page, "3-overhang")
+    reach(page, ".svl [data-step=refill]")
+    page.keyboard.press("Enter")
+    picture(page, "4-refill")
+    reach(page, ".svl [data-step=formula]")
+    page.keyboard.press("Enter")
+    expect(page.locator(".svl .svt-lines")).to_have_text(
+        "r(a) = max(0, p − q) / Σ max(0, p − q) = (0.50 − 0.20) / 0.30 = 1.00"
+    )
+    reach(page, ".svl [aria-label='q of a']")
+    pressed(page, "ArrowRight", 10)
+    expect(page.locator(".svl [aria-label='q of a']")).to_have_attribute("aria-valuetext", "0.30")
+    expect(page.locator(".svl .svt-lines")).to_contain_text("(0.50 − 0.30)")
+    picture(page, "5-dragged")
+    expect(page.locator(".svl-title")).to_have_text("Touch it"), "keys on a bar are the bar's"
+
+
+def test_the_overlap_is_dragged_with_a_finger_on_a_phone(lesson: Page) -> None:
+    page = lesson
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.keyboard.press("PageDown")
+    bar = page.locator(".svl [aria-label='p of c']")
+    bar.scroll_into_view_if_needed()
+    box = bar.bounding_box()
+    assert box is not None
+    assert box["height"] >= 40
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(bar).to_have_attribute("aria-valuetext", "0.50")
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    picture(page, "6-phone")
+
+
+def test_the_card_begins_from_its_place_and_says_whose_numbers_they_are(lesson: Page) -> None:
+    page = lesson
+    pressed(page, "PageDown", 2)
+    folded = page.locator(".svp-card .svt-folded")
+    folded.locator("summary").click()
+    expect(folded).to_contain_text("from now on the numbers are yours")
+    expect(folded.locator(".svt-tag")).to_have_text("Your numbers, not the run's.")
+    shares = folded.locator("input[aria-label^='p of']").evaluate_all("all => all.map(one => Number(one.value))")
+    assert sum(shares) == 100
+    assert 2 <= len(shares) <= 5
+
+
+def test_a_comment_is_written_by_keys_kept_in_the_link_and_shown_as_text(lesson: Page) -> None:
+    page = lesson
+    page.keyboard.press("c")
+    expect(page.locator(".svn-field")).to_be_focused()
+    page.keyboard.type(HOSTILE)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".svn-list q")).to_have_text(HOSTILE)
+    expect(page.locator(".svn")).to_contain_text("not by SpecViz")
+    page.wait_for_function("() => location.hash.includes('pins=')")
+    assert quote(HOSTILE, safe="") in page.url.replace("'", "%27").replace("(", "%28").replace(")", "%29")
+    picture(page, "7-comment")
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator(".svn-list q")).to_have_text(HOSTILE)
+    assert page.title() != "broken"
+    assert page.locator(".svn-list img").count() == 0
+    page.locator(".svn-off").click()
+    expect(page.locator(".svn-list q")).to_have_count(0)
+
+
+def test_an_exported_file_holds_the_comments(lesson: Page, tmp_path: Path) -> None:
+    page = lesson
+    page.keyboard.press("c")
+    page.keyboard.type("kept")
+    page.keyboard.press("Control+Enter")
+    page.locator(".svp-share summary").click()
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="one HTML file, plays offline").click()
+    file = tmp_path / "saved.html"
+    saving.value.save_as(file)
+    page.goto(file.as_uri())
+    expect(page.locator(".svn-list q")).to_have_text("kept")
+
+
+def test_the_card_of_a_moment_is_drawn_and_saved(lesson: Page, tmp_path: Path) -> None:
+    page = lesson
+    page.locator(".svp-share summary").click()
+    page.get_by_role("button", name="card with its sentence and link").click()
+    expect(page.locator(".svm .svm-said")).to_contain_text("from one target pass")
+    expect(page.locator(".svm .svm-link")).to_contain_text("file:")
+    picture(page, "8-card")
+    for kind in ("PNG", "SVG"):
+        with page.expect_download() as saving:
+            page.get_by_role("button", name=f"save as {kind}").click()
+        saved = tmp_path / f"card.{kind.lower()}"
+        saving.value.save_as(saved)
+        head = saved.read_bytes()[:8]
+        assert head.startswith(b"\x89PNG" if kind == "PNG" else b"<svg")
+
+
+def test_plain_words_change_every_explanation_at_once(lesson: Page) -> None:
+    page = lesson
+    caption = page.locator(".svp-caption > span").last
+    expect(caption).to_contain_text("It goes on with")
+    page.keyboard.press("w")
+    expect(caption).to_contain_text("Then it guesses")
+    page.keyboard.press("PageDown")
+    expect(page.locator(".svl .svt-words")).to_contain_text("the small model makes")
+    page.keyboard.press("w")
+    expect(page.locator(".svl .svt-words")).to_contain_text("The drafter proposes by q")
+
+
+def test_the_lesson_is_presented_with_the_bars_beside_it(lesson: Page) -> None:
+    page = lesson
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.keyboard.press("p")
+    page.keyboard.press("PageDown")
+    expect(page.locator(".svl .svt-step").first).to_be_visible()
+    page.locator(".svl [data-step=refill]").click()
+    expect(page.locator(".svl .svt-words")).to_contain_text("30 of 100")
+    picture(page, "9-present")
+
+
+def test_a_test_is_taken_by_keys_and_read_on_the_board(lesson: Page) -> None:
+    page = lesson
+    lines = []
+    for name, key in (("before", "ArrowDown"), ("after", "Space")):
+        page.evaluate("(id) => SpecViz.openExercises(id)", name)
+        for at in range(10):
+            reach(page, f"input[name=svx-{at}]")
+            page.keyboard.press(key)
+        reach(page, ".svx-name")
+        page.keyboard.type("Ada")
+        page.keyboard.press("Enter")
+        lines.append(page.locator(".svx-line").input_value())
+        expect(page.locator(".svx-said")).to_contain_text("Copy the line and hand it in.")
+        assert page.locator(".svx .is-right").count() == (10 if name == "after" else 0)
+        picture(page, f"10-{name}")
+        page.keyboard.press("Escape")
+        expect(page.locator(".svx")).to_have_count(0)
+    assert lines[0].startswith("specviz|1|before|Ada|")
+    assert lines[1].startswith("specviz|1|after|Ada|")
+    page.evaluate("() => SpecViz.openExercises('class')")
+    page.locator(".svx-lines").fill("\n".join([*lines, lines[0].replace("|Ada|", "|Bo|"), "nonsense"]))
+    expect(page.locator(".svx-table").first.locator("tbody th")).to_have_text("Ada")
+    expect(page.locator(".svx-problems li")).to_have_count(2)
+    expect(page.locator(".svx-board")).to_contain_text("1 student took both tests")
+    picture(page, "11-board")
+
+
+def test_a_name_on_the_board_is_text(lesson: Page) -> None:
+    page = lesson
+    line = page.evaluate("(name) => SpecViz.handInLine({ task: 'before', name, answer: 'BBBBBBBBBB' })", HOSTILE)
+    page.evaluate("() => SpecViz.openExercises('class')")
+    page.locator(".svx-lines").fill(line)
+    expect(page.locator(".svx-table tbody th").first).to_have_text(HOSTILE[:40].strip())
+    assert page.locator(".svx-table img").count() == 0
+
+
+def test_a_link_opens_the_homework_and_the_lesson_ends_with_it(page: Page, exported: Path) -> None:
+    page.goto(exported.as_uri() + "#exercises=homework-trees")
+    expect(page.locator(".svx li fieldset")).to_have_count(3)
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !location.hash.includes('exercises=')")
+    expect(page.get_by_role("button", name="Homework of this lesson")).to_be_hidden()
+    page.evaluate("() => SpecViz.lesson.open('the_law_stays', 12)")
+    page.keyboard.press("PageDown")
+    page.get_by_role("button", name="Homework of this lesson").click()
+    expect(page.locator(".svx h2")).to_have_text("Homework: Why the text stays the target's")
