@@ -90,5 +90,5 @@ def test_what_the_verifiers_declare_stands_before_the_scripts_and_cannot_end_the
     text = scripts()
     assert "};\n{\n" in text  # in a block: the scripts' own names are no names of the page
     assert text.endswith("\n}")
-    assert text.startswith('globalThis.SpecViz = { DECLARED: {"block":')
+    assert text.startswith('globalThis.SpecViz = {"DECLARED":{"block":')
     assert "<" not in text[: text.index("};\n")]

@@ -46,10 +46,12 @@ const classPage = (function (S) {
 
   /** What the lessons taught, in a sentence. */
   function gainWords({ students, of, before, after, gain }) {
-    const means = `${S.count(students, "student")} took both tests: ${S.ratio(before)} of ${of} right before the lessons on average, ${S.ratio(after)} after them.`;
-    return gain === null
-      ? means
-      : `${means} Of what could be gained, ${Math.round(gain * 100)}% was (Hake's normalised gain).`;
+    const means =
+      `${S.count(students, "student")} took both tests: ${S.ratio(before)} of ${of} right before the lessons on ` +
+      `average, ${S.ratio(after)} after them.`;
+    if (gain === null) return means;
+    if (gain < 0) return `${means} Less was right after them than before.`;
+    return `${means} Of what could be gained, ${Math.round(gain * 100)}% was (Hake's normalised gain).`;
   }
 
   /** The board's elements, in order. `titleOf(set)` names a column.
