@@ -43,7 +43,9 @@ class MachineClock:
     target_sha256: str
     """of the weights whose passes were timed"""
     step_times: tuple[StepTime, ...]
-    """the target's, ascending, the first of one row"""
+    """the target's passes one after the other, as in plain decoding: ascending, the first of one row"""
+    round_times: tuple[StepTime, ...]
+    """the same passes each behind a round of a drafter's steps, whose weights drive the target's out of the caches"""
     draft_steps: Mapping[str, float]
     """weights' sha256 → seconds of one pass of this drafter's model inside a round, as `Started.draft_step_s`"""
     rest_s: float

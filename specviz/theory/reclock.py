@@ -114,8 +114,8 @@ class Predicted:
 
     points: tuple[SweepPoint, ...]
     left_out: tuple[str, ...]
-    """cases, by title, whose drafters work while the target's passes run: on another machine they would draft other
-    tokens"""
+    """cases, by title, whose drafting was not timed there: their drafters work while the target's passes run, so that
+    they would draft other tokens, or make passes of something else than a model that was timed"""
 
 
 def question(result: SweepResult) -> ClockRequest:
@@ -136,9 +136,9 @@ def question(result: SweepResult) -> ClockRequest:
 def predict(result: SweepResult, clock: MachineClock) -> Predicted:
     """Every run of the sweep with the seconds of the other machine, each beside plain decoding predicted alike.
 
-    A round's target pass takes t(rows) of the other machine, a drafter's passes as many times longer as a step of its
-    model does there, or where it has none as a pass of plain decoding, and everything else as many times longer as the
-    rest of a round of plain decoding. Raises OptionError where another target was timed than the sweep ran.
+    A round's target pass takes t(rows) of the other machine, behind drafting where its drafter makes passes; the
+    drafter's passes as many times longer as a step of its model does there; and everything else as many times longer as
+    the rest of a round of plain decoding. Raises OptionError where another target was timed than the sweep ran.
     """
     if clock.target_sha256 != result.provenance.target.weights_sha256:
         raise OptionError(
@@ -148,10 +148,10 @@ def predict(result: SweepResult, clock: MachineClock) -> Predicted:
     points = points_of(result)
     paces = _Paces.of(result, points, clock)
     plain = {_when(point): paces.on(point) for point in points if point.drafter == BASELINE}
-    beside = {title(point) for point in points if paces.drafts_beside(point)}
-    kept = [point for point in points if title(point) not in beside and _when(point) in plain]
+    untimed = {title(point) for point in points if not paces.are_known(point)}
+    kept = [point for point in points if title(point) not in untimed and _when(point) in plain]
     made = tuple(_beside_plain(paces.on(point), plain[_when(point)]) for point in kept)
-    return Predicted(made, tuple(dict.fromkeys(title(point) for point in points if title(point) in beside)))
+    return Predicted(made, tuple(dict.fromkeys(title(point) for point in points if title(point) in untimed)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,12 @@ class _Paces:
 
     clock: MachineClock
     times: StepTimes
+    behind: StepTimes
+    """behind a drafter's steps"""
     models: dict[str, str]
     """title of a case → sha256 of its drafter's own model"""
     steps: dict[str, float]
     """sha256 of a drafter's model → its step there over its recorded step"""
-    passes: float
-    """a pass of plain decoding"""
     rest: float
     """what a round of plain decoding takes beside its pass"""
 
@@ -182,27 +182,31 @@ class _Paces:
             model = models.get(title(point))
             if model is not None and point.draft_step_s:
                 recorded.setdefault(model, point.draft_step_s)
-        pass_s = median(point.cost.target_pass_s / point.rounds for point in plain)
         times = StepTimes.of(clock.step_times)
         rest_s = median(_rest_s(point.cost) / point.rounds for point in plain)
         return cls(
             clock=clock,
             times=times,
+            behind=StepTimes.of(clock.round_times),
             models=models,
             steps={model: clock.draft_steps[model] / recorded[model] for model in recorded.keys() & clock.draft_steps},
-            passes=times.at(1) / pass_s,
             rest=clock.rest_s / rest_s if rest_s > 0 else 1.0,
         )
 
-    def drafts_beside(self, point: SweepPoint) -> bool:
-        """Whether its drafter has a model that drafted outside the rounds' drafting."""
-        return title(point) in self.models and point.drafted > 0 and not point.cost.draft_passes
+    def are_known(self, point: SweepPoint) -> bool:
+        """Whether its drafting can be priced: by passes of a model that was timed, or without passes of any model. A
+        drafter with a model and no passes drafted outside the rounds' drafting."""
+        model = self.models.get(title(point))
+        if point.cost.draft_passes:
+            return model in self.steps
+        return model is None or not point.drafted
 
     def on(self, point: SweepPoint) -> SweepPoint:
         """The run with the other machine's seconds; its ratio is not touched."""
         was = point.cost
-        step = self.steps.get(self.models.get(title(point), ""), self.passes)
-        target_s = point.rounds * self.times.at(was.target_rows / point.rounds)
+        step = self.steps.get(self.models.get(title(point), ""), 1.0)
+        times = self.behind if was.draft_passes else self.times
+        target_s = point.rounds * times.at(was.target_rows / point.rounds)
         draft_s = was.draft_pass_s * step
         cost = replace(
             was,

@@ -87,7 +87,7 @@ def sentence(prediction: Prediction, recorded: SpeedupView) -> str:
     """The fastest setting here, what it was where it was recorded, and what was left out."""
     rows = [row for row in prediction.whole.rows if row.drafter != BASELINE]
     if not rows:
-        return "Nothing of this sweep can be predicted: all of its drafters work beside the target."
+        return "Nothing of this sweep can be predicted: the drafting of none of its drafters was timed."
     best = max(rows, key=lambda row: row.ratio.value)
     was = next(
         row.ratio.value
@@ -103,5 +103,5 @@ def sentence(prediction: Prediction, recorded: SpeedupView) -> str:
         f"timing: fastest is {title(best)}{length}{heat}, {best.ratio.value:.2f}× plain decoding (recorded on "
         f"{prediction.recorded.processor}: {was:.2f}×)."
         + (f" {slower} of {len(rows)} settings would be slower than plain decoding." if slower else "")
-        + (f" Not predicted, because they draft beside the target: {', '.join(left)}." if left else "")
+        + (f" Not predicted, because their drafting was not timed: {', '.join(left)}." if left else "")
     )

@@ -1,7 +1,7 @@
 """What passes take on this machine, in about three seconds: for a recorded sweep to be predicted on its clock.
 
-    every width of the target ─► a drafter's steps, each round of them behind a target pass ─► a few plain tokens ─┐
-     └──────────────────────────────────── again, until the seconds are over ─────────────────────────────────────┘
+    of each width: a round of a drafter's steps ─► the target's pass ─► the same again ─► one row ─► … ─► plain tokens
+     └────────────────────────────────────── until the seconds are over ──────────────────────────────────────┘
 
 Medians count, and passes are timed by the clock of their thread where there is one, so that other programs of a shared
 machine disturb little. Place in the flow: the live source is asked for a
@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import cycle
 from statistics import fmean, median, quantiles
 
 from specviz.bench.core.passes import pass_clock
@@ -39,6 +40,8 @@ class _Taken:
 
     target: dict[int, list[float]]
     """by rows"""
+    behind: dict[int, list[float]]
+    """the same behind drafting"""
     drafters: dict[str, list[float]]
     """by the sha256 of their weights: a step, in the mean of a round's"""
     rest: list[float] = field(default_factory=list)
@@ -63,7 +66,7 @@ def measure_clock(
         request.prompt, request.target, device=request.device, dtype=request.dtype, max_new_tokens=PLAIN_TOKENS,
         record=False,
     ).with_drafter(BASELINE)  # fmt: skip
-    taken = _Taken({n: [] for n in timed.rows}, {model: [] for model in models})
+    taken = _Taken({n: [] for n in timed.rows}, {n: [] for n in timed.rows}, {model: [] for model in models})
     began, repeats = time.perf_counter(), 0
     while repeats < FEWEST or time.perf_counter() - began < request.budget_s:
         with lane:
@@ -108,14 +111,17 @@ class _Timed:
         )
 
     def repeat(self, taken: _Taken) -> None:
-        """Everything once. Each drafter's steps stand behind a target pass, as in a round: it reads weights enough to
-        drive the drafter's out of the processor's caches."""
+        """Everything once. A target pass and a drafter's steps stand behind each other, as in a round: each reads
+        weights enough to drive the other's out of the processor's caches. Drafters take turns from width to width. The
+        pass over one row, by which every speedup divides, is timed beside each width."""
+        turns = cycle(self.drafters.items())
         for n in self.rows:
-            taken.target[n].append(pass_s(self.target, self.target_cache, n, self.clock))
-        behind = min(len(ROUND_PASSES) + 1, self.rows[-1])
-        for sha256, (model, cache) in self.drafters.items():
-            pass_s(self.target, self.target_cache, behind)
-            taken.drafters[sha256].append(fmean(pass_s(model, cache, n, self.clock) for n in ROUND_PASSES))
+            if self.drafters:
+                sha256, (model, cache) = next(turns)
+                taken.drafters[sha256].append(fmean(pass_s(model, cache, rows, self.clock) for rows in ROUND_PASSES))
+            taken.behind[n].append(pass_s(self.target, self.target_cache, n, self.clock))
+            for rows in dict.fromkeys((n, 1)):
+                taken.target[rows].append(pass_s(self.target, self.target_cache, rows, self.clock))
 
 
 def _clock(target: LoadedModel, timed: _Timed, taken: _Taken, seconds: float) -> MachineClock:
@@ -124,9 +130,10 @@ def _clock(target: LoadedModel, timed: _Timed, taken: _Taken, seconds: float) ->
         machine=machine(target.model.device, info.dtype),
         target_sha256=info.weights_sha256,
         step_times=tuple(_step_time(n, timed.cached_rows, times) for n, times in taken.target.items()),
+        round_times=tuple(_step_time(n, timed.cached_rows, times) for n, times in taken.behind.items()),
         draft_steps={sha256: median(steps) for sha256, steps in taken.drafters.items()},
         rest_s=median(taken.rest),
-        repeats=len(taken.target[1]),
+        repeats=len(taken.behind[1]),
         seconds=seconds,
     )
 

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--check", action="store_true", help="also run some of its cases here and print how far the prediction is off")
     add(
         "--drafters",
-        default="model,ngram,eagle",
+        default="model,ngram",
         metavar="D,D,…",
         help="with --check: whose cases are run (default %(default)s)",
     )
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         table(rows),
         f"Recorded: {about.machine.processor}, {about.machine.dtype}, {about.created}. Predicted: {here.processor}, "
         f"{here.dtype}, threads: {here.threads}, from {clock.seconds:.1f} s of timing.",
-        *([f"Not predicted, because they draft beside the target: {', '.join(predicted.left_out)}."]
+        *([f"Not predicted, because their drafting was not timed: {', '.join(predicted.left_out)}."]
           if predicted.left_out else []),
         *([verdict(rows)] if measured else []),
     ]  # fmt: skip

@@ -42,11 +42,13 @@ def clocks(source, request=REQUEST, cancelled=lambda: False):
     return list(measure_clock(request, source, loaded, nullcontext(), cancelled))
 
 
-def test_widths_that_fit_and_a_drafters_steps_behind_a_target_pass_are_timed_in_turn(passes):
+def test_widths_that_fit_are_timed_behind_a_drafters_steps_and_alone_with_one_row_beside_each(passes):
     """A budget of nothing: three repeats all the same. A round's passes over 2, 1, 1, 1 rows: 0.125 s in the mean."""
     *_, last = clocks(FakeSource())
-    turn = [("target", 1), ("target", 3), ("target", 3), *[("drafter", n) for n in (2, 1, 1, 1)]]
+    steps = [("drafter", n) for n in (2, 1, 1, 1)]
+    turn = [*steps, ("target", 1), ("target", 1), *steps, ("target", 3), ("target", 3), ("target", 1)]
     assert passes == turn * 3
+    assert last.clock.round_times == last.clock.step_times
     assert [(step.rows, step.cached_rows, step.median_s) for step in last.clock.step_times] == [
         (1, 8, 1.0),
         (3, 8, 3.0),

@@ -72,8 +72,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "reclock: drafters that work beside the target are predicted like others",
         "specviz/theory/reclock.py",
-        "and not point.cost.draft_passes",
-        "and point.cost.draft_passes < 0",
+        "return model is None or not point.drafted",
+        "return True",
         (RECLOCK,),
     ),
     Fault(
