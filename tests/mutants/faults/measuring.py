@@ -58,8 +58,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "reclock: every pass of the other machine costs what one row does",
         "specviz/theory/reclock.py",
-        "self.times.at(was.target_rows / point.rounds)",
-        "self.times.at(1)",
+        "times.at(was.target_rows / point.rounds)",
+        "times.at(1)",
         (RECLOCK,),
     ),
     Fault(
