@@ -12,7 +12,8 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from functools import partial
 from math import inf
 from threading import Event, Lock, Thread
 from types import TracebackType
@@ -162,7 +163,9 @@ class Background(Generic[T]):
         self._stop = stop
         self._found: list[T] = []
         self._error: Exception | None = None
-        self._thread = Thread(target=self._collect, name="specviz-background", daemon=True)
+        # In the visitor's context: whoever lends a machine asks there whose time it is.
+        collect = partial(copy_context().run, self._collect)
+        self._thread = Thread(target=collect, name="specviz-background", daemon=True)
 
     def look(self, every_s: float) -> Iterator[Sequence[T]]:
         """Everything found so far, at least once, then each `every_s` until the work is over. Raises what it raised."""

@@ -17,6 +17,7 @@ from plotly.offline import get_plotlyjs
 from specviz.app.components.engine_files import megabytes, write_engine
 from specviz.app.components.standalone import scripts, styles
 from specviz.app.lab.chart import charts
+from specviz.app.page.settings import front_matter
 from specviz.app.runs.gallery import Gallery, name_of, recorded_names
 from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.sweeps import store
@@ -55,17 +56,7 @@ SpecViz.site(document);
 </body>
 </html>
 """
-README = """---
-title: SpecViz
-emoji: 🌳
-colorFrom: blue
-colorTo: yellow
-sdk: static
-app_file: index.html
-short_description: See speculative decoding think, step by step
-license: apache-2.0
----
-
+README = """
 Recorded runs of SpecViz, without a server: open `index.html`, or put this folder on any static host. A free static
 Space takes it as it is. `index.html?embed` is the player alone; it obeys messages of the page around it:
 
@@ -108,7 +99,7 @@ def write_site(
     page = PAGE.replace("{policy}", POLICY).replace("{site}", _css()).replace("{styles}", styles())
     page = page.replace("{data}", json.dumps(data).replace("<", "\\u003c")).replace("{scripts}", scripts())
     files.append(_text(out / "index.html", page))
-    files.append(_text(out / "README.md", README.replace("@RUNS@", ", ".join(names))))
+    files.append(_text(out / "README.md", front_matter("static") + README.replace("@RUNS@", ", ".join(names))))
     return files
 
 

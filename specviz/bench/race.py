@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from specviz.bench.core.run import WARM_UP_TOKENS, collect
 from specviz.errors import OptionError
+from specviz.protocol.lending import at_once
 from specviz.protocol.races import MOST_RUNNERS, Race, Runner
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.protocol.sweeps.points import BASELINE
@@ -110,6 +112,11 @@ def race(source: TraceSource, spec: RaceSpec, cancelled: Callable[[], bool] = la
     field that cannot start, BenchError for a run that failed.
     """
     check(source, spec)
+    requests = [request_for(spec, racer) for racer in field_of(spec)] * spec.repeats
+    yield from at_once(source, partial(_laps, spec), requests, cancelled)
+
+
+def _laps(spec: RaceSpec, source: TraceSource, cancelled: Callable[[], bool]) -> Iterator[Lap]:
     for repeat in range(spec.repeats):
         for index, racer in enumerate(field_of(spec)):
             request = request_for(spec, racer)

@@ -99,21 +99,24 @@ Loader = Callable[..., LoadedModel]
 class Models:
     """What is loaded, and what is to be said about it."""
 
-    def __init__(self, load: Loader) -> None:
+    def __init__(self, load: Loader, device: str = "auto") -> None:
+        """`device`: where a model goes whose request leaves it open."""
         self.lane = Lock()
         self.status = "models not loaded yet"
         self._load = load
+        self._device = device
         self._held: dict[tuple[str, str, str], LoadedModel] = {}
         self._loading = Lock()
 
     def get(self, name: str, request: RunRequest) -> LoadedModel:
         """The model of this name on the request's device, in its dtype. Raises ModelError where it cannot be loaded."""
-        key = (name, request.device, request.dtype)
+        device = self._device if request.device == "auto" else request.device
+        key = (name, device, request.dtype)
         with self._loading:
             if key not in self._held:
                 self.status = f"loading {name}…"
                 try:
-                    self._held[key] = self._load(name, device=request.device, dtype=request.dtype)
+                    self._held[key] = self._load(name, device=device, dtype=request.dtype)
                     set_aside()
                 except ModelError as error:
                     self.status = f"{name} failed to load: {error}"

@@ -63,12 +63,14 @@ class LiveSource:
         threads: int = 1,
         datastores: Datastores | None = None,
         hub_models: Sequence[ModelDescription] = (),
+        device: str = "auto",
     ) -> None:
         """`load` and `datastores` may be replaced in tests; without `measure` headers carry no step times.
-        `hub_models` stand in the catalog beside the bundled ones."""
+        `hub_models` stand in the catalog beside the bundled ones. `device`: where models go whose request leaves it
+        open."""
         use_threads(threads)
         self._hub_models = hub_models
-        self.models = Models(load or load_by_name)
+        self.models = Models(load or load_by_name, device)
         self._finds_folders = load is None
         """whether names mean bundled models, folders and the hub, and not what another loader makes of them"""
         self._runs = Runs(self.models, measure, datastores or Datastores())

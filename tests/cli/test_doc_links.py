@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from specviz.app.page.settings import body
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -31,7 +33,8 @@ def test_every_page_stands_in_the_index() -> None:
 
 
 def test_the_front_door_is_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1200
+    """The Space's card above it apart."""
+    assert len(body((ROOT / "README.md").read_text(encoding="utf-8")).split()) <= 1160
     assert len((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 

@@ -37,7 +37,7 @@ def model_choices(models: Sequence[ModelDescription], role: str) -> list[tuple[s
 def _model_label(model: ModelDescription) -> str:
     size = f"{model.parameters / 1e6:.1f} M" if model.parameters else "size unknown"
     if model.licence:
-        return f"{model.name} ({model.parameters / 1e6:,.0f} M, {model.licence}, downloaded on first use)"
+        return f"{model.name} ({model.parameters / 1e6:,.0f} M, {model.summary})"
     return f"{model.name} ({size})" if model.available else f"{model.name} (not installed)"
 
 

@@ -22,7 +22,7 @@ from specviz.app.components.standalone import head
 from specviz.app.endpoints import mcp_installed
 from specviz.app.form.request import Limits
 from specviz.app.look.style import page_theme
-from specviz.app.page.door import CompressedDocument, Door, Policy
+from specviz.app.page.door import HUB, CompressedDocument, Door, Policy
 from specviz.app.page.sessions import Uploads
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import ModelDescription
@@ -71,19 +71,24 @@ def tier(environment: Mapping[str, str]) -> Tier:
 def hub_models(environment: Mapping[str, str]) -> tuple[ModelDescription, ...]:
     """The models from the hub that this machine's tier offers beside the bundled ones, each once. Raises SpecVizError
     for an entry that lacks something."""
-    found: dict[str, ModelDescription] = {}
-    for pair in (settings().get("hub_pairs") or {}).get(_tier_name(environment), ()):
-        for role in ("target", "drafter"):
+    return _models_of(_tier_name(environment), "loaded" if on_zero_gpu(environment) else "downloaded on first use")
+
+
+def _models_of(tier_name: str, when: str) -> tuple[ModelDescription, ...]:
+    """Those of a tier; `when` says when a model is there."""
+    models: dict[str, ModelDescription] = {}
+    for pair in (settings().get("hub_pairs") or {}).get(tier_name, ()):
+        for role in ("target", *(["drafter"] if "drafter" in pair else [])):
             try:
                 name, parameters, licence = pair[role]["name"], int(pair[role]["parameters"]), pair["licence"]
             except (KeyError, TypeError, ValueError) as error:
                 raise SpecVizError(
-                    f"a pair of hub_pairs in spaces_config.yaml lacks {error}; each has target and drafter with name "
-                    "and parameters, and a licence."
+                    f"a pair of hub_pairs in spaces_config.yaml lacks {error}; each has a target with name and "
+                    "parameters, mostly a drafter with the same, and a licence."
                 ) from error
-            summary = f"{licence}, downloaded on first use"
-            found.setdefault(name, ModelDescription(name, role, summary, parameters, available=True, licence=licence))
-    return tuple(found.values())
+            described = ModelDescription(name, role, f"{licence}, {when}", parameters, available=True, licence=licence)
+            models.setdefault(name, described)
+    return tuple(models.values())
 
 
 def _tier_name(environment: Mapping[str, str]) -> str:
@@ -94,7 +99,15 @@ def _tier_name(environment: Mapping[str, str]) -> str:
     return name
 
 
+def on_zero_gpu(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether this machine has a GPU only for as long as it is lent one: Hugging Face's ZeroGPU. Said as `spaces` reads
+    it."""
+    return environment.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
+
+
 def _tier_of_hardware(environment: Mapping[str, str]) -> str:
+    if on_zero_gpu(environment):
+        return "zero-gpu"
     if not environment.get("SPACE_ID"):
         return "local"
     if environment.get("ACCELERATOR", "none") not in ("", "none"):
@@ -103,9 +116,36 @@ def _tier_of_hardware(environment: Mapping[str, str]) -> str:
     return "cpu-upgrade" if cores.isdecimal() and int(cores) > 2 else "cpu-basic"
 
 
-def front_matter() -> str:
+THUMBNAIL = "docs/img/player.png"
+"""the picture that stands beside a link to the Space"""
+STATIC_KEYS = {"title", "emoji", "colorFrom", "colorTo", "sdk", "app_file", "short_description", "license", "tags"}
+
+
+def kind_of_space(kind: str) -> dict[str, Any]:
+    """What `spaces` holds of a kind. Raises SpecVizError where it holds none."""
+    kinds = settings()["spaces"]
+    if kind not in kinds:
+        raise SpecVizError(f"there is no kind of Space {kind!r}; choose {', '.join(kinds)}.")
+    chosen: dict[str, Any] = kinds[kind]
+    return chosen
+
+
+def card_of(kind: str, space: str = "") -> dict[str, Any]:
+    """The card of a kind of Space: models of its machine's tier are downloaded when it is built. `space`: owner/name,
+    where it is known, for the picture beside a link."""
+    loaded, chosen = settings(), kind_of_space(kind)
+    card: dict[str, Any] = {**loaded["card"], **chosen["card"]}
+    if card["sdk"] == "static":
+        card = {key: value for key, value in card.items() if key in STATIC_KEYS}
+    if names := [model.name for model in _models_of(chosen["tier"], "")]:
+        files = ",".join(loaded["hub_files"])
+        card |= {"models": names, "preload_from_hub": [f"{name} {files}" for name in names]}
+    return {**card, "thumbnail": f"{HUB}/spaces/{space}/resolve/main/{THUMBNAIL}"} if space else card
+
+
+def front_matter(kind: str = "zero", space: str = "") -> str:
     """The card as YAML between its fences, keys in the order of the file."""
-    card: str = yaml.safe_dump(settings()["card"], sort_keys=False, allow_unicode=True, width=1000)
+    card: str = yaml.safe_dump(card_of(kind, space), sort_keys=False, allow_unicode=True, width=1000)
     return FENCE + card + FENCE
 
 

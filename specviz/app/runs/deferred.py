@@ -10,10 +10,12 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 from specviz.errors import ModelError, SpecVizError
 from specviz.protocol.audits import Audit, Audits
 from specviz.protocol.clocks import Clocked, ClockRequest, Clocks
+from specviz.protocol.lending import Work, at_once
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import (
@@ -108,6 +110,15 @@ class DeferredSource:
             if cancelled():
                 raise ModelError("the run was stopped before the engine was loaded; press Run live to try again.")
         yield from self._loaded().run(request, cancelled, resume)
+
+    def lend(
+        self, work: Work[Any], requests: Sequence[RunRequest], cancelled: Callable[[], bool] = lambda: False
+    ) -> Iterator[Any]:
+        """See `Lends.lend`; where nothing need be lent, the work is done at once."""
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                return
+        yield from at_once(self._loaded(), work, requests, cancelled)
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         self._built.wait()

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from specviz.bench.core.contest import interleaved
 from specviz.bench.core.run import WARM_UP_TOKENS, Collected, collect, first_run, on
 from specviz.errors import BenchError
+from specviz.protocol.lending import at_once
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.definition import (
     RunKey,
@@ -100,20 +102,40 @@ def measured(
 ) -> Iterator[SweepPoint]:
     """The runs of one group that are not in `have`. Where only a part of it is left, plain decoding runs beside them
     anew, because a ratio needs both at the same moment. `keep`: see `sweep`."""
+    if not (missing := group.missing(have)):
+        return
+    requests = [_request(spec, group, case, keep is not None) for case in (group.cases[0], *missing)]
+    work = partial(_group, spec, group, frozenset(have), keep is not None)
+    for point, trace in at_once(source, work, requests, cancelled):
+        if keep is not None and trace is not None:
+            keep(point, trace)
+        yield point
+
+
+def _request(spec: SweepSpec, group: SweepGroup, case: SweepCase, keeps: bool) -> RunRequest:
+    return on(group.prompt, replace(request_for(spec, case, group.temperature), record=keeps), group.repeat)
+
+
+def _group(
+    spec: SweepSpec,
+    group: SweepGroup,
+    have: Collection[RunKey],
+    keeps: bool,
+    source: TraceSource,
+    cancelled: Callable[[], bool],
+) -> Iterator[tuple[SweepPoint, Trace | None]]:
+    """Each point with its run's trace, where `keeps` asks for them."""
     baseline, wanted = group.cases[0], group.missing(have)
     again = [baseline] if wanted and wanted[0] is not baseline else []
     plain: Collected | None = None
     for case in [*again, *wanted]:
-        request = replace(request_for(spec, case, group.temperature), record=keep is not None)
-        run = collect(source, on(group.prompt, request, group.repeat), cancelled)
+        run = collect(source, _request(spec, group, case, keeps), cancelled)
         if run is None:
             return
         plain = plain or run
         if case in wanted:
             point = _point(case, run, plain, group.prompt, (group.repeat, group.temperature))
-            if keep is not None:
-                keep(point, run.trace)
-            yield point
+            yield point, run.trace if keeps else None
 
 
 def _point(
@@ -178,6 +200,11 @@ def every_drafter(spec: SweepSpec) -> tuple[SweepDrafter, ...]:
 def warm_up(source: TraceSource, spec: SweepSpec, cancelled: Callable[[], bool] = lambda: False) -> Iterator[WarmUp]:
     """One warm-up each; ends early when cancelled. Raises BenchError where plain decoding cannot run, OptionError for
     an unknown prompt."""
+    asked = [_requests(spec, _cases(spec, drafter), prompts_of(source, spec)[0])[0] for drafter in every_drafter(spec)]
+    yield from at_once(source, partial(_warm_ups, spec), asked, cancelled)
+
+
+def _warm_ups(spec: SweepSpec, source: TraceSource, cancelled: Callable[[], bool]) -> Iterator[WarmUp]:
     prompt = prompts_of(source, spec)[0]
     for drafter in every_drafter(spec):
         asked = _cases(spec, drafter)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from specviz.app.form.request import Limits
     from specviz.app.page.settings import Tier
     from specviz.app.runs.deferred import DeferredSource
-    from specviz.protocol.runs import TraceSource
+    from specviz.protocol.runs import ModelDescription, TraceSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def load_page(
     sweep()
     os.environ.setdefault("GRADIO_TEMP_DIR", str(scratch() / "served"))  # what it serves and is handed goes with us
     from specviz.app.page.build import build
-    from specviz.app.page.settings import hub_models, is_public, launch_settings, tier
+    from specviz.app.page.settings import hub_models, is_public, launch_settings, on_zero_gpu, tier
     from specviz.app.runs.deferred import DeferredSource
     from specviz.app.runs.gallery import gallery
     from specviz.live import catalog
@@ -85,13 +85,30 @@ def load_page(
     limits = _limits(machine, trusted=trust_visitors or not is_public(host))
     offered = hub_models(os.environ)
 
+    if on_zero_gpu():
+        _load_for_device(machine, offered)
+
     def engine() -> TraceSource:
+        if on_zero_gpu():
+            from specviz.live.zero import ZeroSource
+
+            return watched(ZeroSource(machine.torch_threads, offered))
         from specviz.live.source import LiveSource  # only when called: torch takes longer than the whole page
 
         return watched(LiveSource(threads=machine.torch_threads, hub_models=offered))
 
     source = DeferredSource(engine, catalog.beside(catalog.at_once(), offered))
     return Page(build(source, gallery(ROOT / "traces"), limits), source, launch_settings(limits))
+
+
+def _load_for_device(machine: Tier, offered: Sequence[ModelDescription]) -> None:
+    """Load every model for the GPU that will be lent: it must be done in this thread, before the page is launched."""
+    from specviz.live import catalog
+    from specviz.live.source import LiveSource
+    from specviz.live.zero import load_for_device
+
+    names = [model.name for model in (*catalog.bundled_models(), *offered) if model.available]
+    load_for_device(LiveSource(threads=machine.torch_threads, hub_models=offered), names)
 
 
 def _limits(machine: Tier, trusted: bool) -> Limits:

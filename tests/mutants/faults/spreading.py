@@ -6,6 +6,8 @@ from tests.mutants.faults.fault import Fault
 
 SPREAD = "tests/bench/sweep/test_spread.py"
 
+ZERO = "tests/live/test_zero.py"
+
 FAULTS = (
     Fault(
         "spread: what a lost worker leaves over is forgotten",
@@ -55,5 +57,40 @@ FAULTS = (
         "event = self._gone.get(visitor) or self._events.setdefault(visitor, Event())",
         "event = self._events.setdefault(visitor, Event())",
         ("tests/app/test_building.py",),
+    ),
+    Fault(
+        "zerogpu: a race takes a loan for each of its runs",
+        "specviz/bench/race.py",
+        "yield from at_once(source, partial(_laps, spec), requests, cancelled)",
+        "yield from _laps(spec, source, cancelled)",
+        (ZERO,),
+    ),
+    Fault(
+        "zerogpu: work that was stopped goes on",
+        "specviz/live/zero.py",
+        "return self.is_late or not self._going.exists()",
+        "return self.is_late",
+        (ZERO,),
+    ),
+    Fault(
+        "zerogpu: the page's own process loads its models for the device",
+        "specviz/live/zero.py",
+        'hub_models=hub_models, device="cpu")',
+        "hub_models=hub_models)",
+        (ZERO,),
+    ),
+    Fault(
+        "zerogpu: what the engine refuses is told by its class alone",
+        "specviz/live/zero.py",
+        "        yield Refused(str(error))\n        return",
+        "        raise RuntimeError(str(error)) from error",
+        (ZERO,),
+    ),
+    Fault(
+        "zerogpu: nobody knows whose time is lent",
+        "specviz/app/job.py",
+        "collect = partial(copy_context().run, self._collect)",
+        "collect = self._collect",
+        (ZERO,),
     ),
 )

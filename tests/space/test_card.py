@@ -139,7 +139,7 @@ def test_front_matter_that_never_ends_is_refused():
         space.body("---\ntitle: Old\n")
 
 
-@pytest.mark.parametrize("name", ["cpu-basic", "cpu-upgrade", "gpu", "local"])
+@pytest.mark.parametrize("name", ["zero-gpu", "cpu-basic", "cpu-upgrade", "gpu", "local"])
 def test_every_tier_sets_every_limit_to_a_positive_number(name):
     tier = space.tier({"SPECVIZ_TIER": name})
     for entry in fields(tier):
@@ -148,7 +148,7 @@ def test_every_tier_sets_every_limit_to_a_positive_number(name):
 
 
 def test_no_tier_goes_untested():
-    assert list(space.settings()["tiers"]) == ["cpu-basic", "cpu-upgrade", "gpu", "local"]
+    assert list(space.settings()["tiers"]) == ["zero-gpu", "cpu-basic", "cpu-upgrade", "gpu", "local"]
 
 
 def test_a_tier_that_misses_a_limit_is_refused(monkeypatch):
@@ -176,6 +176,7 @@ def test_settings_that_cannot_be_read_are_refused(tmp_path, content):
         ({"SPACE_ID": "a/b", "CPU_CORES": "many"}, 96),
         ({"SPACE_ID": "a/b", "ACCELERATOR": "none", "CPU_CORES": "8"}, 192),
         ({"SPACE_ID": "a/b", "ACCELERATOR": "t4"}, 256),
+        ({"SPACE_ID": "a/b", "SPACES_ZERO_GPU": "true"}, 256),
         ({"SPECVIZ_TIER": "cpu-basic"}, 96),
     ],
 )
@@ -184,16 +185,29 @@ def test_the_tier_follows_the_machine(environment, tokens):
 
 
 def test_an_unknown_tier_is_refused_with_the_known_ones():
-    with pytest.raises(SpecVizError, match="SPECVIZ_TIER is 'huge', but must be one of cpu-basic"):
+    with pytest.raises(SpecVizError, match="SPECVIZ_TIER is 'huge', but must be one of zero-gpu, cpu-basic"):
         space.tier({"SPECVIZ_TIER": "huge"})
 
 
 GPU = {"SPACE_ID": "a/b", "ACCELERATOR": "t4"}
+ZERO = {"SPACE_ID": "a/b", "SPACES_ZERO_GPU": "true"}
+
+
+@pytest.mark.parametrize(("said", "expected"), [("1", True), ("t", True), ("True", True), ("0", False), ("", False)])
+def test_zerogpu_is_known_as_its_own_package_knows_it(said, expected):
+    assert space.on_zero_gpu({"SPACES_ZERO_GPU": said}) is expected
+    assert not space.on_zero_gpu({})
+
+
+def test_zerogpu_offers_the_same_models_and_says_that_they_are_loaded():
+    assert [one.name for one in space.hub_models(ZERO)] == [one.name for one in space.hub_models(GPU)]
+    assert {one.summary for one in space.hub_models(ZERO)} == {"apache-2.0, loaded"}
+    assert {one.summary for one in space.hub_models(GPU)} == {"apache-2.0, downloaded on first use"}
 
 
 def test_a_space_with_a_gpu_offers_pairs_from_the_hub_with_size_and_licence_and_no_other_tier_does():
     offered = space.hub_models(GPU)
-    assert [one.role for one in offered] == ["target", "drafter"] * (len(offered) // 2)
+    assert [one.role for one in offered] == ["target", "target", "target", "drafter"]
     assert all(one.parameters > 1e8 and one.licence == "apache-2.0" and one.available for one in offered)
     assert all(re.fullmatch(r"[\w-]+/[\w.-]+-Instruct", one.name) for one in offered)
     assert [space.hub_models(other) for other in ({}, {"SPACE_ID": "a/b"}, {"SPECVIZ_TIER": "local"})] == [(), (), ()]
