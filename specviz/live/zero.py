@@ -31,6 +31,7 @@ from specviz.errors import JobError, ModelError, SpecVizError
 from specviz.live.catalog import bundled_models
 from specviz.live.source import LiveSource
 from specviz.protocol.audits import Audit
+from specviz.protocol.clocks import Clocked, ClockRequest
 from specviz.protocol.lending import START_S, Cancelled, Work, seconds_for
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.runs import ModelDescription, Resume, RunRequest, TraceSource, trainable
@@ -144,6 +145,10 @@ def _profile(request: ProfileRequest, source: LiveSource, cancelled: Cancelled) 
     return source.profile(request, cancelled)
 
 
+def _clock(request: ClockRequest, source: LiveSource, cancelled: Cancelled) -> Iterator[Clocked]:
+    return source.clock(request, cancelled)
+
+
 def _audit(trace: Trace, places: Mapping[str, str] | None, source: LiveSource, cancelled: Cancelled) -> Iterator[Audit]:
     return source.audit(trace, cancelled, places)
 
@@ -186,6 +191,9 @@ class ZeroSource(LiveSource):
 
     def profile(self, request: ProfileRequest, cancelled: Cancelled = lambda: False) -> Iterator[Profiled]:
         return self._send(partial(_profile, request), PROFILE_S, cancelled)
+
+    def clock(self, request: ClockRequest, cancelled: Cancelled = lambda: False) -> Iterator[Clocked]:
+        return self._send(partial(_clock, request), PROFILE_S, cancelled)
 
     def audit(
         self, trace: Trace, cancelled: Cancelled = lambda: False, places: Mapping[str, str] | None = None
