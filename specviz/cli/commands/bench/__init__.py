@@ -160,7 +160,7 @@ def _measured(bench: Bench) -> Report:
         reason = bench.source.explain(replace(contestant.request, prompt=prompts[0].text))
         if reason:
             raise OptionError(reason)
-    origin = origin_of([_header(bench.source, contestants[place], prompts[0]) for place in (0, 1)])
+    origin = origin_of([_header(bench.source, contestant, prompts[0]) for contestant in contestants[:2]])
     found: dict[float, list[ContestRun]] = {}
     planned, wrong = 0, list[str]()
     with time_limit(bench.max_minutes) as cancelled:
