@@ -48,6 +48,7 @@ def framed(page: Page, url: str, around: str = SPACE) -> FrameLocator:
         route.fulfill(content_type="text/html", body=AROUND.format(url=url, sandbox=SANDBOX))
 
     page.route(f"{around}**", answer)
+    page.context.grant_permissions(["local-network-access"])  # the frame's server is of this machine
     page.goto(around)
     return page.frame_locator("iframe")
 
