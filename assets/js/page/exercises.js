@@ -1,5 +1,5 @@
-/* A set of exercises in a dialog: the test before the lessons, the one after them, a lesson's homework. It ends in a line
-   to hand in, which the student copies; nothing leaves the page by itself. `#exercises=ID` opens one. */
+/* A set of exercises in a dialog: the test before the lessons, the one after them, a lesson's homework. It ends in a
+   line to hand in, which the student copies; nothing leaves the page by itself. `#exercises=ID` opens one. */
 // needs: address, class_board, class_page, dom, hand_in, lesson_state, numbers
 const exercises = (function (S) {
   "use strict";

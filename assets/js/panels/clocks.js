@@ -1,6 +1,6 @@
-/* One slider, two clocks: what a pass over 1 to 61 rows takes on a small and on a large machine, side by side. The times
-   come from specviz/theory/two_clocks.py (`SpecViz.CLOCKS`), which says of each whether it is measured or modelled. A
-   whole circle is as many passes of one row each, the filled part one pass over all of them. */
+/* One slider, two clocks: what a pass over 1 to 61 rows takes on a small and on a large machine, side by side. The
+   times come from specviz/theory/two_clocks.py (`SpecViz.CLOCKS`), which says of each whether it is measured or
+   modelled. A whole circle is as many passes of one row each, the filled part one pass over all of them. */
 // needs: dom, numbers, wording
 const clocks = (function (S) {
   "use strict";

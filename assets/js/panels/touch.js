@@ -1,6 +1,6 @@
 /* The overlap by hand: p and q of a few tokens as bars that can be dragged, by pointer and by keys; what they share
-   fills, what sticks out falls off, what is missing is filled again. The residual first without a formula, then with it.
-   Its numbers are the visitor's, and it says so. */
+   fills, what sticks out falls off, what is missing is filled again. The residual first without a formula, then with
+   it. Its numbers are the visitor's, and it says so. */
 // needs: bytes, dom, overlap, wording
 /** @typedef {{ names: string[], p: number[], q: number[] }} Bars tokens with their shares in hundredths */
 

@@ -61,7 +61,8 @@ const momentCard = (function (S) {
   /** Where the run comes from, in a line.
       @param {{ started: trace.Started }} trace */
   const comesFrom = ({ started }) =>
-    `${started.source} run · drafter ${started.drafter.name}, verifier ${started.verifier.name}, target ${started.target.name}`;
+    `${started.source} run · drafter ${started.drafter.name}, verifier ${started.verifier.name}, ` +
+    `target ${started.target.name}`;
 
   /** The drawing of the moment `now`, with the link.
       @param {Moment} now */

@@ -1,5 +1,5 @@
-/* Comments pinned to moments of a run: kept in the link and in the exported file. The text is of whoever wrote the link,
-   so it is shown as text alone, below words that say whose it is. As text:
+/* Comments pinned to moments of a run: kept in the link and in the exported file. The text is of whoever wrote the
+   link, so it is shown as text alone, below words that say whose it is. As text:
 
    CRC of the run's text, then a line for each: ROUND.BEAT.NODE comment */
 // needs: address, bytes, dom, state

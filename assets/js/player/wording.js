@@ -1,5 +1,6 @@
 /* Plain or technical words: one switch for every explanation on the page. What is said in either is where it is said:
-   moments in plain_words.js and words.js, each exhibit in its own script. A link may carry the choice (`words=plain`). */
+   moments in plain_words.js and words.js, each exhibit in its own script. A link may carry the choice
+   (`words=plain`). */
 // needs: address, dom, plain_words, rules, words
 const wording = (function (S) {
   "use strict";

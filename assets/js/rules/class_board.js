@@ -1,5 +1,6 @@
-/* What a class has handed in: lines become a table of students and tasks, what each subject gained from the test before
-   the lessons to the one after them, and a file for a spreadsheet. Pure; answers are judged here, no line says its score. */
+/* What a class has handed in: lines become a table of students and tasks, and what each subject gained from the test
+   before the lessons to the one after them, and a file for a spreadsheet. Pure; answers are judged here, no line says
+   its score. */
 // needs: hand_in
 /** @typedef {{ right: number, of: number, answers: boolean[] }} Score */
 
@@ -49,9 +50,9 @@ const classBoard = (function (S) {
     };
   }
 
-  /** What the students who took both tests knew before and after: {students, of, before, after (means of right answers),
-      gain (what was gained of what could be, Hake's ⟨g⟩; null where nothing could), subjects: [{about, before, after}]
-      (students who were right)}. Null where nobody took both.
+  /** What the students who took both tests knew before and after: {students, of, before, after (means of right
+      answers), gain (what was gained of what could be, Hake's ⟨g⟩; null where nothing could), subjects: [{about,
+      before, after}] (students who were right)}. Null where nobody took both.
       @param {ReturnType<typeof readClass>} read @param {page.ExerciseSet[]} sets */
   function gainOf(read, sets) {
     const both = read.students.filter(({ handed }) => handed.get(BEFORE) && handed.get(AFTER));

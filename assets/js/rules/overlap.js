@@ -64,7 +64,7 @@ const overlap = (function () {
     const [small, big] = plain ? ["the small model", "the big one"] : ["q", "p"];
     if (step === "guess")
       return plain
-        ? "Of 100 guesses, the small model makes as many of each word as its bar says. The big one wants the other bars."
+        ? "Of 100 guesses, the small model makes as many of each word as its bar says. The big one wants the others."
         : "The drafter proposes by q. The text has to come out by p. Drag either bar of a token.";
     if (left === 0) return "Both agree on every token: every guess stays, and nothing has to be replaced.";
     if (step === "overlap") return `What ${small} and ${big} share stays: ${accepted} of 100 guesses are kept.`;
@@ -72,8 +72,8 @@ const overlap = (function () {
       return `${left} of 100 guesses stick out over what ${big} wants. They fall off: these guesses are rejected.`;
     if (step === "refill")
       return (
-        `The same ${left} of 100 are missing elsewhere. Their replacements fill just these gaps: every token comes out ` +
-        `as often as ${big} wants it.`
+        `The same ${left} of 100 are missing elsewhere. Their replacements fill just these gaps: every token comes ` +
+        `out as often as ${big} wants it.`
       );
     return plain
       ? "As a formula: a gap, divided by all gaps together, says how often a replacement is this word."
