@@ -59,9 +59,11 @@ class Sweep:
         rows = torch.cat([targets, *(row.unsqueeze(0) for row in drafts.values())])
         if logits:
             rows = (rows if rows.dtype == torch.float64 else rows.float()).softmax(-1)
-        n, heads = len(targets), top_rows(rows, self._top)
+        n, best = len(targets), rows.topk(min(self._top, rows.shape[-1]), dim=-1)
         named = dict(zip(drafts, rows[n:], strict=True))
-        return Swept(heads[:n], dict(zip(drafts, heads[n:], strict=True)), agreements(rows[:n], named))
+        ids, probs, *columns = brought(best.indices, best.values, *_columns(rows[:n], named))
+        heads = _heads(ids, probs)
+        return Swept(heads[:n], dict(zip(drafts, heads[n:], strict=True)), _agreements(columns, list(drafts)))
 
     def head(self, probs: Tensor) -> TopK:
         """Of one distribution [V]."""
@@ -172,11 +174,25 @@ def _before_on_cpu(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]
     return counts
 
 
+def brought(*numbers: Tensor) -> list[Tensor]:
+    """Tensors of one device as float64 on the CPU; from another device all of them by one transfer."""
+    if numbers[0].device.type in ON_CPU:
+        return [tensor.cpu().double() for tensor in numbers]
+    together = torch.cat([tensor.double().flatten() for tensor in numbers]).cpu()
+    parts = together.split([tensor.numel() for tensor in numbers])
+    return [part.view(tensor.shape) for part, tensor in zip(parts, numbers, strict=True)]
+
+
 def top_rows(probs: Tensor, top: int) -> list[TopK]:
     """probs [n, V] → the `top` most probable tokens of each row and the mass outside; zeros are left out."""
     best = probs.topk(min(top, probs.shape[-1]), dim=-1)
-    rounded = best.values.cpu().double().mul_(UNITS).round_().div_(UNITS)
-    return [_top_row(tokens, values) for tokens, values in zip(best.indices.tolist(), rounded.tolist(), strict=True)]
+    return _heads(*brought(best.indices, best.values))
+
+
+def _heads(ids: Tensor, probs: Tensor) -> list[TopK]:
+    """Of ids and probabilities [n, top], both as they were brought."""
+    rounded = (probs * UNITS).round_().div_(UNITS)
+    return [_top_row(tokens, values) for tokens, values in zip(ids.long().tolist(), rounded.tolist(), strict=True)]
 
 
 def _top_row(tokens: list[int], values: list[float]) -> TopK:
@@ -187,17 +203,30 @@ def _top_row(tokens: list[int], values: list[float]) -> TopK:
 
 def agreements(target: Tensor, drafts: Mapping[int, Tensor]) -> dict[int, Agreement]:
     """target [nodes, V] and the drafts' rows [V] at some of the nodes → the five numbers per node."""
+    return _agreements(brought(*_columns(target, drafts)), list(drafts))
+
+
+def _columns(target: Tensor, drafts: Mapping[int, Tensor]) -> list[Tensor]:
+    """Bits [nodes] of the target's rows, and where there are drafts their bits, the divergence and the overlap
+    [drafts, 3]; on the device."""
     logs = _logarithms(target)
-    rows = {node: Agreement(_rounded(bits)) for node, bits in enumerate(_entropy_bits(target, logs).tolist())}
-    if drafts:
-        nodes, q = list(drafts), torch.stack(list(drafts.values())).to(target.dtype)
-        at = slice(len(nodes)) if nodes == list(range(len(nodes))) else nodes  # a chain's rows need no copy
-        p, log_p, log_q = target[at], logs[at], q.log()
-        terms = p * (log_p - log_q)  # infinite where q excludes what p allows; no number where both are 0
-        kl = terms.nansum(-1) / log(2)
-        finite = log_q.clamp_min_(log(torch.finfo(q.dtype).tiny))
-        columns = torch.stack([_entropy_bits(q, finite), kl, torch.minimum(p, q).sum(-1)], dim=-1).tolist()
-        for node, (bits, divergence, overlap) in zip(drafts, columns, strict=True):
+    bits = _entropy_bits(target, logs)
+    if not drafts:
+        return [bits]
+    nodes, q = list(drafts), torch.stack(list(drafts.values())).to(target.dtype)
+    at = slice(len(nodes)) if nodes == list(range(len(nodes))) else nodes  # a chain's rows need no copy
+    p, log_p, log_q = target[at], logs[at], q.log()
+    terms = p * (log_p - log_q)  # infinite where q excludes what p allows; no number where both are 0
+    kl = terms.nansum(-1) / log(2)
+    finite = log_q.clamp_min_(log(torch.finfo(q.dtype).tiny))
+    return [bits, torch.stack([_entropy_bits(q, finite), kl, torch.minimum(p, q).sum(-1)], dim=-1)]
+
+
+def _agreements(columns: Sequence[Tensor], nodes: Sequence[int]) -> dict[int, Agreement]:
+    """Of columns as they were brought, with drafts at these nodes."""
+    rows = {node: Agreement(_rounded(bits)) for node, bits in enumerate(columns[0].tolist())}
+    if nodes:
+        for node, (bits, divergence, overlap) in zip(nodes, columns[1].tolist(), strict=True):
             kl_bits = _rounded(divergence) if isfinite(divergence) else None
             rows[node] = Agreement(rows[node].target_bits, _rounded(bits), kl_bits, min(1.0, _rounded(overlap)))
     return rows

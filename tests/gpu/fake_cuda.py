@@ -199,7 +199,7 @@ def fake_cuda(monkeypatch: Any) -> Iterator[FakeDevice]:
     monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: None)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device=None: "a device that is not there")
     # Gradients would be asked of a real device.
-    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True) as shapes, FakeDevice(shapes) as device:
+    with torch.inference_mode(), FakeTensorMode(allow_non_fake_inputs=True) as shapes, FakeDevice(shapes) as device:
         _ACTIVE.append(device)
         overwrites = torch.__future__.get_overwrite_module_params_on_conversion()
         torch.__future__.set_overwrite_module_params_on_conversion(True)  # or a module's weights lose their class

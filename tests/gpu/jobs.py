@@ -63,7 +63,7 @@ def _benches(out: Path, device: str, small: bool) -> list[Job]:
     for graphs, where in (("graphs", device), ("eager", f"eager:{device}")):
         for dtype in ("bfloat16", "float32"):
             name = f"bench-{dtype}-{graphs}"
-            size = ("--max-new-tokens", "8") if small else ()
+            size = ("--max-new-tokens", "8", "--max-minutes", "0.5") if small else ("--max-minutes", "1.4")
             others = () if graphs == "graphs" and not small else ("--no-transformers",)
             words = ("--quick", "--device", where, *size, *others)
             found.append(
@@ -71,7 +71,7 @@ def _benches(out: Path, device: str, small: bool) -> list[Job]:
                     name,
                     f"tokens per second, {dtype}, {'passes replayed' if graphs == 'graphs' else 'kernel by kernel'}",
                     (*_specviz("bench"), *words, "--dtype", dtype, "--json", str(out / f"{name}.json")),
-                    100,
+                    400 if small else 100,
                 )
             )
     return found[:1] if small else found

@@ -244,3 +244,40 @@ def waits_of(device, source, request) -> list[Counter[str]]:
             found.append(Counter(PHASES[name] for name in names))
             device.asked.clear()
     return found
+
+
+NO_MODEL = {"ngram": 0, "none": 0, "rest": 0, "suffix": 0, "jacobi": 1, "lookahead": 1, "token_recycling": 1}
+PER_LEVEL = dict.fromkeys(
+    (
+        "cross_kv",
+        "cross_vocabulary",
+        "eagle",
+        "early_exit",
+        "fspad",
+        "model",
+        "self_speculative",
+        "small_model",
+        "vocabtrim",
+    ),
+    2,
+)
+"""drafts of two levels: the tokens of a level are named before the next one is asked for"""
+DRAFT_WAITS = {**NO_MODEL, **PER_LEVEL}
+
+
+@pytest.mark.parametrize("drafter", DRAFT_WAITS)
+def test_a_greedy_round_waits_once_per_level_once_for_its_verdicts_and_twice_for_its_record(device, models, drafter):
+    """The record waits for what distributions tell, and for ranks."""
+    source = source_of(*(moved(model, graphs=True) for model in models))
+    found = waits_of(device, source, request_for(drafter, option_sets(drafter)[0]))
+    assert max(one["draft"] for one in found) == DRAFT_WAITS[drafter]
+    assert {one["verdicts"] for one in found} == {1}
+    assert max(one["record"] for one in found) <= 2
+    assert all(one["pass"] == one["commit"] == 0 for one in found)
+
+
+def test_a_sampled_chain_waits_for_its_numbers_for_what_is_left_and_for_the_last_token(device, models):
+    source = source_of(*(moved(model, graphs=True) for model in models))
+    found = waits_of(device, source, request_for("model", {"gamma": 2}, temperature=0.9))
+    assert {one["verdicts"] for one in found} <= {1, 2, 3}
+    assert max(one["draft"] for one in found) == 2

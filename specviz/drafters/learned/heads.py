@@ -302,6 +302,7 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
 
 def likely_row(label: str, tree: DraftTree, parents: Sequence[int], probs: Tensor) -> ExhibitRow:
     """What a distribution [V] holds most probable, and what of it was drafted below these nodes."""
+    probs = probs.cpu()  # one transfer, and not one for each question
     families = tree.families()
     nodes = [node for parent in parents for node in families[parent]]
     drafted = dict.fromkeys(tree.tokens[node] for node in nodes)
