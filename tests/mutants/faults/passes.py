@@ -79,8 +79,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: raw rows in another order",
         "specviz/engine/measured.py",
-        "return Swept(heads[:n], dict(zip(drafts, heads[n:], strict=True)), agreements(rows[:n], named))",
-        "return Swept(heads[:n][::-1], dict(zip(drafts, heads[n:], strict=True)), agreements(rows[:n], named))",
+        "return Swept(heads[:n], dict(zip(drafts, heads[n:], strict=True)), _agreements(columns, list(drafts)))",
+        "return Swept(heads[:n][::-1], dict(zip(drafts, heads[n:], strict=True)), _agreements(columns, list(drafts)))",
         (RECORDER,),
     ),
     Fault(
