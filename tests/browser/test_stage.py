@@ -33,7 +33,7 @@ HEIGHTS = """() => {
   return [...heights];
 }"""
 LOAD = "(text) => document.querySelector('.sv-player').specviz.load(text)"
-SHOWN = "() => document.querySelector('.sv-player').specviz.trace.started"
+SHOWN = "() => document.querySelector('.sv-player').specviz.trace.started.run_id"
 NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """after a change of the window's size the player has drawn itself anew"""
 SMALLEST = """() => {
@@ -91,6 +91,7 @@ def test_the_height_is_the_same_at_every_beat_of_the_first_a_middle_and_the_last
     for trace in traces:
         page.set_viewport_size({"width": 390, "height": 844})
         page.evaluate(LOAD, trace)
+        assert page.evaluate(SHOWN) == json.loads(trace)["started"]["run_id"]
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 844})
             page.evaluate(NEXT_FRAME)
