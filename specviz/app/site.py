@@ -23,6 +23,7 @@ from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.result import points_of
 from specviz.resources import asset_path
+from specviz.theory import machines
 from specviz.trace.files import SUFFIXES
 
 POLICY = (
@@ -83,7 +84,8 @@ def write_site(
     (out / "runs").mkdir(parents=True, exist_ok=True)
     (out / "sweeps").mkdir(exist_ok=True)
     files = [_delivered(out / "runs" / f"{name_of(card.file)}.js", _run(gallery, card.file)) for card in gallery.cards]
-    charted = [path for path in sorted(sweeps.glob("*")) if path.name.endswith(SUFFIXES)]
+    beside = {machines.FILE.name}  # lies with the sweeps and is none
+    charted = [path for path in sorted(sweeps.glob("*")) if path.name.endswith(SUFFIXES) and path.name not in beside]
     files += [_delivered(out / "sweeps" / f"{_stem(path)}.js", _charts(path)) for path in charted]
     files.append(_text(out / "plotly.js", get_plotlyjs()))
     files += write_engine(out) if engine else []

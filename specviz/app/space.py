@@ -75,13 +75,15 @@ def write_space(kind: str, space: str, out: Path) -> SpaceFolder:
         site = gallery(ROOT / "traces")
         write_site(out, site, ROOT / "sweeps", json.loads(lessons_of(site)), engine=True)
         readme = (out / "README.md").read_text(encoding="utf-8")
+        if not INSTALLED:
+            _copy_beside(out, (THUMBNAIL,))
     else:
         if INSTALLED:
             raise OptionError(f"a Space of the kind {kind} is made from a clone of the repository; run this there.")
         _copy_program(out)
         (out / "requirements.txt").write_text(requirements_of(kind), encoding="utf-8")
         readme = (ROOT.parent / "README.md").read_text(encoding="utf-8")
-    (out / "README.md").write_text(front_matter(kind, space) + body(readme), encoding="utf-8")
+    (out / "README.md").write_text(front_matter(kind, "" if INSTALLED else space) + body(readme), encoding="utf-8")
     files = sorted(path for path in out.rglob("*") if path.is_file())
     return SpaceFolder(kind, out, tuple((path.relative_to(out).as_posix(), path.stat().st_size) for path in files))
 
@@ -102,7 +104,11 @@ def _package(line: str) -> str:
 def _copy_program(out: Path) -> None:
     for name in PROGRAM:
         shutil.copytree(ROOT.parent / name, out / name, ignore=LEFT_OUT)
-    for name in BESIDE:
+    _copy_beside(out, BESIDE)
+
+
+def _copy_beside(out: Path, names: Sequence[str]) -> None:
+    for name in names:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT.parent / name, out / name)
 

@@ -245,7 +245,7 @@ def test_every_kind_says_what_it_costs_and_has_a_tier() -> None:
 def test_the_static_one_is_the_site_with_the_engine(tmp_path: Path) -> None:
     made = space.write_space("static", "ada/specviz", tmp_path / "out")
     names = {name for name, _ in made.files}
-    assert {"index.html", "plotly.js", "README.md"} <= names
+    assert {"index.html", "plotly.js", "README.md", "docs/img/player.png"} <= names
     assert any(name.endswith("model.safetensors") for name in names)
     assert made.large, "the target's weights go to the storage of large files"
     card = card_in(made.path)
