@@ -371,6 +371,7 @@ interface Names extends page.Slots {
   jump: typeof state.jump;
   lastBeat: typeof state.lastBeat;
   isText: typeof state.isText;
+  firstDraft: typeof state.firstDraft;
   tokens: typeof state.tokens;
   nodeLabels: typeof state.nodeLabels;
   hasLanes: typeof timeline.hasLanes;

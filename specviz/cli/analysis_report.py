@@ -158,10 +158,11 @@ PAGE = "http://127.0.0.1:7860/"
 MADE = "`specviz analyse assets/traces --write`"
 
 
-def section(folder: Path, made: str = MADE) -> str:
+def section(folder: Path, made: str = MADE, messages: bool = True) -> str:
     """The section of all traces in a folder whose texts do not repeat themselves; `made`: the command that makes it
-    again. Raises TraceError where one of them cannot be read."""
-    every = _every(folder)
+    again. Without `messages` those of models that answer messages are left out: a drafter fails otherwise beside
+    another target. Raises TraceError where one of them cannot be read."""
+    every = [(name, trace) for name, trace in _every(folder) if messages or trace.started.chat_message is None]
     traces = [(name, trace) for name, trace in every if not _repeats(trace)]
     found = analyses([facts_of(name, trace) for name, trace in traces])
     links = {name: _link(name, trace) for name, trace in traces}

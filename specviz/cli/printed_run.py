@@ -5,9 +5,10 @@ Place in the flow: `run` and `replay` print tokens through it and end with it.
 
 from __future__ import annotations
 
+import argparse
 import base64
 import codecs
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from specviz.cli.terminal import Terminal, printable
@@ -134,16 +135,42 @@ def _millions(count: int) -> str:
     return f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
 
 
+ANSWERS = "\n\n"
+"""between a message and its answer"""
+
+
+def prompt_text(started: Started, template: bool) -> str:
+    """What was asked, before its answer: of a chat the message alone, unless its `template` is asked for."""
+    if started.chat_message is None or template:
+        return started.prompt_text
+    return f"{started.chat_message}{ANSWERS}"
+
+
+def hidden_tokens(started: Started, template: bool) -> Collection[int]:
+    """What an answer is printed without: of a chat the special tokens, which are its template's, unless that is asked
+    for."""
+    return () if started.chat_message is None or template else started.tokenizer.special_ids
+
+
+def add_template_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--template", action="store_true", help="of a chat show the template around message and answer as well"
+    )
+
+
 class TokenTexts:
     """Decodes a stream of token ids. A character split over tokens appears with the token that completes it."""
 
-    def __init__(self, vocab: Mapping[str, VocabEntry]) -> None:
-        """`vocab` may grow while the stream is read."""
+    def __init__(self, vocab: Mapping[str, VocabEntry], hidden: Collection[int] = ()) -> None:
+        """`vocab` may grow while the stream is read; `hidden` tokens have no text."""
         self.vocab = vocab
+        self.hidden = hidden
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def next(self, token: int) -> str:
         """The text this token completes; empty inside a character."""
+        if token in self.hidden:
+            return ""
         entry = self.vocab.get(str(token))
         return self._decoder.decode(base64.b64decode(entry.bytes)) if entry else f"<{token}>"
 

@@ -43,6 +43,8 @@ MODULES = (
 )
 """drafter modules that are trained together, for how many minutes, and further flags"""
 SCENES = "scene-*.json.gz"
+REAL = "smollm2-*.json.gz"
+"""runs of a real model, which this machine may lack"""
 CROSS_KV_TOKENS = "200000"
 """a module with positions of its own is trained alone, and as many tokens make its presets comparable"""
 GO_ON = ("--module-lr", "0.01", "--module-start", "assets/modules", "--threads", "1", "--nice", "0")
@@ -61,8 +63,8 @@ class Output:
     section: str = ""
     keeps_others: bool = False
     """entries of other weights may stay in it, or other files next to it"""
-    without: str = ""
-    """names of files that match the pattern and belong to another step, as a pattern"""
+    without: tuple[str, ...] = ()
+    """names of files that match the pattern and belong to other steps, as patterns"""
 
     def __str__(self) -> str:
         return f"{self.path} ({self.section})" if self.section else self.path
@@ -192,10 +194,12 @@ def _recorded() -> tuple[Step, ...]:
     files = ("--out", f"{SWEEP}.json.gz", "--replace")
     return (
         Step("record", "the recorded runs", (*SPECVIZ, "record"),
-             (Output("assets/traces/*.json.gz", without=SCENES),), 3, rests_on=("target",)),
+             (Output("assets/traces/*.json.gz", without=(SCENES, REAL)),), 3, rests_on=("target",)),
         Step("scenes", "the recorded captions",
              (*SPECVIZ, "record", "--only", "scene-text", "--only", "scene-eyes"),
              (Output(f"assets/traces/{SCENES}"),), 1, rests_on=("captioner",)),
+        Step("real", "the recorded runs of a real model", (*SPECVIZ, "record", "--only-target", "smollm2"),
+             (Output(f"assets/traces/{REAL}"),), 2, impossible=_no_real_model),
         Step("audit", "what recomputing every recorded run finds",
              (*SPECVIZ, "audit", "assets/traces", "--write"), (Output("docs/audit.md", "audit"),), 8),
         Step("analysis", "why drafts failed in the recorded runs", (*SPECVIZ, "analyse", "assets/traces", "--write"),
@@ -248,6 +252,12 @@ def _no_bfloat16() -> str:
     return "" if flags & NATIVE_BFLOAT16 else "this processor does not say that it multiplies bfloat16"
 
 
+def _no_real_model() -> str:
+    from specviz.lm.fetched import SMOLLM2
+
+    return "" if SMOLLM2.folder.is_dir() else f"{SMOLLM2.title} is not on this machine; `specviz get {SMOLLM2.name}`"
+
+
 def machine_name() -> str:
     """Such as `cpu-2-core-amd-epyc`: the file name of this machine's step times."""
     import torch
@@ -274,7 +284,7 @@ def _of(output: Output, root: Path, wanted: Mapping[str, str], known: set[str]) 
     pattern = Path(output.path)  # absolute where the study is of another package
     base = Path(pattern.anchor) if pattern.is_absolute() else root
     there = base.glob(str(pattern.relative_to(pattern.anchor)))
-    paths = sorted(path for path in there if not (output.without and path.match(output.without)))
+    paths = sorted(path for path in there if not any(map(path.match, output.without)))
     if not paths:
         yield f"{output}: not there"
         return

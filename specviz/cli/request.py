@@ -17,6 +17,7 @@ from specviz.cli.terminal import err
 from specviz.errors import OptionError, PromptError
 from specviz.options import idle_among
 from specviz.protocol.choice import STANDARD, Choice
+from specviz.protocol.pairs import all_prompts
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest, request_of
 
@@ -207,7 +208,7 @@ def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:
         own = None if args.own_prompts is None else read_prompts(args.own_prompts)
         if own is not None and args.prompt_id not in {one.id for one in own}:
             raise PromptError(f"there is no prompt '{args.prompt_id}' in {args.own_prompts.name}.")
-        card = prompt_card(catalog if own is None else replace(catalog, prompts=own), args.prompt_id)
+        card = prompt_card(catalog if own is None else replace(catalog, prompts=own, pairs=()), args.prompt_id)
         return RunRequest(prompt=card.text, prompt_name=card.id)
     if text is None and getattr(args, "scene", None):
         return RunRequest(prompt="")  # a picture alone begins a caption
@@ -218,7 +219,7 @@ def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:
 
 def prompt_card(catalog: Catalog, name: str) -> PromptCard:
     """Raises PromptError where the set holds no such prompt."""
-    card = next((prompt for prompt in catalog.prompts if prompt.id == name), None)
+    card = next((prompt for prompt in all_prompts(catalog) if prompt.id == name), None)
     if card is None:
         raise PromptError(f"there is no prompt '{name}' in the set; `specviz list prompts` shows the ids.")
     return card

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import entry_points
 from math import prod
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from specviz.datastore.store import built
-from specviz.lm.fetched import REAL_MODELS
+from specviz.lm.fetched import REAL_MODELS, RealModel
 from specviz.options import OptionDescription, Options, describe
 from specviz.protocol.runs import (
     Catalog,
@@ -27,8 +27,10 @@ from specviz.protocol.runs import (
     FetchableModel,
     MethodDescription,
     ModelDescription,
+    ModelPair,
     OptionCard,
     PromptCard,
+    RunRequest,
 )
 from specviz.resources import ROOT, cache_folder, read_json, without
 
@@ -41,6 +43,12 @@ EXPECTED_MODELS = {"target": "target", "drafter": "drafter", "drafter-weak": "dr
 """bundled name → role; listed as not available where the weights are missing"""
 
 PROMPTS = ROOT / "prompts" / "prompts.json"
+KNOWS = "Our own small models: they know short English texts of this kind and Python, nothing else"
+REAL_KNOWS = "A real language model that everybody can have, and a small one: what it says may be wrong"
+REAL_DRAFTER = "ngram"
+"""what drafts for a model for which nothing was trained"""
+UNTRAINED = "none"
+"""how a drafter begins that says it needs no training"""
 MOST_HEADER = 100_000_000
 """bytes of a safetensors file's header; those who write them keep to it"""
 OWN = "specviz"
@@ -67,32 +75,33 @@ def build() -> Catalog:
     from specviz.tree_policies.base import TREE_POLICIES
     from specviz.verifiers.base import VERIFIERS
 
-    return Catalog(
-        models=(*bundled_models(), *fetched_models()),
-        drafters=tuple(describe_method(name, kind) for name, kind in DRAFTERS.items()),
-        verifiers=tuple(describe_method(name, kind) for name, kind in VERIFIERS.items()),
-        prompts=bundled_prompts(),
-        tree_policies=tuple(describe_method(name, kind) for name, kind in TREE_POLICIES.items()),
-        stop_policies=tuple(describe_method(name, kind) for name, kind in STOP_POLICIES.items()),
-        datastores=built(cache_folder()),
-        families=prompt_families(),
-        fetchable=fetchable_models(),
+    kinds: dict[str, Any] = {
+        "drafters": DRAFTERS,
+        "verifiers": VERIFIERS,
+        "tree_policies": TREE_POLICIES,
+        "stop_policies": STOP_POLICIES,
+    }
+    return _with_assets(
+        {role: tuple(describe_method(*item) for item in registry.items()) for role, registry in kinds.items()}
     )
 
 
 def saved() -> Catalog:
     """The catalog without importing any method: the saved methods, and what lies in the assets now."""
     data = read_json(ROOT / "catalog.json")
+    return _with_assets({role: tuple(map(_method_from, data[role])) for role in FOLDERS.values()})
+
+
+def _with_assets(methods: Mapping[str, Any]) -> Catalog:
+    """The methods by role, and what lies in the assets and the user's cache now."""
     return Catalog(
         models=(*bundled_models(), *fetched_models()),
-        drafters=tuple(_method_from(one) for one in data["drafters"]),
-        verifiers=tuple(_method_from(one) for one in data["verifiers"]),
         prompts=bundled_prompts(),
-        tree_policies=tuple(_method_from(one) for one in data["tree_policies"]),
-        stop_policies=tuple(_method_from(one) for one in data["stop_policies"]),
         datastores=built(cache_folder()),
         families=prompt_families(),
         fetchable=fetchable_models(),
+        pairs=pairs(methods["drafters"]),
+        **methods,
     )
 
 
@@ -175,12 +184,16 @@ def bundled_models() -> tuple[ModelDescription, ...]:
 
 
 def fetched_models() -> tuple[ModelDescription, ...]:
-    """Real models that `specviz get` has brought to this machine."""
-    models = []
-    for model in (model for model in REAL_MODELS.values() if model.folder.is_dir()):
-        described = _describe_model(model.name, model.folder)
-        models.append(replace(described, summary=f"{model.title}, {model.licence}: {described.summary}"))
-    return tuple(models)
+    """Real models that `specviz get` brings to this machine, those that it has not brought yet among them."""
+    return tuple(map(_real_model, REAL_MODELS.values()))
+
+
+def _real_model(model: RealModel) -> ModelDescription:
+    if not model.folder.is_dir():
+        summary = f"{model.title}, {model.licence}: `specviz get {model.name}` brings it"
+        return ModelDescription(model.name, "target", summary, 0, available=False)
+    described = _describe_model(model.name, model.folder)
+    return replace(described, summary=f"{model.title}, {model.licence}: {described.summary}")
 
 
 def fetchable_models() -> tuple[FetchableModel, ...]:
@@ -189,6 +202,60 @@ def fetchable_models() -> tuple[FetchableModel, ...]:
         FetchableModel(model.name, model.title, model.licence, model.size, f"the Python package {model.package}")
         for model in REAL_MODELS.values()
         if not model.folder.is_dir()
+    )
+
+
+def pairs(drafters: Sequence[MethodDescription]) -> tuple[ModelPair, ...]:
+    """The bundled pair, and every real model with the drafters that can draft for it: those that need no training, and
+    those of which weights for it are shipped."""
+    bundled = ModelPair(
+        name="bundled",
+        title="bundled (small world)",
+        targets=("target", "captioner"),
+        knows=KNOWS,
+        chat=False,
+        drafters=tuple(drafter.name for drafter in drafters),
+        drafter=RunRequest("").drafter.name,
+        prompts=bundled_prompts(),
+        families=prompt_families(),
+    )
+    return bundled, *(_real_pair(model, drafters) for model in REAL_MODELS.values())
+
+
+def _real_pair(model: RealModel, drafters: Sequence[MethodDescription]) -> ModelPair:
+    path = PROMPTS.with_name(f"{model.name}.json")
+    trained = _trained_for(model.name)
+    return ModelPair(
+        name=model.name,
+        title=f"{model.title} (real)",
+        targets=(model.name, model.hub),
+        knows=REAL_KNOWS,
+        chat=True,
+        drafters=tuple(drafter.name for drafter in drafters if _is_untrained(drafter) or drafter.name in trained),
+        drafter=REAL_DRAFTER,
+        prompts=without(path, _real_prompts, ()),
+        families=without(path, _families, ()),
+    )
+
+
+def _is_untrained(drafter: MethodDescription) -> bool:
+    return drafter.training.startswith(UNTRAINED) and not drafter.needs_model
+
+
+def _trained_for(target: str) -> set[str]:
+    """The drafters of which modules for this target are shipped, as their cards say."""
+    cards: Iterator[dict[str, Any]] = (
+        without(path, read_json, {}) for path in sorted((ROOT / "modules").glob("*/module.json"))
+    )
+    return {card["module"] for card in cards if card.get("target_name") == target}
+
+
+def _real_prompts(path: Path) -> tuple[PromptCard, ...]:
+    entries = json.loads(path.read_text(encoding="utf-8"))["prompts"]
+    said = {True: "Held out from training.", False: "Drafters may have been trained on it."}
+    return tuple(
+        PromptCard(entry["id"], entry["family"], entry["title"], said[entry["held_out"]], entry["text"])
+        for entry in entries
     )
 
 

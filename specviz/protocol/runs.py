@@ -245,6 +245,30 @@ class FamilyCard:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelPair:
+    """A target with what goes with it: what drafts for it, and prompts that it was made for. Chosen as one."""
+
+    name: str
+    title: str
+    targets: tuple[str, ...]
+    """names of the target; the first is the one that a run asks for"""
+    knows: str
+    """what to expect of its texts, in one line"""
+    chat: bool
+    """its prompts are messages"""
+    drafters: tuple[str, ...]
+    """names of those that can draft for it"""
+    drafter: str
+    """the one to begin with"""
+    prompts: tuple[PromptCard, ...]
+    families: tuple[FamilyCard, ...]
+
+    @property
+    def target(self) -> str:
+        return self.targets[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """Everything a visitor can choose from."""
 
@@ -252,6 +276,7 @@ class Catalog:
     drafters: tuple[MethodDescription, ...]
     verifiers: tuple[MethodDescription, ...]
     prompts: tuple[PromptCard, ...]
+    """of the bundled pair"""
     tree_policies: tuple[MethodDescription, ...] = ()
     stop_policies: tuple[MethodDescription, ...] = ()
     datastores: tuple[DatastoreDescription, ...] = ()
@@ -260,6 +285,8 @@ class Catalog:
     """of the prompts, in their order"""
     fetchable: tuple[FetchableModel, ...] = ()
     """real models that this machine lacks"""
+    pairs: tuple[ModelPair, ...] = ()
+    """the bundled one first"""
 
 
 def trainable(catalog: Catalog) -> list[str]:

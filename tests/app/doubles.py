@@ -13,11 +13,13 @@ from specviz.errors import PairingError, SpecVizError
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import (
     Catalog,
+    FamilyCard,
     FetchableModel,
     Fetching,
     Learned,
     MethodDescription,
     ModelDescription,
+    ModelPair,
     OptionCard,
     PromptCard,
     Resume,
@@ -69,6 +71,20 @@ def catalog() -> Catalog:
             PromptCard("code-a", "code", "First", "A function.", "def first():\n"),
             PromptCard("code-b", "code", "Second", "Another one.", "def second():\n"),
             PromptCard("copy-a", "copy", "Copy", "A list twice.", "one two three one two"),
+        ),
+    )
+
+
+def pairs() -> tuple[ModelPair, ...]:
+    """The pair of `catalog`, and a real one for which only lookup drafts."""
+    known = catalog()
+    names = tuple(drafter.name for drafter in known.drafters)
+    asked = PromptCard("ask-a", "ask", "Sky", "A question.", "Why is the sky blue?")
+    told = FamilyCard("ask", "Ask", "An answer.")
+    return (
+        ModelPair("bundled", "bundled", ("target",), "a small world", False, names, "model", known.prompts, ()),
+        ModelPair(
+            "smollm2", "Smol (real)", ("smollm2",), "a big world", True, ("none", "ngram"), "ngram", (asked,), (told,)
         ),
     )
 
@@ -168,11 +184,13 @@ class FetchingSource(ReplaySource):
         self.problem: SpecVizError | None = None
 
     def catalog(self) -> Catalog:
-        if self.here < LACKING.size_bytes:
-            return replace(catalog(), fetchable=(LACKING,))
+        is_here = self.here >= LACKING.size_bytes
+        size = 135_000_000 if is_here else 0
         return replace(
             catalog(),
-            models=(*catalog().models, ModelDescription("smollm2", "target", "a real one", 135_000_000, True)),
+            models=(*catalog().models, ModelDescription("smollm2", "target", "a real one", size, is_here)),
+            fetchable=() if is_here else (LACKING,),
+            pairs=pairs(),
         )
 
     def fetch(self, name: str, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Fetching]:

@@ -141,10 +141,13 @@ def test_nothing_is_kept_or_fetched_behind_the_visitors_back() -> None:
 def test_an_index_spares_reading_and_names_the_first_run(tmp_path: Path) -> None:
     for name in ("a.json.gz", "b.json.gz"):
         codec.write(sample(), tmp_path / name)
-    write_index(tmp_path, first="b.json.gz")
+    write_index(tmp_path, ["b.json.gz"])
     recorded = gallery(tmp_path)
     assert recorded.first == "b.json.gz"
-    assert recorded.cards[0].label == "sample tree + sequential: a, temperature 1 · 2.71 tokens per round · simulated"
+    assert (
+        recorded.cards[0].label
+        == "sample tree + sequential for toy target: a, temperature 1 · 2.71 tokens per round · simulated"
+    )
 
 
 def test_a_broken_file_is_left_out_of_the_gallery(tmp_path: Path) -> None:

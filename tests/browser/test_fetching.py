@@ -13,12 +13,21 @@ from tests.browser.page_server import opened, served
 pytestmark = pytest.mark.browser
 
 
+def choose(page: Page, title: str) -> None:
+    """A pair, in the bar."""
+    page.locator("#sv-models input").click()
+    page.get_by_role("option", name=title).click()
+
+
 def test_one_press_gets_a_model_which_is_then_the_target(page: Page, tmp_path: Path) -> None:
     source = FetchingSource()
     get, stop, line = (page.locator(f"#sv-get{part}-smollm2") for part in ("", "-stop", "-line"))
     with served(source, tmp_path, tabs=["watch"]) as address:
         opened(page, address)
-        page.locator("#sv-settings").click()
+        expect(get).to_be_hidden()
+        choose(page, "Smol (real)")
+        expect(page.locator("#sv-drafter input")).to_have_value("ngram")
+        expect(page.locator("#sv-prompt textarea")).to_have_value("Why is the sky blue?")
         expect(get).to_have_text("Get SmolLM2-135M-Instruct, 3 MB")
         expect(line).to_contain_text("Licence: Apache-2.0. Source: a test's own hands.")
         get.focus()
@@ -30,12 +39,8 @@ def test_one_press_gets_a_model_which_is_then_the_target(page: Page, tmp_path: P
         source.go.set()
         get.click()
         expect(line).to_contain_text("SmolLM2-135M-Instruct came from a test's own hands (Apache-2.0).")
-        expect(page.locator("#sv-target input")).to_have_value("smollm2 (135.0 M)")
-        expect(page.locator("#sv-chat input")).to_be_checked()
-        expect(page.locator("#sv-drafter input")).to_have_value("ngram")
         expect(get).to_be_hidden()
         assert source.began == [0, MB]
         opened(page, address)
-        page.locator("#sv-settings").click()
-        expect(page.locator("#sv-target input")).to_be_visible()
+        choose(page, "Smol (real)")
         expect(get).to_be_hidden()

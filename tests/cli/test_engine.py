@@ -223,7 +223,7 @@ def test_a_bench_without_time_says_so(specviz: Call) -> None:
 
 def test_recording_writes_traces_and_the_index(specviz: Call, tmp_path: Path) -> None:
     (tmp_path / "recordings.toml").write_text(
-        'first = "one"\n[[recording]]\nname = "one"\nprompt = "code-uuid-fields"\ndrafter = "ngram"\n'
+        'openings = ["one"]\n[[recording]]\nname = "one"\nprompt = "code-uuid-fields"\ndrafter = "ngram"\n'
         'options = { gamma = 2 }\nmax_new_tokens = 5\ncomment = "made up"\n'
     )
     result = specviz("record", "--folder", tmp_path)

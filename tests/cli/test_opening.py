@@ -85,14 +85,17 @@ def test_a_story_that_is_not_twice_as_fast_opens_nothing() -> None:
 
 def test_the_list_gets_the_opening_once_and_keeps_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "recordings.toml"
-    path.write_text('# list\nfirst = "other"\n\n[[recording]]\nname = "other"\nprompt = "a"\ndrafter = "model"\n')
+    path.write_text('# list\nopenings = ["other"]\n\n[[recording]]\nname = "other"\nprompt = "a"\ndrafter = "model"\n')
     found = find_opening(Storyteller({("A dog", 0.6): 15}))
     write_opening(path, found)
     once = path.read_text()
     write_opening(path, found)
     assert path.read_text() == once
     content = tomllib.loads(once)
-    assert (content["first"], [one["name"] for one in content["recording"]]) == (OPENING, [OPENING, "other"])
+    assert (content["openings"], [one["name"] for one in content["recording"]]) == (
+        ["other", OPENING],
+        [OPENING, "other"],
+    )
     entry = content["recording"][0]
     assert (entry["prompt"], entry["temperature"], entry["seed"], entry["options"]) == ("b", 0.6, 1, {"gamma": 4})
     assert entry["dtype"] == "bfloat16"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-from specviz.cli.printed_run import show_summary
+from specviz.cli.commands.run import echo
+from specviz.cli.printed_run import TokenTexts, hidden_tokens, show_summary
 from specviz.cli.terminal import Terminal
 from specviz.trace.events import PlainDecoding, Trace
 from tests.app.doubles import sample
@@ -42,3 +43,26 @@ def test_a_slower_run_names_the_factor_and_a_faster_one_its_gain_alone() -> None
     assert printed(timed(1.5, 1.5, 1.5))["over plain decoding"] == "1.50× as fast, measured"
     assert printed(timed(0.8, 1.2, 1.3))["over plain decoding"] == "too noisy to say here"
     assert "over plain decoding" not in printed(sample())
+
+
+def chat() -> Trace:
+    """The sample as an answer to a message, its last token a special one."""
+    started = sample().started
+    tokenizer = replace(started.tokenizer, special_ids=[sample().finished.output_ids[-1]])
+    wrapped = "<|user|>Say hi<|end|><|model|>"
+    return replace(sample(), started=replace(started, prompt_text=wrapped, chat_message="Say hi", tokenizer=tokenizer))
+
+
+def answered(trace: Trace, template: bool) -> str:
+    pieces = TokenTexts(trace.vocab, hidden_tokens(trace.started, template))
+    return "".join(map(pieces.next, trace.finished.output_ids)) + pieces.rest()
+
+
+def test_a_chat_is_printed_as_message_and_answer_and_with_its_template_on_request() -> None:
+    last = sample().vocab[str(sample().finished.output_ids[-1])].text
+    assert (echo(chat().started), echo(chat().started, template=True)) == (
+        "Say hi\n\n",
+        "<|user|>Say hi<|end|><|model|>",
+    )
+    assert answered(chat(), template=True) == answered(sample(), template=False)
+    assert answered(chat(), template=False) + last == answered(chat(), template=True)

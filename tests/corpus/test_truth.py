@@ -10,12 +10,15 @@ import pytest
 
 from specviz.corpus.plain_english.truth import untrue, worked_out
 from specviz.corpus.prompt_set import ENGLISH
+from specviz.protocol.links import text_hash
 from specviz.resources import ROOT as ASSETS
+from specviz.theory.speedup import interval
 from specviz.trace import codec
 
 TRACES = ASSETS / "traces"
 RECORDINGS: list[dict[str, Any]] = tomllib.loads((TRACES / "recordings.toml").read_text(encoding="utf-8"))["recording"]
 PROMPTS = {one["id"]: one for one in json.loads((ASSETS / "prompts" / "prompts.json").read_text("utf-8"))["prompts"]}
+OPENINGS: list[str] = tomllib.loads((TRACES / "recordings.toml").read_text(encoding="utf-8"))["openings"]
 SMALL_WORLD = {family.name for family in ENGLISH}
 
 
@@ -75,6 +78,10 @@ def test_a_row_of_terms_is_worked_out_from_the_left() -> None:
 
 def faults(one: dict[str, Any]) -> list[str]:
     trace = codec.read(TRACES / f"{one['name']}.json.gz")
+    if one.get("chat"):
+        known = text_hash(trace.finished.text)
+        again = f'read it, write read = "{known}", and a comment where it says something wrong.'
+        return [] if one.get("read") == known else [f"nobody has read this text: {again}"]
     prompt = "" if "scene" in one else PROMPTS[one["prompt"]]["text"]
     found = untrue(prompt, trace.finished.text)
     if "scene" not in one and PROMPTS[one["prompt"]]["family"] not in SMALL_WORLD:
@@ -90,10 +97,10 @@ def test_a_recorded_run_says_nothing_wrong_or_carries_the_comment(one: dict[str,
 def test_the_comment_is_on_the_card_that_the_page_lists() -> None:
     cards = {card["file"]: card["comment"] for card in json.loads((TRACES / "index.json").read_text("utf-8"))["traces"]}
     assert cards == {f"{one['name']}.json.gz": one.get("comment", "") for one in RECORDINGS}
-    assert sum(map(bool, cards.values())) == 7
+    assert sum(map(bool, cards.values())) == 8
 
 
-def test_the_opening_is_right_and_worth_it() -> None:
+def test_the_opening_of_the_bundled_pair_is_right_and_worth_it() -> None:
     """Good guesses kept, a wrong one corrected, a bonus in its first three rounds; twice as fast as plain decoding."""
     trace = codec.read(TRACES / "opening.json.gz")
     assert trace.finished.text.endswith(" 346 - 183 = 163.")
@@ -109,3 +116,20 @@ def test_the_opening_is_right_and_worth_it() -> None:
     assert plain is not None
     assert plain.same_text
     assert plain.decode_s / plain.output_tokens >= 2 * trace.finished.decode_s / 42
+
+
+def test_the_page_opens_on_a_whole_answer_of_the_real_model_that_shows_every_verdict_and_gains() -> None:
+    """An acceptance, a rejection and a bonus in its first three rounds, and an interval of gains above 1."""
+    trace = codec.read(TRACES / f"{OPENINGS[0]}.json.gz")
+    assert (trace.started.target.name, trace.finished.reason) == ("smollm2", "eos")
+    assert trace.started.chat_message is not None
+    assert len(trace.finished.output_ids) <= 64
+    early = trace.rounds[:3]
+    fates = {node.fate for this in early for node in this.nodes[1:]}
+    assert {"accepted", "rejected"} <= fates
+    assert "bonus" in {this.judged.origin for this in early}
+    assert trace.finished.plain is not None
+    assert trace.finished.plain.same_text
+    gained = interval(trace)
+    assert gained is not None
+    assert gained[0] > 1.2

@@ -86,14 +86,14 @@ def space_card() -> Files:
 def recorded_runs() -> Files:
     """What the page's chooser says of each recorded run, from the traces."""
     folder = ASSETS / "traces"
-    opening = tomllib.loads((folder / "recordings.toml").read_text(encoding="utf-8"))["first"]
-    return {folder / INDEX: index_text(folder, f"{opening}.json.gz")}
+    openings = tomllib.loads((folder / "recordings.toml").read_text(encoding="utf-8"))["openings"]
+    return {folder / INDEX: index_text(folder, [f"{name}.json.gz" for name in openings])}
 
 
 def why_drafts_failed() -> Files:
     """Each drafter's kinds of failure in the recorded runs, from the traces."""
     page = ROOT / "docs" / "analysis.md"
-    text = analysis_report.section(ASSETS / "traces")
+    text = analysis_report.section(ASSETS / "traces", messages=False)
     return {page: filled(page.read_text(encoding="utf-8"), {analysis_report.SECTION: text.rstrip()})}
 
 

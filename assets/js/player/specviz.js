@@ -183,7 +183,7 @@ const specviz = (function (S) {
     const start =
       asked ||
       (own.trace.finished && !same
-        ? { round: 0, beat: 0, node: null }
+        ? { round: S.firstDraft(own.trace), beat: 0, node: null }
         : { round: own.trace.rounds.length - 1, beat: Infinity, node: null });
     if (!same) {
       play(player, false);

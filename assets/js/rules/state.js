@@ -219,6 +219,14 @@ const state = (function (S) {
     return list;
   }
 
+  /** Where a run is opened: at the first round that drafted something, the first of all where none did.
+      @param {trace.Trace} trace */
+  const firstDraft = (trace) =>
+    Math.max(
+      0,
+      trace.rounds.findIndex((round) => round.nodes.length > 1),
+    );
+
   /** Whether a token with this mark is a part of the text. */
   const isText = (mark) => mark !== "rejected" && mark !== "behind";
 
@@ -256,6 +264,7 @@ const state = (function (S) {
     jump,
     lastBeat,
     isText,
+    firstDraft,
     tokens,
     nodeLabels,
   };

@@ -28,6 +28,7 @@ from specviz.app.look.events import Answer, carried, sent
 from specviz.app.offered import offered
 from specviz.app.runs.stage import pack
 from specviz.errors import SpecVizError, TraceError
+from specviz.protocol.runs import ModelPair
 from specviz.theory.analysis.analyse import SURPRISING, Analysis, analyses, compare, matching
 from specviz.theory.analysis.facts import RoundFacts, RunFacts, facts_of
 from specviz.trace.events import Trace
@@ -84,13 +85,22 @@ class Asked:
 class AnalysisActions:
     """The tab's actions; of visitors nothing is kept here, of the recordings what was counted once."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, pairs: Sequence[ModelPair] = ()) -> None:
+        """`pairs`: recorded runs are counted for each of them apart, because a drafter fails otherwise beside another
+        target."""
         self.library = library
+        self._pairs = {f"{RECORDED}-{pair.name}": pair for pair in pairs}
         self._shared: dict[str, Counted] = {}
 
     def choices(self) -> list[tuple[str, str]]:
         """What can be counted here, as (words, name)."""
-        return [(words, name) for name, words in WORDS.items() if name != SWEPT or self.library.sweep is not None]
+        offered_here = []
+        for name, words in WORDS.items():
+            if name == RECORDED and self._pairs:
+                offered_here += [(f"recorded runs, {pair.title}", pair_name) for pair_name, pair in self._pairs.items()]
+            elif name != SWEPT or self.library.sweep is not None:
+                offered_here.append((words, name))
+        return offered_here
 
     # --- counting --------------------------------------------------------------------------------------------------
 
@@ -100,12 +110,14 @@ class AnalysisActions:
             return self._shared[of]
         if of == STAGE:
             named = self.library.stage(player)
+        elif of in self._pairs:
+            named = self.library.recorded(self._pairs[of].targets)
         elif of == RECORDED:
             named = self.library.recorded()
         else:
             named = self.library.swept() if of == SWEPT else self.library.files(paths or ())
         counted = self._counted(of, named)
-        if of in SHARED:
+        if of in SHARED or of in self._pairs:
             self._shared[of] = counted
         return counted
 

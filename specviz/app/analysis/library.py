@@ -12,7 +12,7 @@ import csv
 import lzma
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import BytesIO
@@ -80,8 +80,10 @@ class Library:
         """The runs of the shipped sweep. Raises TraceError where there are none."""
         return self.files([str(self.sweep)] if self.sweep else [])
 
-    def recorded(self) -> list[Named]:
-        return [Named(name_of(card.file), Place("recorded", card.file)) for card in self.gallery.cards]
+    def recorded(self, targets: Collection[str] | None = None) -> list[Named]:
+        """Those of these targets; None: all."""
+        cards = self.gallery.cards if targets is None else self.gallery.of(targets).cards
+        return [Named(name_of(card.file), Place("recorded", card.file)) for card in cards]
 
     def stage(self, player: str) -> list[Named]:
         """Raises TraceError where nothing is on the stage."""

@@ -255,6 +255,6 @@ TAB = Tab(
     "Analysis",
     "lab",
     0,
-    lambda page: AnalysisActions(Library(page.gallery, page.limits, shipped(page.sweeps))),
+    lambda page: AnalysisActions(Library(page.gallery, page.limits, shipped(page.sweeps)), page.source.catalog().pairs),
     _build,
 )

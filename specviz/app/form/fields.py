@@ -120,6 +120,11 @@ def next_prompt(catalog: Catalog, family: str, current: str) -> tuple[PromptCard
     ], f"{chip_label(family)}, {place + 1} of {len(cards)}: {cards[place].title}. {cards[place].description}"
 
 
+def family_choices(names: Sequence[str]) -> list[tuple[str, str]]:
+    """(label, name) pairs."""
+    return [(chip_label(name), name) for name in names]
+
+
 def chip_label(family: str) -> str:
     """Capitalised: Gradio looks labels up among its own translations, where `code` is a group of texts, not a text."""
     return family[:1].upper() + family[1:]

@@ -17,6 +17,7 @@ from specviz.app.form.methods import AUTO, kinds
 from specviz.errors import OptionError
 from specviz.options import is_off
 from specviz.protocol.choice import Choice
+from specviz.protocol.pairs import for_target
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.trainings import SHIPPED, TRAINED, UNTRAINED, WEIGHTS
 from specviz.scenes.scene import Scene
@@ -336,8 +337,8 @@ def _scene(values: Mapping[str, object]) -> str:
 
 def _prompt_name(values: Mapping[str, object], catalog: Catalog) -> str | None:
     """The prompt's id while its text is untouched: an edited prompt no longer is that prompt."""
-    prompt = values.get("prompt")
-    return next((card.id for card in catalog.prompts if card.text == prompt), None)
+    prompt, prompts = values.get("prompt"), for_target(catalog, str(values.get("target") or "")).prompts
+    return next((card.id for card in prompts if card.text == prompt), None)
 
 
 def _number(control: str, values: Mapping[str, object], bounds: tuple[float, float]) -> float:

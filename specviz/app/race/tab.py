@@ -2,13 +2,12 @@
 up to three drafters with their lengths, settings for all.
 
 Nothing of a race is shown before all of it is recorded; a stop shows what was finished. An error becomes one sentence.
-Knows no method by name: whether a drafter has a length is read off its option card.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,88 +18,23 @@ from specviz.app.components.framed import RaceStage
 from specviz.app.form.fields import chip_label, families, next_prompt, own_prompts, wire_own_prompts
 from specviz.app.form.kept import Kept
 from specviz.app.form.methods import drafter_fold
-from specviz.app.form.request import Limits, option_key, parse_option, read_options, request_from, within
+from specviz.app.form.request import Limits
 from specviz.app.job import Background, Cancellable, Faults, idle, starts
 from specviz.app.look import notices
-from specviz.app.look.events import QUIET
+from specviz.app.look.events import QUIET, by_name
+from specviz.app.race.asked import LENGTH, PAIR, first_choice, length_card, place_key, race_spec, racers
 from specviz.app.race.view import race_json, race_view
-from specviz.app.runs.gallery import as_recorded
+from specviz.app.runs.gallery import SUFFIX, as_recorded
+from specviz.app.step.pairs import column_name
+from specviz.app.step.tab import TAB as WATCH_TAB
 from specviz.app.tab import Page, Tab
-from specviz.bench.race import MOST_DRAFTERS, Lap, Racer, RaceSpec, check, lap_count, progress, race, result
-from specviz.errors import OptionError, TraceError
+from specviz.bench.race import MOST_DRAFTERS, Lap, RaceSpec, check, lap_count, progress, race, result
+from specviz.errors import TraceError
 from specviz.protocol import races as race_file
+from specviz.protocol.pairs import for_pair, pair_named
 from specviz.protocol.races import Race
-from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest, TraceSource
-from specviz.protocol.sweeps.points import BASELINE
+from specviz.protocol.runs import Catalog, ModelPair, RunRequest, TraceSource
 from specviz.resources import ROOT, leave_out
-from specviz.trace.events import Option
-
-LENGTH = "gamma"
-"""the option that is a speculation length, in every drafter that has one"""
-NOBODY = ""
-"""the choice that leaves a place empty"""
-FIRST_CHOICE = ("ngram", "model", "amusd")
-"""who stands at the start when the tab is opened, where the catalog has them"""
-SETTINGS = ("temperature", "seed", "max_new_tokens")
-
-
-def drafters(catalog: Catalog) -> list[MethodDescription]:
-    """Everyone who can run against plain decoding."""
-    return [method for method in catalog.drafters if method.name != BASELINE]
-
-
-def length_card(catalog: Catalog, drafter: str) -> OptionCard | None:
-    """The card of a drafter's speculation length; None: it has none."""
-    cards = [card for method in catalog.drafters if method.name == drafter for card in method.options]
-    return next((card for card in cards if card.name == LENGTH), None)
-
-
-def first_choice(catalog: Catalog) -> list[str]:
-    """One name per place."""
-    known = [method.name for method in drafters(catalog)]
-    chosen = [name for name in FIRST_CHOICE if name in known]
-    return [*chosen, *(NOBODY,) * MOST_DRAFTERS][:MOST_DRAFTERS]
-
-
-def place_key(place: int, what: str) -> str:
-    """Name of one place's control among the form's values: `0.drafter`, `0.gamma`."""
-    return f"{place}.{what}"
-
-
-def race_spec(values: Mapping[str, Any], catalog: Catalog, limits: Limits) -> RaceSpec:
-    """The controls as a race. Raises OptionError with a sentence naming what is missing or too much."""
-    standard = RunRequest(prompt="")
-    common = {
-        "prompt": values.get("prompt"),
-        "drafter": BASELINE,
-        "target": standard.target,
-        "drafter_model": standard.drafter_model,
-        "top_k": standard.top_k,
-        "top_p": standard.top_p,
-        **{name: values.get(name) for name in SETTINGS},
-    }
-    chosen = [(index, str(values.get(place_key(index, "drafter")) or NOBODY)) for index in range(MOST_DRAFTERS)]
-    racers = [
-        _racer(name, values.get(place_key(place, LENGTH)), catalog, limits) for place, name in chosen if name != NOBODY
-    ]
-    if not racers:
-        raise OptionError("no drafter is chosen; choose one to race against plain decoding.")
-    return RaceSpec(request_from(common, catalog, limits), tuple(racers), max(1, int(values.get("repeats") or 1)))
-
-
-def _racer(name: str, length: object, catalog: Catalog, limits: Limits) -> Racer:
-    method = next((method for method in drafters(catalog) if method.name == name), None)
-    if method is None:
-        raise OptionError(f"there is no drafter '{name[:40]}' to race; choose one from the list.")
-    card = length_card(catalog, name)
-    options: dict[str, Option] = {}
-    if card is not None and length not in (None, ""):
-        wanted = parse_option(card, length)
-        options = {} if wanted == card.default else {LENGTH: wanted}
-    given = {option_key("drafter", name, key): value for key, value in options.items()}
-    within(limits, method, read_options("drafter", method, given))
-    return Racer(name, options)
-
 
 # --- what the controls do --------------------------------------------------------------------------------------------
 
@@ -121,28 +55,58 @@ class RaceActions(Cancellable):
         self.source = source
         self.limits = limits
         self.catalog: Catalog = source.catalog()
+        self.pair = next(iter(self.catalog.pairs), None)
+        """that the tab opens with, and that a link means which names none"""
         self._opening = opening
 
     # --- opening and the form ------------------------------------------------------------------------------------
 
-    def opening(self) -> tuple[str, str, str]:
-        """(race as JSON, sentence, prompt) before anybody touches the tab."""
-        first = self.catalog.prompts[0].text if self.catalog.prompts else ""
-        if not self._opening.is_file():
+    def opening(self, pair: ModelPair | None = None) -> tuple[str, str, str]:
+        """(race as JSON, sentence, prompt) of a pair before anybody touches the tab."""
+        prompts = for_pair(self.catalog, pair).prompts
+        first, recorded = prompts[0].text if prompts else "", self._recorded(pair)
+        if not recorded.is_file():
             return "", NOTHING, first
         try:
-            stored = race_file.read(self._opening)
+            stored = race_file.read(recorded)
         except TraceError as error:
-            leave_out(self._opening, error)
+            leave_out(recorded, error)
             return "", str(error), first
         runners = tuple(replace(runner, trace=as_recorded(runner.trace)) for runner in stored.runners)
-        prompt = runners[0].trace.started.prompt_text
-        known = any(card.text == prompt for card in self.catalog.prompts)
+        started = runners[0].trace.started
+        prompt = started.prompt_text if started.chat_message is None else started.chat_message
+        known = any(card.text == prompt for card in prompts)
         return race_json(race_view(Race(runners))), IDLE, prompt if known else first
 
-    def chip(self, family: str) -> Callable[[str], Updates]:
+    def _recorded(self, pair: ModelPair | None) -> Path:
+        """The race that opens the tab for the pair: the first pair's under its own name, another's under the pair's."""
+        if pair is None or pair == self.catalog.pairs[0]:
+            return self._opening
+        return self._opening.with_name(f"{pair.name}{SUFFIX}")
+
+    def follow(self, name: str | None) -> dict[str, object]:
+        """Another pair: its recorded race, its prompts, and who drafts for it, by name."""
+        pair = pair_named(self.catalog, name or "")
+        if pair is None:
+            return {}
+        there = for_pair(self.catalog, pair)
+        value, sentence, prompt = self.opening(pair)
+        answer: dict[str, object] = {"stage": value, "message": notices.message(sentence), "prompt": prompt}
+        answer |= {PAIR: pair.name, **self.rows(pair)}
+        for index, drafter in enumerate(first_choice(there)):
+            answer[place_key(index, "drafter")] = gr.Dropdown(racers(there), value=drafter)
+            answer[place_key(index, LENGTH)] = self.choose(drafter)
+        return answer
+
+    def rows(self, pair: ModelPair) -> dict[str, object]:
+        """The prompts of this pair in sight, by name."""
+        return {column_name(other.name): gr.Row(visible=other == pair) for other in self.catalog.pairs}
+
+    def chip(self, catalog: Catalog, family: str) -> Callable[[str], Updates]:
+        """`catalog`: as it stands for the family's pair."""
+
         def pick(current: str) -> Updates:
-            card, line = next_prompt(self.catalog, family, current)
+            card, line = next_prompt(catalog, family, current)
             return card.text, notices.message(line)
 
         return pick
@@ -164,13 +128,16 @@ class RaceActions(Cancellable):
             return self.choose(drafter)
         return gr.Number(visible=True, info=card.help)
 
-    def filled(self, fields: Mapping[str, Component]) -> Callable[[Mapping[str, Any]], dict[Any, Any]]:
-        """What a link's values ask for beyond themselves: the length that belongs to each drafter it chooses."""
+    def filled(self, shown: Mapping[str, Component]) -> Callable[[Mapping[str, Any]], dict[Any, Any]]:
+        """What a link's values ask for beyond themselves: the prompts of its pair, and the length that belongs to each
+        drafter it chooses."""
 
         def fill(values: Mapping[str, Any]) -> dict[Any, Any]:
+            pair = pair_named(self.catalog, values.get(PAIR, ""))
+            beside = {} if pair is None else {shown[name]: row for name, row in self.rows(pair).items()}
             chosen = {index: values.get(place_key(index, "drafter")) for index in range(MOST_DRAFTERS)}
-            return {
-                fields[place_key(place, LENGTH)]: self.choose(drafter, values.get(place_key(place, LENGTH)))
+            return beside | {
+                shown[place_key(place, LENGTH)]: self.choose(drafter, values.get(place_key(place, LENGTH)))
                 for place, drafter in chosen.items()
                 if drafter is not None
             }
@@ -233,33 +200,44 @@ MOST_REPEATS = 5
 FILLED = "This link fills in a race; Run race records it here."
 
 
-def race_tab(actions: RaceActions, table: str) -> Kept:
-    """Build the tab's content inside the current Blocks. `table`: of all drafters, as HTML.
+@dataclass(frozen=True, slots=True)
+class RaceParts:
+    """What other parts of the page need of the tab."""
 
-    Returns what a link holds of the tab."""
-    value, sentence, prompt = actions.opening()
+    kept: Kept
+    """what a link holds"""
+    shown: Mapping[str, Any]
+    """what `RaceActions.follow` answers, by name"""
+
+
+def race_tab(actions: RaceActions, table: str) -> RaceParts:
+    """Build the tab's content inside the current Blocks. `table`: of all drafters, as HTML."""
+    value, sentence, prompt = actions.opening(actions.pair)
     gr.Markdown(INTRO, elem_classes="sv-intro")
     with gr.Row(elem_classes="sv-actions"):
         run = gr.Button("Run race", variant="primary", min_width=110, elem_id="sv-race-run")
         stop = gr.Button("Stop", variant="stop", min_width=80, interactive=False, elem_id="sv-race-stop")
         message = gr.HTML(notices.message(sentence), elem_id="sv-race-message", scale=1, min_width=200)
     stage = RaceStage(value, elem_id="sv-race")
-    fields = _form(actions, prompt)
+    fields, rows = _form(actions, prompt)
     drafter_fold(table)
+    shown = {"stage": stage, "message": message, **rows, **fields}
+    if actions.pair is not None:
+        fields[PAIR].input(by_name(actions.follow, shown), fields[PAIR], list(shown.values()), **QUIET)
     armed = [message, run, stop]
     starts(run.click, actions, armed, actions.run(fields), set(fields.values()), [stage, *armed])
     stop.click(actions.stop, None, None, **QUIET)
-    return Kept("race", fields, fill=actions.filled(fields), message=message, said=FILLED)
+    kept = Kept("race", fields, tuple(rows.values()), actions.filled(shown), message=message, said=FILLED)
+    return RaceParts(kept, shown)
 
 
-def _form(actions: RaceActions, prompt: str) -> dict[str, Any]:
+def _form(actions: RaceActions, prompt: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The controls of a race, and the chips of each pair, by name."""
     fields: dict[str, Any] = {}
-    with gr.Row(elem_classes="sv-actions"):
-        chips = [
-            (family, gr.Button(chip_label(family), size="sm", min_width=60, elem_classes="sv-chip"))
-            for family in families(actions.catalog)
-        ]
-        note = gr.HTML(notices.message(CHIPS_NOTE), elem_id="sv-race-note", scale=1, min_width=200)
+    if actions.pair is not None:
+        offered = [(pair.title, pair.name) for pair in actions.catalog.pairs]
+        fields[PAIR] = gr.Dropdown(offered, value=actions.pair.name, label="models", elem_id="sv-race-models")
+    rows, chips, note = _chips(actions)
     with gr.Row(elem_classes="sv-form"):
         with gr.Column(scale=5, min_width=300):
             fields["prompt"] = gr.Textbox(
@@ -274,20 +252,34 @@ def _form(actions: RaceActions, prompt: str) -> dict[str, Any]:
             wire_own_prompts(own_prompts("race-"), fields["prompt"], actions.limits)
             _settings(actions, fields)
         with gr.Column(scale=5, min_width=300):
-            for index, name in enumerate(first_choice(actions.catalog)):
+            for index, name in enumerate(first_choice(for_pair(actions.catalog, actions.pair))):
                 _place(actions, fields, index, name)
-    for family, chip in chips:
-        chip.click(actions.chip(family), fields["prompt"], [fields["prompt"], note], **QUIET)
-    return fields
+    for chip, work in chips:
+        chip.click(work, fields["prompt"], [fields["prompt"], note], **QUIET)
+    return fields, rows
+
+
+def _chips(actions: RaceActions) -> tuple[dict[str, Any], list[tuple[gr.Button, Callable[[str], Updates]]], gr.HTML]:
+    """A row of a pair's families for each pair, by name; each button with what it does; and where that is said."""
+    rows: dict[str, Any] = {}
+    chips = []
+    for pair in actions.catalog.pairs or (None,):
+        there = for_pair(actions.catalog, pair)
+        with gr.Row(elem_classes="sv-actions", visible=pair == actions.pair) as row:
+            for family in families(there):
+                button = gr.Button(chip_label(family), size="sm", min_width=60, elem_classes="sv-chip")
+                chips.append((button, actions.chip(there, family)))
+        if pair is not None:
+            rows[column_name(pair.name)] = row
+    return rows, chips, gr.HTML(notices.message(CHIPS_NOTE), elem_id="sv-race-note")
 
 
 def _place(actions: RaceActions, fields: dict[str, Any], place: int, name: str) -> None:
     """One of the places beside plain decoding: who, and how far ahead."""
-    names = [(method.name, method.name) for method in drafters(actions.catalog)]
     card = length_card(actions.catalog, name)
     with gr.Row():
         who = gr.Dropdown(
-            [("nobody", NOBODY), *names],
+            racers(for_pair(actions.catalog, actions.pair)),
             value=name,
             label=f"drafter {place + 1} of {MOST_DRAFTERS}",
             scale=2,
@@ -324,8 +316,16 @@ def _settings(actions: RaceActions, fields: dict[str, Any]) -> None:
         fields["seed"] = gr.Number(defaults.seed, label="seed", precision=0, minimum=0, min_width=100)
 
 
-def _build(page: Page, tab: gr.Tab, actions: RaceActions) -> None:
-    page.kept.append(race_tab(actions, page.table))
+def _build(page: Page, tab: gr.Tab, actions: RaceActions) -> RaceParts:
+    parts = race_tab(actions, page.table)
+    page.kept.append(parts.kept)
+    return parts
 
 
-TAB = Tab("race", "Race", "front", 3, lambda page: RaceActions(page.source, page.limits), _build)
+def _connect(page: Page) -> None:
+    """The pair that a visitor chooses in Watch is the race's too."""
+    models, shown = page.parts(WATCH_TAB).bar.models.choice, page.parts(TAB).shown
+    models.input(by_name(page.actions(TAB).follow, shown), models, list(shown.values()), **QUIET)
+
+
+TAB = Tab("race", "Race", "front", 3, lambda page: RaceActions(page.source, page.limits), _build, _connect)

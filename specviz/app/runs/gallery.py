@@ -11,12 +11,13 @@ import gzip
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from specviz.app.runs.examples import Example, found
 from specviz.errors import TraceError
+from specviz.protocol.runs import RunRequest
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.result import SweepResult
 from specviz.resources import RECORDINGS, without
@@ -30,6 +31,7 @@ from specviz.trace.summary import acceptance_rate, branches, mean_acceptance_len
 INDEX = "index.json"
 SUFFIX = ".json.gz"
 """of recorded runs"""
+BUNDLED = RunRequest(prompt="").target
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,15 @@ class GalleryCard:
     """measured, over plain decoding timed beside it; None: not timed"""
     comment: str = ""
     """what is wrong in its text, as the list of recordings says it; empty: nothing known"""
+    target: str = BUNDLED
 
     @property
     def label(self) -> str:
-        """`model: median.py, temperature 0 · 2.90 tokens per round · 1.37×`; says so where no model ran."""
+        """`model: median.py, temperature 0 · 2.90 tokens per round · 1.37×`; says so where no model ran, and for which
+        target where that is not the bundled one."""
         tau = "nothing drafted" if self.length is None else f"{self.length:.2f} tokens per round"
-        parts = [f"{self.drafter}: {self.prompt}, temperature {self.temperature:g}", tau]
+        drafter = self.drafter if self.target == BUNDLED else f"{self.drafter} for {self.target}"
+        parts = [f"{drafter}: {self.prompt}, temperature {self.temperature:g}", tau]
         parts += [] if self.gain is None else [f"{self.gain:.2f}×"]
         parts += ["simulated"] if self.source == "simulated" else []
         parts += [self.comment] if self.comment else []
@@ -69,6 +74,17 @@ class Gallery:
     """file to open first; None: the gallery is empty"""
     examples: tuple[Example, ...] = ()
     """runs by what they show"""
+    openings: tuple[str, ...] = ()
+    """files that open what is of one target; that of `first` among them"""
+
+    def of(self, targets: Collection[str]) -> Gallery:
+        """Of these targets alone, and the run that opens what is of them."""
+        cards = tuple(card for card in self.cards if card.target in targets)
+        files = [card.file for card in cards]
+        first = next((file for file in (*self.openings, *files) if file in files), None)
+        return replace(
+            self, cards=cards, first=first, examples=tuple(one for one in self.examples if one.file in files)
+        )
 
     def read(self, file: str) -> Trace:
         """A run from the gallery. Raises TraceError for a name that is not on it."""
@@ -105,6 +121,7 @@ def card_of(trace: Trace, file: str, comment: str = "") -> GalleryCard:
         length=mean_acceptance_length(trace.rounds),
         gain=gain(trace),
         comment=comment,
+        target=started.target.name,
     )
 
 
@@ -125,25 +142,37 @@ def gallery(folder: Path) -> Gallery:
     cards = [card for card in (known.get(file) or _read_card(folder, file) for file in files) if card is not None]
     names = [card.file for card in cards]
     first = index.first if index.first in names else next(iter(names), None)
-    return Gallery(folder, tuple(cards), first, tuple(example for example in index.examples if example.file in names))
+    examples = tuple(example for example in index.examples if example.file in names)
+    return Gallery(folder, tuple(cards), first, examples, index.openings)
 
 
-def write_index(folder: Path, first: str | None = None) -> Gallery:
-    """Read every trace at `folder` and write its `index.json`; `first` opens the page (default: the first by name)."""
-    (folder / INDEX).write_text(index_text(folder, first), encoding="utf-8")
+def write_index(folder: Path, openings: Sequence[str] = ()) -> Gallery:
+    """Read every trace at `folder` and write its `index.json`; see `index_text`."""
+    (folder / INDEX).write_text(index_text(folder, openings), encoding="utf-8")
     return gallery(folder)
 
 
-def index_text(folder: Path, first: str | None = None) -> str:
-    """What `index.json` must say of the traces at `folder`; the page opens on `first` (default: the first by name)."""
+def index_text(folder: Path, openings: Sequence[str] = ()) -> str:
+    """What `index.json` must say of the traces at `folder`. The page opens on the first of `openings` (default: the
+    first by name), what is of another target on that of it."""
     traces = {path.name: codec.read(path) for path in sorted(folder.glob(f"*{SUFFIX}"))}
     said = _comments(folder / RECORDINGS)
     content = {
-        "first": first or next(iter(traces), None),
+        "first": next(iter((*openings, *traces)), None),
+        "openings": list(openings),
         "traces": [asdict(card_of(trace, file, said.get(name_of(file), ""))) for file, trace in traces.items()],
-        "examples": [asdict(example) for example in found(traces)],
+        "examples": [asdict(example) for group in _by_target(traces) for example in found(group)],
     }
     return json.dumps(content, indent=1) + "\n"
+
+
+def _by_target(traces: Mapping[str, Trace]) -> list[dict[str, Trace]]:
+    """The traces by file name, those of each model that answers messages apart: it has examples of its own."""
+    groups: dict[str, dict[str, Trace]] = {}
+    for file, trace in traces.items():
+        started = trace.started
+        groups.setdefault("" if started.chat_message is None else started.target.name, {})[file] = trace
+    return list(groups.values())
 
 
 def _comments(path: Path) -> dict[str, str]:
@@ -164,9 +193,8 @@ def _index(folder: Path) -> Gallery:
 def _read_index(path: Path) -> Gallery:
     content = json.loads(path.read_text(encoding="utf-8"))
     examples = tuple(Example(**one) for one in content.get("examples", []))
-    return Gallery(
-        path.parent, tuple(GalleryCard(**card) for card in content["traces"]), content.get("first"), examples
-    )
+    cards = tuple(GalleryCard(**card) for card in content["traces"])
+    return Gallery(path.parent, cards, content.get("first"), examples, tuple(content.get("openings", ())))
 
 
 def _is_whole(path: Path) -> bool:
@@ -196,10 +224,11 @@ class ShownSweep:
     """measured by this page; else read from a file"""
 
 
-def recorded(folder: Path) -> ShownSweep | None:
-    """The shipped result; None where there is none yet. A damaged one is left out: the page can do without."""
+def recorded(folder: Path, name: str = RECORDED) -> ShownSweep | None:
+    """The shipped result of that name; None where there is none yet. A damaged one is left out: the page can do
+    without."""
     for suffix in SUFFIXES:
-        path = folder / f"{RECORDED}{suffix}"
+        path = folder / f"{name}{suffix}"
         if path.is_file():
             return without(path, lambda file: ShownSweep(sweep_store.read(file), live=False), None)
     return None

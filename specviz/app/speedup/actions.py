@@ -100,7 +100,7 @@ class SpeedupActions(Cancellable):
         self.catalog: Catalog = source.catalog()
         self._shipped = shipped
         self._clock = clock
-        self._shown: dict[str, ShownSweep] = {}
+        self.results: dict[str, ShownSweep] = {}
         self._files: dict[str, SweepDefinition] = {}
         self._prompts: dict[str, tuple[PromptCard, ...]] = {}
         self._folders: dict[str, Path] = {}
@@ -113,7 +113,7 @@ class SpeedupActions(Cancellable):
 
     def shown(self, visitor: str) -> ShownSweep | None:
         """The result that this visitor (session hash) sees: their own, or the recorded one."""
-        return self._shown.get(visitor, self._shipped)
+        return self.results.get(visitor, self._shipped)
 
     def machines(self) -> str:
         """The recorded sweep on two kinds of machine, as HTML; empty where it was kept of one."""
@@ -201,7 +201,7 @@ class SpeedupActions(Cancellable):
                 raise BenchError(
                     f"the file is larger than the {self.limits.import_bytes / 1e6:g} MB this machine takes."
                 )
-            self._shown[key] = ShownSweep(sweep_store.read(path), live=False)
+            self.results[key] = ShownSweep(sweep_store.read(path), live=False)
             self._traces.pop(key, None)
         except SpecVizError as error:
             return _updates(message=notices.message(str(error), "error"))
@@ -228,7 +228,7 @@ class SpeedupActions(Cancellable):
     def leave(self, visitor: gr.Request) -> None:
         super().leave(visitor)
         key = visitor.session_hash or ""
-        self._shown.pop(key, None)
+        self.results.pop(key, None)
         self._files.pop(key, None)
         self._prompts.pop(key, None)
         self._traces.pop(key, None)
@@ -288,7 +288,7 @@ class SpeedupActions(Cancellable):
         if self._cancellations.gone(key):  # nobody will see it, and nobody would clear it away
             return
         if job is not None and job.result is not None and job.points:
-            self._shown[key] = ShownSweep(with_points(job.result, job.points), live=True)
+            self.results[key] = ShownSweep(with_points(job.result, job.points), live=True)
             yield self.picture(key, problem, stopped)
         else:
             text = problem or "Cancelled before the first run was done."
@@ -330,7 +330,7 @@ class SpeedupActions(Cancellable):
     def opened(self, visitor: gr.Request) -> Updates:
         """The recorded result, the first time that a visitor opens the tab and has none of their own."""
         key = visitor.session_hash or ""
-        if key in self._open or key in self._shown or self._shipped is None:
+        if key in self._open or key in self.results or self._shipped is None:
             return _updates()
         self._open.add(key)
         return self.picture(key)

@@ -24,6 +24,7 @@ from specviz.app.look import notices
 from specviz.bench.sweep.runner import Keep, every_drafter, runnable, sweep, warm_up
 from specviz.bench.sweep.workplace import trace_name
 from specviz.errors import OptionError
+from specviz.protocol.pairs import for_target
 from specviz.protocol.runs import Catalog, MethodDescription, TraceSource
 from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, SweepSpec, cases, nearest, run_count
 from specviz.protocol.sweeps.points import BASELINE, Policies, SweepPoint
@@ -97,7 +98,7 @@ def definition_of(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepDef
     if not form.families:
         raise OptionError("no prompt family is chosen; tick at least one.")
     for chosen, offered, kind in (
-        (form.drafters, sweepable(catalog), "drafter"),
+        (form.drafters, sweepable(for_target(catalog, form.target)), "drafter"),
         (form.tree_policies, measurable_tree_policies(catalog), "tree policy"),
         (form.stop_policies, early_stop_policies(catalog), "stop policy"),
     ):

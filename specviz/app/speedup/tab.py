@@ -7,13 +7,14 @@ Lays out and wires; what the buttons do is in `actions`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from specviz.app.analysis.tab import TAB as ANALYSIS_TAB
 from specviz.app.analysis.tab import opens_traces
-from specviz.app.form.fields import chip_label, families, model_fields
+from specviz.app.form.fields import families, family_choices, model_fields
 from specviz.app.form.kept import Kept
 from specviz.app.form.methods import drafter_fold, labelled
 from specviz.app.job import starts
@@ -24,11 +25,13 @@ from specviz.app.machine.tab import TAB as MACHINE_TAB
 from specviz.app.speedup.acceptance import acceptance_fold
 from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
+from specviz.app.speedup.following import FollowActions, wire_following
 from specviz.app.speedup.predicting import TITLE as PREDICT
 from specviz.app.speedup.running import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
 from specviz.app.step.tab import TAB as WATCH_TAB
 from specviz.app.tab import PAYS, Page, Tab
+from specviz.protocol.pairs import all_prompts
 from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.store import is_sweep
 
@@ -60,7 +63,7 @@ class SpeedupParts:
     message: gr.HTML
 
 
-def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupParts:
+def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str, sweeps: Path) -> SpeedupParts:
     """Build the tab's content inside the current Blocks; the recorded result is drawn when `tab` is first opened.
     `table`: of all drafters, as HTML."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
@@ -89,6 +92,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
 
     outputs = [parts[name] for name in OUTPUTS]
     tab.select(actions.opened, None, outputs, **QUEUED)
+    wire_following(FollowActions(actions, sweeps), tab, fields, outputs)
     for button, work, given in (
         ("run", actions.run(controls, keep), {*inputs, keep}),
         ("resume", actions.resume, None),
@@ -168,8 +172,9 @@ def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:
             names, value=names, label="drafters", elem_id="sv-sweep-drafters", scale=2, min_width=220
         )
         kinds = families(actions.catalog)
+        every = list(dict.fromkeys(card.family for card in all_prompts(actions.catalog)))
         fields["families"] = gr.CheckboxGroup(
-            [(chip_label(family), family) for family in kinds],
+            family_choices(every),
             value=kinds,
             label="prompt families",
             elem_id="sv-sweep-families",
@@ -230,7 +235,7 @@ def _policies(catalog: Catalog, fields: dict[str, Any]) -> None:
 
 
 def _build(page: Page, tab: gr.Tab, actions: SpeedupActions) -> SpeedupParts:
-    parts = speedup_tab(actions, tab, page.table)
+    parts = speedup_tab(actions, tab, page.table, page.sweeps)
     page.kept.append(parts.kept)
     return parts
 

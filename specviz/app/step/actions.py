@@ -42,6 +42,7 @@ from specviz.app.step.fetching import FetchActions
 from specviz.app.step.filling import values_of
 from specviz.app.step.inquiries import AuditActions, cards
 from specviz.app.step.opening import Pair, shown
+from specviz.app.step.pairs import absence
 from specviz.errors import OptionError, SpecVizError, TraceError, TrainingError
 from specviz.protocol.counterfactual import Other, others
 from specviz.protocol.runs import Catalog, Renders, Resume, RunRequest, TraceSource
@@ -173,6 +174,8 @@ class StepActions(Cancellable):
         self.retraining = Retraining()
         self.audits = AuditActions(source, limits)
         self.fetching = FetchActions(source)
+        self._met = {RunRequest(prompt="").target}
+        """targets that are loaded, the first when the page opens"""
 
     # --- opening -------------------------------------------------------------------------------------------------
 
@@ -190,11 +193,19 @@ class StepActions(Cancellable):
             codec.dumps(trace), badges_of(trace.started), panels_of(trace), said, values, Pair(shown(trace))
         )
 
+    @property
+    def opening_target(self) -> str:
+        """Of the run that the page opens on; that of a usual run where there is none."""
+        cards = [card for card in self.gallery.cards if card.file == self.gallery.first]
+        return cards[0].target if cards else RunRequest(prompt="").target
+
     # --- the form ------------------------------------------------------------------------------------------------
 
-    def chip(self, family: str) -> Callable[[str], Updates]:
+    def chip(self, catalog: Catalog, family: str) -> Callable[[str], Updates]:
+        """`catalog`: as it stands for the family's pair."""
+
         def pick(current: str) -> Updates:
-            card, line = next_prompt(self.catalog, family, current)
+            card, line = next_prompt(catalog, family, current)
             return card.text, notices.message(line)
 
         return pick
@@ -236,12 +247,16 @@ class StepActions(Cancellable):
     def explain(self, controls: form.Controls) -> Callable[[Given], str]:
         def why_not(given: Given) -> str:
             try:
-                reason = self.source.explain(self.request(controls, given))
+                reason = self._refusal(self.request(controls, given))
             except SpecVizError as error:
                 reason = str(error)
             return notices.message(reason, "error") if reason else notices.message("")
 
         return why_not
+
+    def _refusal(self, request: RunRequest) -> str | None:
+        """Why it cannot run here, as one sentence; None: it can."""
+        return absence(self.catalog, self.source, self.limits, request.target) or self.source.explain(request)
 
     def rendered(self, prompt: str, target: str, chat: bool) -> str:
         """What the target will read, as HTML in a fold; nothing where the prompt is no message."""
@@ -320,11 +335,14 @@ class StepActions(Cancellable):
     def _frames(self, request: RunRequest, resume: Resume | None, visitor: gr.Request) -> Iterator[Frame]:
         weights = self.retraining.weights(_name(visitor), request.stop_policy.name)
         request = replace(request, stop_policy_weights=weights)
-        reason = self.source.explain(request)
+        reason = self._refusal(request)
         if reason:
             raise OptionError(reason)
         stop = self.armed(visitor)
+        if request.target not in self._met:
+            yield Frame("", f"Loading {request.target} and timing its passes, which is done once…")
         for frame in frames(self.source, request, stop.is_set, resume):
+            self._met.add(request.target)
             if frame.trace is not None and not frame.failed and not self._cancellations.gone(_name(visitor)):
                 self.retraining.keep(_name(visitor), frame.trace)
             yield frame
@@ -374,7 +392,7 @@ def _frame_updates(frame: Frame) -> Updates:
     badge = badges_of(frame.started) if frame.started else gr.skip()
     panels = panels_of(frame.trace) if frame.trace else gr.skip()
     tone = "busy" if frame.trace is None else "error" if frame.failed else "good"
-    return frame.player, badge, panels, notices.message(frame.message, tone)
+    return frame.player or gr.skip(), badge, panels, notices.message(frame.message, tone)
 
 
 def _name(visitor: gr.Request) -> str:

@@ -1,6 +1,6 @@
 """The Watch tab's controls: the bar above the player (example, prompt, drafter, speculation length γ, temperature, Run;
-under it, what to type), and the drawer beside it with every control that the bar has no room for, the recordings, and
-files.
+under it, the pair of models and what to type), and the drawer beside it with every control that the bar has no room
+for, the recordings, and files.
 
 Lays out; what the controls do is in `actions` and `opening`. The drawer's are drawn from the catalog: one form of
 options per kind of method, made from the option cards, which shows those of the chosen method. It opens and closes in
@@ -19,7 +19,7 @@ from gradio.components import Component
 
 from specviz.app.components.engine_files import megabytes
 from specviz.app.components.framed import MethodOptions, RunHere, held, read_held
-from specviz.app.form.fields import Family, OwnPrompts, described, model_fields, own_prompts
+from specviz.app.form.fields import OwnPrompts, model_fields, own_prompts
 from specviz.app.form.methods import (
     Kind,
     choices,
@@ -39,6 +39,8 @@ from specviz.app.look.notices import NO_CHOICE
 from specviz.app.runs.gallery import Gallery, labelled_files
 from specviz.app.step.fetching import FetchParts, fetch_controls, fetchable
 from specviz.app.step.filling import GAMMA
+from specviz.app.step.pairs import PairParts, drafters_for, listed_examples, pair_choice, pair_families, recorded_for
+from specviz.protocol.pairs import for_pair, pair_of
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, OptionCard, RunRequest
 
 FEW = 5
@@ -234,7 +236,6 @@ def _whole(value: int, label: str, info: str) -> gr.Number:
 # --- the bar ---------------------------------------------------------------------------------------------------------
 
 
-KNOWS = "Our own small models: they know short English texts of this kind and Python, nothing else"
 GAMMA_LABEL = "speculation length γ"
 
 
@@ -248,20 +249,24 @@ class BarParts:
     settings: gr.Button
     here: RunHere
     message: gr.HTML
-    families: list[tuple[Family, gr.Button]]
-    prompt_note: gr.HTML
+    models: PairParts
+    """the pair, and the prompts that go with it"""
+    fetches: list[FetchParts]
+    """a button per real model that this machine lacks"""
 
     def buttons(self) -> tuple[gr.Button, gr.Button]:
         """Run and Stop."""
         return self.run, self.stop
 
 
-def bar(controls: Controls, gallery: Gallery, catalog: Catalog, message: str) -> BarParts:
+def bar(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limits, message: str) -> BarParts:
     """Build the bar inside the current Blocks; `message` stands below it."""
+    target = str(controls.begin("target", RunRequest(prompt="").target))
+    examples = listed_examples(recorded_for(catalog, gallery, target))
     with gr.Column(elem_classes="sv-bar"):
         with gr.Row(elem_classes="sv-bar-row"):
             example = gr.Dropdown(
-                [("choose one to watch", NO_CHOICE), *((one.title, one.title) for one in gallery.examples)],
+                examples,
                 value=NO_CHOICE,
                 label="example",
                 scale=2,
@@ -276,28 +281,18 @@ def bar(controls: Controls, gallery: Gallery, catalog: Catalog, message: str) ->
                 settings = gr.Button("Settings", min_width=84, elem_id="sv-settings")
             here = RunHere(megabytes=megabytes(), min_width=96, elem_id="sv-here")
         with gr.Row(elem_classes="sv-under"):
-            with gr.Accordion(KNOWS, open=False, elem_classes="sv-knows"):
-                chips, note = _families(catalog)
+            models = pair_families(catalog, pair_choice(catalog, limits, target), target)
             line = gr.HTML(notices.message(message), elem_id="sv-message")
-    return BarParts(example, run, stop, settings, here, line, chips, note)
-
-
-def _families(catalog: Catalog) -> tuple[list[tuple[Family, gr.Button]], gr.HTML]:
-    """One row per family: a button that fills the prompt with its next one, and what to expect of it."""
-    chips = []
-    with gr.Column(elem_classes="sv-families"):
-        for family in described(catalog):
-            with gr.Row(elem_classes="sv-family"):
-                button = gr.Button(family.title, size="sm", min_width=110, scale=0, elem_classes="sv-chip")
-                gr.HTML(notices.note(family.line), min_width=160)
-            chips.append((family, button))
-    return chips, gr.HTML("", elem_id="sv-prompt-note")
+        fetches = [fetch_controls(model, model.name == target) for model in fetchable(catalog, limits)]
+    return BarParts(example, run, stop, settings, here, line, models, fetches)
 
 
 def bar_controls(controls: Controls, catalog: Catalog) -> None:
     """What most runs differ by: prompt, drafter, speculation length γ, temperature."""
     fields, defaults = controls.fields, RunRequest(prompt="")
-    prompt = catalog.prompts[0].text if catalog.prompts else ""
+    pair = pair_of(catalog, str(controls.begin("target", defaults.target)))
+    prompts = for_pair(catalog, pair).prompts
+    prompt = prompts[0].text if prompts else ""
     fields["prompt"] = gr.Textbox(
         controls.begin("prompt", prompt),
         label="prompt",
@@ -309,9 +304,11 @@ def bar_controls(controls: Controls, catalog: Catalog) -> None:
         elem_classes="sv-mono",
     )
     drafter = next(kind for kind in kinds(catalog) if kind.group == "drafter")
+    chosen = controls.begin("drafter", drafter.default)
     fields["drafter"] = gr.Dropdown(
-        choices(drafter),
-        value=controls.begin("drafter", drafter.default),
+        drafters_for(catalog, pair, chosen),
+        value=chosen,
+        allow_custom_value=True,  # while the pair changes, events still carry the one before; `request_from` checks it
         label="drafter",
         scale=2,
         min_width=130,
@@ -362,16 +359,15 @@ class DrawerParts:
     own: OwnPrompts
     rendered: gr.HTML
     """what the target will read, where the prompt is a message"""
-    fetches: list[FetchParts]
-    """a button per real model that this machine lacks"""
 
 
 def drawer(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limits, table: str = "") -> DrawerParts:
     """Build the drawer inside the current Blocks; the bar's controls must stand already. `table`: of all drafters."""
     with gr.Column(elem_id="sv-drawer", elem_classes="sv-drawer"):
         close = gr.Button("Close", size="sm", min_width=80, elem_classes="sv-drawer-close")
+        target = str(controls.begin("target", RunRequest(prompt="").target))
         recorded = gr.Dropdown(
-            labelled_files(gallery.cards),
+            labelled_files(recorded_for(catalog, gallery, target).cards),
             value=gallery.first,
             label="all recorded runs, by method",
             elem_id="sv-recorded",
@@ -386,9 +382,7 @@ def drawer(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limit
         names = {group: str(controls.fields[group].value) for group in controls.notes}
         lossless = gr.HTML(notices.lossless_mark(*lossless_note(catalog, names)), elem_id="sv-lossless")
         sampling_controls(controls, limits, RunRequest(prompt=""))
-        lacking = fetchable(catalog, limits)
-        with gr.Accordion("Models", open=bool(lacking)):
-            fetches = [fetch_controls(model) for model in lacking]
+        with gr.Accordion("Models", open=False):
             model_controls(controls, catalog, limits)
             rendered = gr.HTML("", elem_id="sv-rendered")
-    return DrawerParts(close, recorded, upload, lossless, own, rendered, fetches)
+    return DrawerParts(close, recorded, upload, lossless, own, rendered)

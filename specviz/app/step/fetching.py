@@ -1,7 +1,7 @@
-"""A real model brought to this machine by a button beside the target: how far it is, stopped and gone on with, chosen
-when it is there.
+"""A real model brought to this machine by a button under the bar, seen where its pair is chosen: how far it is, stopped
+and gone on with.
 
-    Get ─► arm ─► `Fetches.fetch`, in a thread of its own ─► progress ─► the target, offered and chosen
+    Get ─► arm ─► `Fetches.fetch`, in a thread of its own ─► progress ─► the target, listed as one that is there
 
 On a page that strangers reach there is no button: what its machine holds is its host's to say. Imports no torch; the
 source does the work.
@@ -25,9 +25,7 @@ from specviz.protocol.runs import Catalog, FetchableModel, Fetches, Fetching, Tr
 
 LOOK_S = 0.5
 """how often the page is told how far it is"""
-DRAFTS = "ngram"
-"""what drafts for a model for which nothing was trained"""
-READY = f"It is the target now: the prompt is a message to it, and {DRAFTS} drafts."
+READY = "Press Run."
 
 Updates = tuple[object, ...]
 
@@ -37,15 +35,16 @@ class FetchParts:
     """The components of one model."""
 
     model: FetchableModel
+    box: gr.Column
+    """all of it: seen where the model's pair is chosen"""
     row: gr.Row
     get: gr.Button
     stop: gr.Button
     line: gr.HTML
 
     def changes(self, form: Mapping[str, Any]) -> dict[str, Any]:
-        """What `FetchActions` answers, by name: these, and the controls of a run that it fills."""
-        mine = {"line": self.line, "get": self.get, "stop": self.stop, "row": self.row}
-        return {**mine, **{name: form[name] for name in ("target", "chat", "drafter")}}
+        """What `FetchActions` answers, by name: these, and the list of targets."""
+        return {"line": self.line, "get": self.get, "stop": self.stop, "row": self.row, "target": form["target"]}
 
 
 def fetchable(catalog: Catalog, limits: Limits) -> tuple[FetchableModel, ...]:
@@ -53,18 +52,19 @@ def fetchable(catalog: Catalog, limits: Limits) -> tuple[FetchableModel, ...]:
     return catalog.fetchable if limits.any_model else ()
 
 
-def fetch_controls(model: FetchableModel) -> FetchParts:
+def fetch_controls(model: FetchableModel, shown: bool) -> FetchParts:
     """Lay them out inside the current Blocks."""
-    with gr.Row(elem_classes="sv-actions", elem_id=f"sv-fetch-{model.name}") as row:
-        get = gr.Button(
-            f"Get {model.title}, {_megabytes(model.size_bytes)} MB",
-            size="sm",
-            min_width=260,
-            elem_id=f"sv-get-{model.name}",
-        )
-        stop = gr.Button("Stop", size="sm", min_width=80, interactive=False, elem_id=f"sv-get-stop-{model.name}")
-    line = gr.HTML(notices.note(about(model)), elem_id=f"sv-get-line-{model.name}")
-    return FetchParts(model, row, get, stop, line)
+    with gr.Column(visible=shown, elem_id=f"sv-fetch-{model.name}") as box:
+        with gr.Row(elem_classes="sv-actions") as row:
+            get = gr.Button(
+                f"Get {model.title}, {_megabytes(model.size_bytes)} MB",
+                size="sm",
+                min_width=260,
+                elem_id=f"sv-get-{model.name}",
+            )
+            stop = gr.Button("Stop", size="sm", min_width=80, interactive=False, elem_id=f"sv-get-stop-{model.name}")
+        line = gr.HTML(notices.note(about(model)), elem_id=f"sv-get-line-{model.name}")
+    return FetchParts(model, box, row, get, stop, line)
 
 
 def about(model: FetchableModel) -> str:
@@ -97,7 +97,7 @@ class FetchActions(Cancellable):
         return notices.message("Waiting for the download to begin…", "busy"), *super().arm(visitor)[1:]
 
     def get(self, model: FetchableModel) -> Callable[[gr.Request], Iterator[Answer]]:
-        """How far it is; then the model as the target, or a sentence on why not."""
+        """How far it is; then the model among those that are there, or a sentence on why not."""
 
         def fetch(visitor: gr.Request) -> Iterator[Answer]:
             stop, last = self.armed(visitor), Fetching()
@@ -121,15 +121,15 @@ class FetchActions(Cancellable):
             kept = f"{_megabytes(last.here)} of {_megabytes(last.total)} MB are" if last.total else "What is here is"
             return {"line": notices.message(f"Stopped. {kept} kept; the next press goes on from there."), **buttons}
         said = notices.message(f"{last.sentence}. {READY}", "good")
-        chosen = {"target": gr.Dropdown(self._targets(), value=model.name), "chat": True, "drafter": DRAFTS}
-        return {"line": said, **buttons, "row": gr.Row(visible=False), **chosen}
+        return {"line": said, **buttons, "row": gr.Row(visible=False), "target": gr.Dropdown(self._targets())}
 
     def opened(self, model: FetchableModel) -> Callable[[], Answer]:
         """A page that opens later, perhaps after the model has come: what it offers then."""
 
         def look() -> Answer:
             lacking = model in self._source.catalog().fetchable
-            return {"row": gr.Row(visible=lacking), "target": gr.Dropdown(self._targets())}
+            offered = {"row": gr.Row(visible=lacking), "line": gr.HTML(visible=lacking)}
+            return {**offered, "target": gr.Dropdown(self._targets())}
 
         return look
 

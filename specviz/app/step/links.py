@@ -25,10 +25,12 @@ from specviz.app.runs.stage import Frame, shown_as, stage_of
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions
 from specviz.app.step.filling import GAMMA
+from specviz.app.step.pairs import Following
 from specviz.app.tab import WATCH, TabRows, is_tab
 from specviz.errors import SpecVizError, TraceError
 from specviz.protocol.choice import renamed
 from specviz.protocol.links import read_request, text_hash, unpack
+from specviz.protocol.pairs import for_target, pair_of
 from specviz.protocol.runs import RunRequest
 
 SIMULATED = "simulated"
@@ -50,8 +52,8 @@ class LinkParts:
     """the Watch tab's player, badges, panels and message"""
     run: gr.Button
     stop: gr.Button
-    form: Mapping[str, Component]
-    """the run's controls by the name of their value"""
+    form: Mapping[str, Any]
+    """the run's controls by the name of their value, and what follows the pair of models"""
     kept: Sequence[Kept] = ()
     """the other tabs' controls"""
     document: tuple[Component, Callable[[str], str]] | None = None
@@ -81,7 +83,7 @@ class LinkActions:
             elif name:
                 updates |= self._recorded(name, _text(event, "text"))
             if chosen := _text(event, "choose"):
-                updates |= self._fill(read_request(chosen), prompt=False)
+                updates |= self._chosen(read_request(chosen))
             updates |= self._elsewhere(event)
         except SpecVizError as error:
             updates[message] = notices.message(str(error), "error")
@@ -103,7 +105,7 @@ class LinkActions:
         yield {
             **parts.tabs.opening(tab if is_tab(tab) else WATCH),
             message: notices.message(AGAIN, "busy"),
-            **self._fill(asked, prompt=True),
+            **self._fill(asked),
             **elsewhere,
         }
         self.step.arm(visitor)
@@ -126,18 +128,32 @@ class LinkActions:
         shown = stage_of(trace, REMADE if remade else said)
         # Filled as the gallery fills it: methods that this page does not know stay out of its controls.
         values = filling.values_of(trace.started, self.step.catalog, self.step.limits)
-        held = filling.by_control(values)
-        form = {self.parts.form[name]: value for name, value in held.items() if name in self.parts.form}
+        form = self._followed(trace.started.target.name, filling.by_control(values))
         return {**dict(zip(self.parts.stage, shown, strict=True)), **form}
 
-    def _fill(self, request: RunRequest, prompt: bool) -> Updates:
-        """The request in the form; its methods alone where `prompt` is false."""
-        methods = {GAMMA, *(kind.group for kind in kinds(self.step.catalog))}
-        return {
-            self.parts.form[name]: value
-            for name, value in filling.by_control(filling.asked_values(request)).items()
-            if name in self.parts.form and (prompt or name in methods or "." in name)
-        }
+    def _fill(self, request: RunRequest) -> Updates:
+        """The request in the form."""
+        return self._followed(request.target, filling.by_control(filling.asked_values(request)))
+
+    def _chosen(self, request: RunRequest) -> Updates:
+        """Its methods in the form; where the pair that the page opens on does not have them, its pair and a prompt of
+        that too."""
+        step = self.step
+        methods = {GAMMA, *(kind.group for kind in kinds(step.catalog))}
+        held = filling.by_control(filling.asked_values(request))
+        kept = {name: value for name, value in held.items() if name in methods or "." in name}
+        opening = pair_of(step.catalog, step.opening_target)
+        if opening is None or request.drafter.name in opening.drafters:
+            return {self.parts.form[name]: value for name, value in kept.items() if name in self.parts.form}
+        models = {name: held[name] for name in ("target", "drafter_model", "chat")}
+        prompt = for_target(step.catalog, request.target).prompts[0].text
+        return self._followed(request.target, {**kept, **models, "prompt": prompt})
+
+    def _followed(self, target: str, held: Mapping[str, Any]) -> Updates:
+        """Values of the form by name, and every list as it is for the target."""
+        fitting = {name: value for name, value in held.items() if name in self.parts.form}
+        answer = Following(self.step.catalog, self.step.gallery).answer(target, fitting)
+        return {self.parts.form[name]: update for name, update in answer.items() if name in self.parts.form}
 
     def _simulated(self, event: gr.EventData) -> Updates:
         """The simulated run of the link's values for the tab that makes such runs, drawn again from its seed."""

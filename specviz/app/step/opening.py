@@ -21,9 +21,11 @@ from specviz.app.look.notices import NO_CHOICE
 from specviz.app.runs.gallery import Gallery
 from specviz.app.runs.stage import STAGE, ending, imported, pack, shown_as, stage_of, unpack
 from specviz.app.step.controls import Controls
-from specviz.app.step.filling import by_control, values_of
+from specviz.app.step.filling import asked_values, by_control, values_of
+from specviz.app.step.pairs import Following, recorded_for
 from specviz.errors import TraceError
-from specviz.protocol.runs import Catalog
+from specviz.protocol.pairs import pair_named, pair_of
+from specviz.protocol.runs import Catalog, RunRequest
 from specviz.protocol.sweeps.store import is_sweep
 from specviz.theory.speedup import gain, is_noisy
 from specviz.trace import codec
@@ -106,7 +108,7 @@ def settings_of(started: Started) -> dict[str, str]:
         "top-p": f"{started.sampling.top_p:g}",
         "seed": str(started.seed),
         "new tokens": str(started.max_new_tokens),
-        "prompt": _quoted(started.prompt_text),
+        "prompt": _quoted(started.prompt_text if started.chat_message is None else started.chat_message),
     }
     others = {name: str(value) for name, value in options.items() if name not in ("gamma", "branching")}
     return {**told, **{f"{started.drafter.name} {name.replace('_', ' ')}": value for name, value in others.items()}}
@@ -192,6 +194,9 @@ Listed = tuple[str, str | None]
 """the example and the recorded run that are shown, by which the lists name them; NO_CHOICE, None: another run is"""
 
 
+OTHERS_SAID = "Name the target under Settings, Models: a folder, or a hub id."
+
+
 @dataclass(frozen=True, slots=True)
 class OpeningActions:
     """Opens runs; keeps nothing itself. Answers by the names of `StepParts.opened`."""
@@ -206,11 +211,41 @@ class OpeningActions:
     def over(cls, gallery: Gallery, catalog: Catalog, limits: Limits, controls: Controls) -> OpeningActions:
         return cls(gallery, catalog, limits, tuple(controls.fields))
 
-    def open_example(self, title: str | None) -> Answer:
-        """The recording that shows it, at the round that does."""
+    def choose(self, name: str | None) -> Answer:
+        """A pair: the recorded run that opens it and the controls that ask for it; where none is recorded, its first
+        prompt."""
+        pair = pair_named(self.catalog, name or "")
+        if pair is None:
+            return self._refused(OTHERS_SAID, "plain")
+        recorded = recorded_for(self.catalog, self.gallery, pair.target).first
+        if recorded is not None:
+            try:
+                return self._listed(recorded)
+            except TraceError as error:
+                return self._refused(str(error))
+        prompt = pair.prompts[0].text if pair.prompts else ""
+        asked = RunRequest(prompt=prompt, target=pair.target, chat=pair.chat).with_drafter(pair.drafter)
+        held = by_control(asked_values(asked))
+        return {**self.following(pair.target, {name: held[name] for name in self.names if name in held})}
+
+    def follow(self, target: str | None, drafter: str) -> Answer:
+        """After another target was named in Settings."""
+        pair = pair_of(self.catalog, target or "")
+        if pair is None:
+            return self.following(target or "", {"drafter": drafter})
+        kept = drafter if drafter in pair.drafters else pair.drafter
+        return self.following(pair.target, {"drafter": kept, "chat": pair.chat})
+
+    def following(self, target: str, held: Answer) -> Answer:
+        """See `Following.answer`."""
+        return Following(self.catalog, self.gallery).answer(target, held)
+
+    def open_example(self, title: str | None, target: str = "") -> Answer:
+        """The recording that shows it, at the round that does; of the target's pair."""
         if title == NO_CHOICE:
             return {}
-        example = next((one for one in self.gallery.examples if one.title == title), None)
+        examples = recorded_for(self.catalog, self.gallery, target).examples
+        example = next((example for example in examples if example.title == title), None)
         if example is None:
             return self._refused(f"there is no example '{str(title)[:60]}' here; choose one from the list.")
         try:
@@ -281,15 +316,15 @@ class OpeningActions:
         pair: Pair | None = None,
         listed: Listed = (NO_CHOICE, None),
     ) -> Answer:
-        held = by_control(values_of(trace.started, self.catalog, self.limits))
+        filled = by_control(values_of(trace.started, self.catalog, self.limits))
         example, recorded = listed
+        held: Answer = {"example": example, "recorded": recorded}
+        held |= {name: filled[name] for name in self.names if name in filled}
         return {
             **dict(zip(STAGE, stage_of(trace, message), strict=True)),
             "moment": f"{trace.started.run_id} {round_index}",
             **_beside(pair or Pair(shown(trace))),
-            "example": example,
-            "recorded": recorded,
-            **{name: held[name] for name in self.names if name in held},
+            **self.following(trace.started.target.name, held),
         }
 
     def _refused(self, sentence: str, tone: str = "error") -> Answer:

@@ -19,84 +19,31 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.form.methods import AUTO
 from specviz.app.look import notices
 from specviz.app.look.events import Answer
 from specviz.app.runs.deferred import DeferredSource
 from specviz.app.runs.gallery import SUFFIX
 from specviz.app.step.actions import StepActions, Updates
+from specviz.app.step.asked import QUESTIONS, Question, Values
 from specviz.app.step.controls import Controls
 from specviz.app.step.filling import by_control
 from specviz.app.step.opening import OpeningActions
+from specviz.app.step.pairs import is_asked, question_name
 from specviz.errors import SpecVizError
+from specviz.protocol.pairs import pair_of
 from specviz.protocol.runs import Catalog, RunRequest, Surprised, TraceSource
 
-Values = Mapping[str, Any]
-"""of the form, by name"""
-USUAL: Values = {"tree_policy": AUTO, "stop_policy": "fixed", "verifier": AUTO}
-CHAIN: Values = {**USUAL, "drafter": "model", "drafter.model.branching": ""}
 NO_RECORDING = "The engine behind this page did not load, and no recorded run answers this: {line}"
 NO_ENGINE = "The engine behind this page did not load; this run was recorded. {line}"
 ANY_MODEL = (
-    "Choose Settings, Models: type a folder, or a hub name such as HuggingFaceTB/SmolLM2-135M-Instruct, as target "
-    "model; where both have one vocabulary a smaller relative of it drafts, and any drafter without a model does. In a "
-    "terminal: specviz run --target FOLDER --chat."
+    "SmolLM2-135M-Instruct stands under the bar as a pair of its own. For any other choose Settings, Models: type a "
+    "folder, or a hub name such as HuggingFaceTB/SmolLM2-360M-Instruct, as target model; where both have one "
+    "vocabulary a smaller relative of it drafts, and any drafter without a model does. In a terminal: "
+    "specviz run --target FOLDER --chat."
 )
 OWN_MODELS_ONLY = (
-    "A public page runs its own small models alone; on a machine of yours specviz app takes any folder or hub name "
+    "A public page runs the models that it lists alone; on a machine of yours specviz app takes any folder or hub name "
     "as target model (Settings, Models), and so does specviz run --target FOLDER --chat."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One chip."""
-
-    label: str
-    line: str
-    """what to look for"""
-    steps: tuple[Values, ...] = ()
-    """what each run changes in the controls; none: the line is the whole answer"""
-    recording: str = ""
-    """the recorded run that answers it where nothing can run, by its name"""
-
-
-QUESTIONS = (
-    Question(
-        "random drafter",
-        "Every token is as likely to be drafted as any other, so nearly all are rejected and a round is one token: "
-        "slower than plain decoding, and the text still has the target's law. At temperature 2, where the "
-        "target is nearly as undecided, that changes.",
-        ({**USUAL, "drafter": "random", "drafter.random.gamma": 4},),
-        "drafter-random",
-    ),
-    Question(
-        "γ 20",
-        "Twenty guesses ahead, all in one pass: see how deep they hold. What stands below the first rejection was "
-        "drafted and scored in vain.",
-        ({**CHAIN, "drafter.model.gamma": 20},),
-    ),
-    Question(
-        "temperature 2",
-        "Both models spread over the vocabulary: fewer guesses hold than at 0.8, and the text goes to pieces. That is "
-        "no fault of the drafting: this is the target's own law at temperature 2.",
-        ({**CHAIN, "temperature": 2.0},),
-    ),
-    Question(
-        "chain against tree",
-        "The same prompt twice: one guess per place, then three, two and one. The first run stays above the player: "
-        "compare the tokens per pass, and what a wider pass costs.",
-        ({**CHAIN, "drafter.model.gamma": 3}, {**CHAIN, "drafter.model.branching": "3,2,1"}),
-        "model-tree-story",
-    ),
-    Question(
-        "what would Medusa do",
-        "No second model: heads on the target's last state guess several places at once, blind of each other. See how "
-        "wide the tree is, how little of the round its drafting takes, and where its words do not fit together.",
-        ({**USUAL, "drafter": "medusa"},),
-        "medusa-story",
-    ),
-    Question("with a real model", ""),
 )
 
 
@@ -107,15 +54,24 @@ class QuestionParts:
     chips: Sequence[tuple[Question, gr.Button]]
     line: gr.HTML
 
+    def named(self) -> dict[str, gr.Button]:
+        """The chips, which follow the pair, by name."""
+        return {question_name(question.label): chip for question, chip in self.chips}
 
-def question_chips(catalog: Catalog) -> QuestionParts:
-    """Build them inside the current Blocks: those whose drafters there are."""
-    known = {method.name for method in catalog.drafters}
-    asked = [question for question in QUESTIONS if all(step["drafter"] in known for step in question.steps)]
+
+def question_chips(catalog: Catalog, target: str) -> QuestionParts:
+    """Build them inside the current Blocks: those whose drafters there are, in sight where the target's pair has
+    them."""
+    known, pair = {method.name for method in catalog.drafters}, pair_of(catalog, target)
+    asked = [question for question in QUESTIONS if question.drafters <= known]
     with gr.Row(elem_classes="sv-actions sv-questions", elem_id="sv-questions"):
         gr.HTML('<span class="sv-note">What happens with …</span>', min_width=0, elem_classes="sv-ask")
-        chips = [(one, gr.Button(one.label, size="sm", min_width=80, scale=0, elem_classes="sv-chip")) for one in asked]
+        chips = [(question, _chip(question.label, is_asked(pair, question))) for question in asked]
     return QuestionParts(chips, gr.HTML("", elem_id="sv-question-line"))
+
+
+def _chip(label: str, visible: bool) -> gr.Button:
+    return gr.Button(label, size="sm", min_width=80, scale=0, visible=visible, elem_classes="sv-chip")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from specviz.app.step.here import OFFER, Offering, ask_here, wire_here
 from specviz.app.step.inquiries import AuditParts, audit_controls, wire_audit
 from specviz.app.step.links import LinkParts, wire_links
 from specviz.app.step.opening import OpeningActions
+from specviz.app.step.pairs import fetch_name
 from specviz.app.step.questions import (
     OutsideParts,
     QuestionActions,
@@ -37,7 +38,8 @@ from specviz.app.step.questions import (
     question_chips,
 )
 from specviz.app.tab import WATCH, Page, Tab
-from specviz.protocol.runs import Catalog
+from specviz.protocol.pairs import for_pair
+from specviz.protocol.runs import Catalog, RunRequest
 
 TO_STAGE = "() => document.querySelector('#sv-player').scrollIntoView({block: 'nearest'})"
 """a run begins where the visitor can see it"""
@@ -85,9 +87,14 @@ class StepParts:
 
     def opened(self) -> dict[str, Any]:
         """What `OpeningActions` answers, by name: everything that shows a run, and the controls that it fills."""
-        lists = {"example": self.bar.example, "recorded": self.drawer.recorded}
         stage = dict(zip(STAGE, self.stage(), strict=True))
-        return {**stage, "moment": self.moment, **self.beside(), **lists, **self.form}
+        return {**stage, "moment": self.moment, **self.beside(), **self.following(), **self.form}
+
+    def following(self) -> dict[str, Any]:
+        """What follows the pair of models beside the controls of a run, by name."""
+        lists = {"example": self.bar.example, "recorded": self.drawer.recorded}
+        boxes = {fetch_name(fetch.model.name): fetch.box for fetch in self.bar.fetches}
+        return {**lists, **self.bar.models.named(), **self.questions.named(), **boxes}
 
     def beside(self) -> dict[str, Any]:
         """What shows the run before it, by name."""
@@ -100,9 +107,10 @@ def step_tab(actions: StepActions, table: str = "") -> StepParts:
     opening = actions.opening()
     controls = form.Controls(opening=opening.values)
     with gr.Column(elem_classes="sv-step"):
-        the_bar = bar(controls, actions.gallery, actions.catalog, opening.message)
+        the_bar = bar(controls, actions.gallery, actions.catalog, actions.limits, opening.message)
         the_drawer = drawer(controls, actions.gallery, actions.catalog, actions.limits, table)
-        parts = _stage(opening, the_bar, the_drawer, actions.catalog)
+        target = str(controls.begin("target", RunRequest(prompt="").target))
+        parts = _stage(opening, the_bar, the_drawer, actions.catalog, target)
     parts.form = controls.fields
     _wire_form(actions, controls, parts)
     _wire_openings(actions, controls, parts)
@@ -111,7 +119,7 @@ def step_tab(actions: StepActions, table: str = "") -> StepParts:
     return parts
 
 
-def _stage(opening: FirstView, the_bar: BarParts, the_drawer: DrawerParts, catalog: Catalog) -> StepParts:
+def _stage(opening: FirstView, the_bar: BarParts, the_drawer: DrawerParts, catalog: Catalog, target: str) -> StepParts:
     outside = outside_row(catalog)
     with gr.Row(visible=False, elem_classes="sv-before", elem_id="sv-before") as before_row:
         before = gr.HTML("")
@@ -122,7 +130,7 @@ def _stage(opening: FirstView, the_bar: BarParts, the_drawer: DrawerParts, catal
             branch_text = gr.HTML()
             branch_run = gr.Button("Run from here", variant="primary", size="sm", min_width=120)
             branch_drop = gr.Button("Never mind", size="sm", min_width=100)
-    questions = question_chips(catalog)
+    questions = question_chips(catalog, target)
     badges = gr.HTML(opening.badges, elem_id="sv-badges")
     with gr.Row(elem_classes="sv-actions"):
         others = gr.Button(
@@ -145,8 +153,9 @@ def _stage(opening: FirstView, the_bar: BarParts, the_drawer: DrawerParts, catal
 
 def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
     fields, prompt = controls.fields, controls.fields["prompt"]
-    for family, chip in parts.bar.families:
-        chip.click(actions.chip(family.name), prompt, [prompt, parts.bar.prompt_note], **QUIET)
+    for chip in parts.bar.models.chips:
+        fills = actions.chip(for_pair(actions.catalog, chip.pair), chip.family.name)
+        chip.button.click(fills, prompt, [prompt, parts.bar.models.note], **QUIET)
     parts.bar.settings.click(None, None, None, js="() => SpecViz.toggleDrawer()", **QUIET)
     wire_own_prompts(parts.drawer.own, prompt, actions.limits)
     parts.drawer.close.click(None, None, None, js="() => SpecViz.toggleDrawer(false)", **QUIET)
@@ -187,7 +196,7 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     gr.on([*watched, prompt.blur], **explain)
     for options in forms:
         options.typed(**explain)
-    for fetch in parts.drawer.fetches:
+    for fetch in parts.bar.fetches:
         wire_fetch(actions.fetching, fetch, fields)
 
 
@@ -195,8 +204,10 @@ def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepPar
     """Whatever opens a run shows it, fills the controls, and goes to the round it is about."""
     opens = OpeningActions.over(actions.gallery, actions.catalog, actions.limits, controls)
     shown = parts.opened()
+    target = controls.fields["target"]
     for listener, action, source, lane in (
-        (parts.bar.example.input, opens.open_example, parts.bar.example, QUIET),
+        (parts.bar.models.choice.input, opens.choose, parts.bar.models.choice, QUIET),
+        (parts.bar.example.input, opens.open_example, [parts.bar.example, target], QUIET),
         (parts.drawer.recorded.input, opens.open_recorded, parts.drawer.recorded, QUIET),
         (parts.drawer.upload.upload, opens.open_file, parts.drawer.upload, READING),
         (parts.before_again.click, opens.open_before, parts.pair, QUIET),
@@ -205,6 +216,10 @@ def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepPar
         opened = listener(by_name(action, shown), source, list(shown.values()), **lane)
         there = opened.then(None, parts.moment, None, js=OPEN_AT, **QUIET)
         there.then(lambda: gr.Row(visible=False), None, parts.outside.row, **QUIET)
+    followed = {**parts.following(), **parts.form}
+    target.input(
+        by_name(opens.follow, followed), [target, controls.fields["drafter"]], list(followed.values()), **QUIET
+    )
     wire_here(parts.bar.here, parts.bar.message, ask_here(actions, controls), controls.inputs())
 
 
@@ -284,9 +299,10 @@ def _wire_questions(actions: StepActions, controls: form.Controls, parts: StepPa
 
 def _connect(page: Page) -> None:
     parts = page.parts(TAB)
-    for fetch in parts.drawer.fetches:
+    for fetch in parts.bar.fetches:
         wire_opening(page.blocks, page.actions(TAB).fetching, fetch, parts.form)
-    linked = LinkParts(page.rows, parts.stage(), *parts.bar.buttons(), parts.form, page.kept, page.document)
+    form = {**parts.following(), **parts.form}
+    linked = LinkParts(page.rows, parts.stage(), *parts.bar.buttons(), form, page.kept, page.document)
     wire_links(page.actions(TAB), recorded_names(page.gallery), linked)
 
 

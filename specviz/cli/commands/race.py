@@ -31,6 +31,7 @@ SIGNS = {"draft": "░", "target": "█", "judge": "▒", "commit": "▒", "": "
 """phase → what a column of the timeline shows"""
 PLAIN = (
     "target", "drafter_model", "verifier", "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device",
+    "chat",
 )  # fmt: skip
 """fields of RunRequest that a flag of the same name sets"""
 
@@ -59,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--max-new-tokens", int, "N", "stop after N tokens")
     add("--dtype", str, "D", "number format of the weights: auto, float32, bfloat16")
     add("--device", str, "DEV", "auto, cpu, cuda or mps")
+    parser.add_argument("--chat", action="store_true", help="the prompt is a message, in the target's chat template")
     parser.add_argument(
         "--repeats",
         type=int,

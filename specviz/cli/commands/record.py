@@ -22,6 +22,7 @@ from specviz.corpus.plain_english.truth import untrue
 from specviz.errors import OptionError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.choice import Choice, renamed, with_choices
+from specviz.protocol.pairs import all_prompts, is_here
 from specviz.protocol.runs import Catalog, PromptCard, RunRequest, TraceSource, setting_names
 from specviz.protocol.trainings import TrainingQuestion, Trains
 from specviz.resources import RECORDINGS
@@ -62,6 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="record on the workers of a Ray cluster, one at a time on each machine: host:6379, auto, or local",
     )
+    parser.add_argument("--only-target", metavar="NAME", help="record what the list has of this target alone")
     parser.add_argument("--target", metavar="NAME", help="another target than the list's")
     parser.add_argument("--drafter-model", metavar="NAME", help="another drafter model than the list's")
     parser.add_argument(
@@ -101,13 +103,13 @@ def run(args: argparse.Namespace) -> int:
         out().line(printable(opening.sentence, keep=""))
         args.only = [OPENING]
     overrides = {name: getattr(args, name) for name in ("target", "drafter_model") if getattr(args, name) is not None}
-    first, recordings = read_list(args.folder / RECORDINGS, source.catalog(), overrides)
+    openings, recordings = read_list(args.folder / RECORDINGS, source.catalog(), overrides)
     unknown = sorted(set(args.only or []) - {recording.name for recording in recordings})
     if unknown:
         raise OptionError(
             f"--only is '{unknown[0]}', but {RECORDINGS} has: {', '.join(recording.name for recording in recordings)}."
         )
-    wanted = [recording for recording in recordings if not args.only or recording.name in args.only]
+    wanted = _there(_wanted(args, recordings), source.catalog())
     if args.fill_in:
         return _fill_in(source, args.folder, wanted)
     traces: Iterator[Trace]
@@ -121,8 +123,29 @@ def run(args: argparse.Namespace) -> int:
         length = mean_acceptance_length(trace.rounds)
         tau = "nothing drafted" if length is None else f"mean acceptance length {length:.2f}"
         out().line(f"{printable(one.name, keep='')}: {trace.summary.num_output_tokens} tokens, {tau}")
-    write_index(args.folder, first if (args.folder / (first or "")).is_file() else None)
+    write_index(args.folder, [file for file in openings if (args.folder / file).is_file()])
     return 0
+
+
+def _wanted(args: argparse.Namespace, recordings: Sequence[Recording]) -> list[Recording]:
+    target = args.only_target
+    return [
+        recording
+        for recording in recordings
+        if (not args.only or recording.name in args.only) and target in (None, recording.request.target)
+    ]
+
+
+def _there(wanted: Sequence[Recording], catalog: Catalog) -> list[Recording]:
+    """Those whose target is on this machine; the others are named and left as they are."""
+    kept = list(wanted)
+    for pair in catalog.pairs:
+        left = [recording.name for recording in kept if recording.request.target == pair.target]
+        if left and not is_here(catalog, pair):
+            said = f"{pair.title} is not on this machine; `specviz get {pair.target}` brings it."
+            err().line(printable(f"{said} Left as they are: {', '.join(left)}.", keep=""))
+            kept = [recording for recording in kept if recording.name not in left]
+    return kept
 
 
 def _fill_in(source: TraceSource, folder: Path, wanted: Sequence[Recording]) -> int:
@@ -163,8 +186,9 @@ def _record_training(source: TraceSource, module: str, minutes: float) -> int:
     return 0
 
 
-def read_list(path: Path, catalog: Catalog, overrides: Mapping[str, Any]) -> tuple[str | None, list[Recording]]:
-    """(file that opens the page, recordings). Raises OptionError naming the recording and what is wrong with it."""
+def read_list(path: Path, catalog: Catalog, overrides: Mapping[str, Any]) -> tuple[list[str], list[Recording]]:
+    """(files that open the page and what is of another target, recordings). Raises OptionError naming the recording and
+    what is wrong with it."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -172,17 +196,17 @@ def read_list(path: Path, catalog: Catalog, overrides: Mapping[str, Any]) -> tup
     except tomllib.TOMLDecodeError as error:
         raise OptionError(f"'{path}' is not valid TOML: {error}.") from None
     recordings = [_recording(renamed(entry), catalog, overrides) for entry in content.get("recording", [])]
-    first = content.get("first")
-    return (f"{first}.json.gz" if first else None), recordings
+    return [f"{name}.json.gz" for name in content.get("openings", [])], recordings
 
 
 def _recording(entry: dict[str, Any], catalog: Catalog, overrides: Mapping[str, Any]) -> Recording:
     name, prompt = entry.pop("name", "?"), entry.pop("prompt", "" if "scene" in entry else "?")
-    entry.pop("comment", None)  # of the text, for whoever reads it: it changes no run
+    for said in ("comment", "read"):  # of the text, for whoever reads it: it changes no run
+        entry.pop(said, None)
     card = (
         PromptCard("", "", "", "", "")
         if not prompt
-        else next((one for one in catalog.prompts if one.id == prompt), None)
+        else next((one for one in all_prompts(catalog) if one.id == prompt), None)
     )
     if card is None:
         raise OptionError(
@@ -194,7 +218,8 @@ def _recording(entry: dict[str, Any], catalog: Catalog, overrides: Mapping[str, 
         raise OptionError(
             f"recording '{name}' has the unknown setting '{unknown[0]}'; settings are those of `specviz run`."
         )
-    settings = entry if "scene" in entry else {**entry, **overrides}  # a picture needs its own captioner
+    # a picture needs its own captioner, and a message a target that answers it
+    settings = entry if "scene" in entry or "chat" in entry else {**entry, **overrides}
     request = RunRequest(
         card.text, prompt_name=card.id or None, **with_choices({**settings, "drafter_options": options})
     )
@@ -319,7 +344,8 @@ def tells(trace: Trace) -> bool:
 
 
 def write_opening(path: Path, opening: Opening) -> None:
-    """Put the run into the list as its first entry, in place of an earlier one, and let it open the page."""
+    """Put the run into the list as its first entry, in place of an earlier one, and let it open the page or, where a
+    run of another target does so, what is of the bundled pair."""
     request, gamma = opening.request, opening.request.drafter.options["gamma"]
     entry = (
         f'[[recording]]\nname = "{OPENING}"\nprompt = {json.dumps(opening.card.id)}\n'
@@ -329,7 +355,8 @@ def write_opening(path: Path, opening: Opening) -> None:
     )
     text = path.read_text(encoding="utf-8")
     text = re.sub(rf'\[\[recording\]\]\nname = "{OPENING}"\n(?:[^\[\n][^\n]*\n)*\n*', "", text)
-    text = re.sub(r"(?m)^first = .*$", f'first = "{OPENING}"', text, count=1)
+    kept = [name for name in tomllib.loads(text).get("openings", []) if name != OPENING]
+    text = re.sub(r"(?m)^openings = .*$", f"openings = {json.dumps([*kept, OPENING])}", text, count=1)
     at = text.index("[[recording]]")
     path.write_text(text[:at] + entry + text[at:], encoding="utf-8")
 

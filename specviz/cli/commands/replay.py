@@ -10,7 +10,16 @@ from collections.abc import Callable, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specviz.cli.printed_run import TokenTexts, header, label, show_summary
+from specviz.cli.printed_run import (
+    ANSWERS,
+    TokenTexts,
+    add_template_flag,
+    header,
+    hidden_tokens,
+    label,
+    prompt_text,
+    show_summary,
+)
 from specviz.cli.terminal import MARKS, Terminal, out, printable, visible
 from specviz.errors import OptionError
 from specviz.theory.metrics import accepted_drafts, drafts
@@ -30,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--graph", metavar="OUT", type=Path, help="with --round: write its draft tree, .graphml or .json (node-link)"
     )
+    add_template_flag(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,13 +56,14 @@ def run(args: argparse.Namespace) -> int:
     if notice is not None:
         terminal.line(terminal.paint(f"✕ {printable(notice, keep='')}", "error"))
     if args.round is None:
-        terminal.line(f"prompt {terminal.paint(visible(trace.started.prompt_text), 'bold')}")
+        asked = prompt_text(trace.started, args.template)
+        terminal.line(f"prompt {terminal.paint(visible(asked.removesuffix(ANSWERS)), 'bold')}")
     for one in rounds:
         terminal.line()
         show_round(terminal, trace, one)
     if args.round is None:
         terminal.line()
-        _show_text(terminal, trace)
+        _show_text(terminal, trace, args.template)
         show_summary(terminal, trace)
     return 0
 
@@ -155,10 +166,10 @@ def _show_end(terminal: Terminal, trace: Trace, one: Round) -> None:
     )
 
 
-def _show_text(terminal: Terminal, trace: Trace) -> None:
+def _show_text(terminal: Terminal, trace: Trace, template: bool) -> None:
     """The whole text, each token in the colour of its origin."""
-    pieces = TokenTexts(trace.vocab)
-    terminal.write(terminal.paint(printable(trace.started.prompt_text), "dim"))
+    pieces = TokenTexts(trace.vocab, hidden_tokens(trace.started, template))
+    terminal.write(terminal.paint(printable(prompt_text(trace.started, template)), "dim"))
     for one in trace.rounds:
         for item in one.committed.tokens:
             style = "accepted" if item.origin == "draft" else item.origin

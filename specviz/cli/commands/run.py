@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from specviz.cli import method_flags, request
-from specviz.cli.printed_run import TokenTexts, show_summary
+from specviz.cli.printed_run import TokenTexts, add_template_flag, hidden_tokens, prompt_text, show_summary
 from specviz.cli.sources import live_source
 from specviz.cli.terminal import Terminal, bar, err, out, printable, stop_on_interrupt
 from specviz.errors import OptionError, TraceError
@@ -55,6 +55,7 @@ def add_own_flags(parser: argparse.ArgumentParser) -> None:
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="print one JSON object: text, output_ids, summary and more")
     shown.add_argument("--quiet", action="store_true", help="print the text alone")
+    add_template_flag(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet and (kept := chosen_format(wanted.target, wanted.device, wanted.dtype)):
         err().line(kept)
     begun, stopped = threading.Event(), threading.Event()
-    printer = _Printer(out(), silent=args.json, prompt=not args.quiet)
+    printer = _Printer(out(), silent=args.json, prompt=not args.quiet, template=args.template)
     counter = bar(wanted.max_new_tokens, "tokens", shown=args.json)
     steps: list[Step] = []
     with stop_on_interrupt(begun, stopped):
@@ -149,9 +150,9 @@ def _check_place(path: Path) -> None:
         raise TraceError(f"there is no folder '{path.parent}' to write '{path.name}' to; make it first.")
 
 
-def echo(started: Started) -> str:
+def echo(started: Started, template: bool = False) -> str:
     """The prompt as it is shown before its continuation; of a long one beginning and end, and how much is between."""
-    text, tokens = started.prompt_text, len(started.prompt_ids)
+    text, tokens = prompt_text(started, template), len(started.prompt_ids)
     if len(text) <= 2 * ECHO:
         return text
     return f"{text[:ECHO]} […{len(text) - 2 * ECHO:,} characters of a prompt of {tokens:,} tokens…] {text[-ECHO:]}"
@@ -160,19 +161,22 @@ def echo(started: Started) -> str:
 class _Printer:
     """Prompt and tokens as they come, each token in the colour of its origin."""
 
-    def __init__(self, terminal: Terminal, silent: bool, prompt: bool) -> None:
+    def __init__(self, terminal: Terminal, silent: bool, prompt: bool, template: bool) -> None:
         self.terminal = terminal
         self.silent = silent
         self.prompt = prompt
+        self.template = template
         self.vocab: dict[str, VocabEntry] = {}
         self.pieces = TokenTexts(self.vocab)
 
     def show(self, step: Step) -> None:
         self.vocab.update(step.vocab)
+        if isinstance(step.event, Started):
+            self.pieces.hidden = hidden_tokens(step.event, self.template)
         if self.silent:
             return
         if isinstance(step.event, Started) and self.prompt:
-            self.terminal.write(self.terminal.paint(printable(echo(step.event)), "dim"))
+            self.terminal.write(self.terminal.paint(printable(echo(step.event, self.template)), "dim"))
         if isinstance(step.event, Round):
             for item in step.event.committed.tokens:
                 style = "accepted" if item.origin == "draft" else item.origin

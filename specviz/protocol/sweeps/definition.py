@@ -19,6 +19,7 @@ from typing import Any
 
 from specviz.errors import OptionError
 from specviz.protocol.choice import FORMER_NAMES, STANDARD, Choice
+from specviz.protocol.pairs import for_target
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.points import BASELINE, Policies, SweepPoint, title, words
 from specviz.trace.events import Option
@@ -115,7 +116,7 @@ def run_key(one: SweepCase | SweepPoint, prompt: str, repeat: int, temperature: 
 def prompts_of(source: TraceSource, spec: SweepSpec) -> list[PromptCard]:
     """The prompts of a sweep. Raises OptionError for an id there is not."""
     ids = spec.prompt_ids
-    known = {card.id: card for card in spec.own_prompts or source.catalog().prompts}
+    known = {card.id: card for card in spec.own_prompts or for_target(source.catalog(), spec.template.target).prompts}
     missing = [name for name in ids if name not in known]
     if missing:
         raise OptionError(f"there is no prompt '{missing[0]}' in the prompt set; `specviz list prompts` shows the ids.")
@@ -251,7 +252,9 @@ def expand(definition: SweepDefinition, catalog: Catalog) -> SweepSpec:
     spec = SweepSpec(
         drafters=drafters,
         gammas=definition.gammas,
-        prompt_ids=tuple(_prompts(definition, definition.own_prompts or catalog.prompts)),
+        prompt_ids=tuple(
+            _prompts(definition, definition.own_prompts or for_target(catalog, definition.target).prompts)
+        ),
         own_prompts=definition.own_prompts,
         temperatures=definition.temperatures,
         repeats=definition.repeats,

@@ -76,7 +76,7 @@ def test_an_empty_gallery_opens_an_empty_stage_with_a_sentence(tmp_path: Path) -
 
 
 def test_a_chip_walks_through_its_family(actions: StepActions) -> None:
-    chip = actions.chip("code")
+    chip = actions.chip(actions.catalog, "code")
     first, line = chip("something typed")
     assert (first, "Code, 1 of 2: First. A function." in line) == ("def first():\n", True)
     assert chip(first)[0] == "def second():\n"

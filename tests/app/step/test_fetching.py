@@ -15,6 +15,7 @@ from specviz.app.runs.gallery import gallery
 from specviz.app.step import fetching
 from specviz.app.step.actions import StepActions
 from specviz.app.step.fetching import FetchActions, FetchParts
+from specviz.app.step.opening import OpeningActions
 from specviz.app.step.tab import step_tab
 from specviz.errors import ModelError
 from specviz.protocol.runs import FetchableModel
@@ -30,7 +31,7 @@ def source(monkeypatch: pytest.MonkeyPatch) -> FetchingSource:
 
 def buttons(folder: Path, source: ReplaySource, limits: Limits) -> list[FetchParts]:
     with gr.Blocks():
-        return step_tab(StepActions(source, gallery(folder), limits)).drawer.fetches
+        return step_tab(StepActions(source, gallery(folder), limits)).bar.fetches
 
 
 def pressed(actions: FetchActions, visitor: Visitor, model: FetchableModel = LACKING) -> list[dict[str, Any]]:
@@ -53,13 +54,22 @@ def test_strangers_are_offered_none_and_neither_is_who_has_it(tmp_path: Path, so
     assert buttons(tmp_path, source, Limits()) == []
 
 
-def test_the_model_that_has_come_is_offered_and_chosen_and_the_button_goes(source: FetchingSource) -> None:
+def test_the_model_that_has_come_is_listed_as_there_and_the_button_goes(source: FetchingSource) -> None:
+    actions = FetchActions(source)
+    assert ("smollm2 (not installed)", "smollm2") in actions.opened(LACKING)()["target"].choices
     source.go.set()
-    last = pressed(FetchActions(source), Visitor())[-1]
-    assert (last["target"].value, last["chat"], last["drafter"]) == ("smollm2", True, "ngram")
+    last = pressed(actions, Visitor())[-1]
     assert ("smollm2 (135.0 M)", "smollm2") in last["target"].choices
     assert last["row"].visible is False
-    assert "SmolLM2-135M-Instruct came from a test&#x27;s own hands (Apache-2.0). It is the target now" in last["line"]
+    assert "SmolLM2-135M-Instruct came from a test&#x27;s own hands (Apache-2.0). Press Run." in last["line"]
+
+
+def test_the_button_is_in_sight_where_the_models_pair_is_chosen(tmp_path: Path, source: FetchingSource) -> None:
+    (parts,) = buttons(tmp_path, source, Limits())
+    assert parts.box.visible is False
+    opens = OpeningActions(gallery(tmp_path), source.catalog(), Limits(), ())
+    assert opens.choose("smollm2")["fetch-smollm2"].visible is True
+    assert opens.choose("bundled")["fetch-smollm2"].visible is False
 
 
 def test_a_stopped_download_says_how_much_is_kept_and_the_next_press_goes_on(source: FetchingSource) -> None:
@@ -73,7 +83,7 @@ def test_a_stopped_download_says_how_much_is_kept_and_the_next_press_goes_on(sou
     assert (answers[-1]["get"].interactive, answers[-1]["stop"].interactive) == (True, False)
     assert "target" not in answers[-1]
     source.go.set()
-    assert pressed(actions, visitor)[-1]["target"].value == "smollm2"
+    assert pressed(actions, visitor)[-1]["row"].visible is False
     assert source.began == [0, MB]
 
 
@@ -95,9 +105,10 @@ def test_no_network_is_one_sentence_and_the_button_stays(source: FetchingSource)
 
 def test_a_page_that_opens_later_offers_what_has_come_meanwhile(source: FetchingSource) -> None:
     opened = FetchActions(source).opened(LACKING)
-    assert opened()["row"].visible is True
+    assert (opened()["row"].visible, opened()["line"].visible) == (True, True)
     source.here = 3 * MB
     answer = opened()
+    assert answer["line"].visible is False
     assert (answer["row"].visible, ("smollm2 (135.0 M)", "smollm2") in answer["target"].choices) == (False, True)
 
 

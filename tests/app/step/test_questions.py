@@ -12,9 +12,10 @@ from specviz.app.form.request import Limits, request_from
 from specviz.app.runs.deferred import DeferredSource
 from specviz.app.runs.gallery import Gallery, gallery
 from specviz.app.step.actions import StepActions
+from specviz.app.step.asked import QUESTIONS
 from specviz.app.step.controls import Controls, bar_controls, method_controls, model_controls, sampling_controls
 from specviz.app.step.opening import OpeningActions
-from specviz.app.step.questions import QUESTIONS, QuestionActions, question_chips
+from specviz.app.step.questions import QuestionActions, question_chips
 from specviz.errors import ModelError
 from specviz.live.catalog import saved
 from specviz.protocol.runs import RunRequest, TraceSource
@@ -58,13 +59,14 @@ def without_engine() -> DeferredSource:
 
 def test_a_chip_is_offered_where_its_drafter_is() -> None:
     with gr.Blocks():
-        everywhere, few = question_chips(saved()), question_chips(catalog())
+        everywhere, few = question_chips(saved(), "target"), question_chips(catalog(), "target")
     assert [one.label for one, _ in everywhere.chips] == [
         "random drafter",
         "γ 20",
         "temperature 2",
         "chain against tree",
         "what would Medusa do",
+        "what would token recycling do",
         "with a real model",
     ]
     assert [one.label for one, _ in few.chips] == ["γ 20", "temperature 2", "chain against tree", "with a real model"]
@@ -78,6 +80,7 @@ def test_a_chip_is_offered_where_its_drafter_is() -> None:
         ("temperature 2", [("model", {"gamma": 9}, 2.0)]),
         ("chain against tree", [("model", {"gamma": 3}, 0.8), ("model", {"branching": (3, 2, 1)}, 0.8)]),
         ("what would Medusa do", [("medusa", {}, 0.8)]),
+        ("what would token recycling do", [("token_recycling", {}, 0.8)]),
         ("with a real model", []),
     ],
 )
@@ -124,7 +127,7 @@ def test_every_recording_that_a_chip_names_ships() -> None:
 def test_with_a_real_model_says_how_and_on_a_public_page_why_not(tmp_path: Path) -> None:
     codec.write(sample(), tmp_path / "sample.json.gz")
     source, question = ReplaySource(sample()), BY_LABEL["with a real model"]
-    assert "HuggingFaceTB/SmolLM2-135M-Instruct" in actions_over(source, gallery(tmp_path)).said(question)
+    assert "SmolLM2-135M-Instruct stands under the bar" in actions_over(source, gallery(tmp_path)).said(question)
     public = actions_over(source, gallery(tmp_path), Limits(any_model=False)).said(question)
     assert "public page" in public
     assert "--target FOLDER --chat" in public

@@ -1,0 +1,37 @@
+"""Every recorded run of SmolLM2 contradicts neither itself nor the model: `check`, and `audit` over its checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from specviz.app.runs.gallery import gallery
+from specviz.live.audit.audit import audit
+from specviz.live.catalog import build
+from specviz.lm.load import load
+from specviz.resources import ROOT
+from specviz.trace import codec
+from specviz.trace.check import check, errors
+
+pytestmark = [pytest.mark.real, pytest.mark.slow]
+
+FOLDER = ROOT / "traces"
+REAL = build().pairs[1]
+FILES = [card.file for card in gallery(FOLDER).of(REAL.targets).cards]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_recorded_run_is_what_the_model_does(file: str, folder: Path) -> None:
+    trace = codec.read(FOLDER / file)
+    assert errors(check(trace)) == []
+    if load("smollm2").info.weights_sha256 != trace.started.target.weights_sha256:
+        pytest.skip("recorded with the weights of the Python package, and this machine has those of the hub")
+    *_, last = audit(trace, places={"smollm2": str(folder)})
+    assert last.wrong == 0, last.differences
+    assert last.compared > 100, "an audit that compares nothing finds nothing"
+
+
+def test_every_drafter_that_needs_no_training_and_drafts_for_it_is_recorded() -> None:
+    recorded = {codec.read(FOLDER / file).started.drafter.name for file in FILES}
+    assert recorded >= {"ngram", "token_recycling", "lookahead", "suffix", "random", "none"}
