@@ -44,7 +44,9 @@ def doctor_tab(limits: Limits) -> None:
     gr.Markdown(INTRO, elem_classes="sv-intro")
     with gr.Row():
         with gr.Column(min_width=320):
-            pasted = gr.Textbox(label="paste a record", lines=8, max_lines=16, elem_id="sv-doctor-text")
+            pasted = gr.Textbox(
+                label="paste a record", lines=8, max_lines=16, elem_id="sv-doctor-text", elem_classes="sv-mono"
+            )
             with gr.Row():
                 ask = gr.Button("Diagnose", variant="primary", size="sm", min_width=120, elem_id="sv-doctor-ask")
                 example = gr.Button("Try an example", size="sm", min_width=120, elem_id="sv-doctor-example")
@@ -53,21 +55,21 @@ def doctor_tab(limits: Limits) -> None:
                 )
         with gr.Column(min_width=320):
             ratio = gr.Number(
-                None,
+                0,
                 label="cost ratio c",
                 minimum=0,
                 maximum=100,
                 step=0.01,
                 elem_id="sv-doctor-ratio",
-                info="one drafter pass in target passes; empty: not known",
+                info="one drafter pass in target passes; 0: not known",
             )
             plain = gr.Number(
-                None,
+                0,
                 label="plain decoding, tokens per second",
                 minimum=0,
                 maximum=1e6,
                 elem_id="sv-doctor-plain",
-                info="of the same engine with speculation off; empty: not measured",
+                info="of the same engine with speculation off; 0: not measured",
             )
     shown = gr.HTML(message("No record is open yet."), elem_id="sv-doctor-findings")
     known = [ratio, plain]
@@ -79,7 +81,8 @@ def doctor_tab(limits: Limits) -> None:
 
 
 def costs_of(ratio: float | None, plain: float | None) -> Costs:
-    return Costs(ratio, plain or None)
+    """0 and an empty field alike: not known."""
+    return Costs(ratio or None, plain or None)
 
 
 def from_text(text: str, ratio: float | None, plain: float | None) -> str:

@@ -325,8 +325,7 @@ def _untold(record: Record) -> list[Finding]:
         Finding(
             "untold",
             "What this record cannot tell",
-            f"{record.engine}, {record.form}: not told are {listed}. A trace tells all of it: record a run "
-            f"with SpecViz.",
+            f"{record.engine}, {record.form}. Not told: {listed}. A trace tells all of it: record a run with SpecViz.",
         )
     ]
 

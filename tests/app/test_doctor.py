@@ -22,6 +22,10 @@ def test_costs_beside_the_record_are_taken_over() -> None:
     assert "with a cost ratio of 0.25 (given)" in from_text(json.dumps(TIMINGS), 0.25, None)
 
 
+def test_a_cost_of_0_is_one_that_is_not_known() -> None:
+    assert "What drafting may cost" in from_text(json.dumps(TIMINGS), 0, 0)
+
+
 def test_nothing_pasted_is_one_sentence() -> None:
     assert "Paste a record first" in from_text("  ", None, None)
 
