@@ -9,7 +9,7 @@ numbers up to rounding. The recorder asks once per round, after the clock has st
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, log
 from pathlib import Path
@@ -32,6 +32,8 @@ UNITS = 10.0**DIGITS
 DECIMALS = 4
 """of a node's bits and overlap"""
 
+_pointer, _whole = ctypes.c_void_p, ctypes.c_int64
+
 
 @dataclass(frozen=True, slots=True)
 class Swept:
@@ -44,6 +46,10 @@ class Swept:
     """at every node"""
 
 
+Rows = tuple[Sequence[int], Tensor]
+"""(nodes, the drafter's rows [len(nodes), V] there)"""
+
+
 class Sweep:
     """Of one run, whose rounds share its room."""
 
@@ -52,45 +58,54 @@ class Sweep:
         self._compiled = library(SOURCE)
         self._room: _Room | None = None
 
-    def __call__(self, targets: Tensor, drafts: Mapping[int, Tensor], logits: bool = False) -> Swept:
-        """targets [nodes, V] and the drafter's rows [V] at some of the nodes: probabilities, or `logits` of such."""
-        if self._compiled is not None and _plain([targets, *drafts.values()]):
-            return self._swept(self._compiled, targets, drafts, logits)
-        rows = torch.cat([targets, *(row.unsqueeze(0) for row in drafts.values())])
+    def __call__(self, targets: Tensor, drafts: Sequence[Rows], logits: bool = False) -> Swept:
+        """targets [nodes, V] and the drafter's rows at some of the nodes: probabilities, or `logits` of such."""
+        asked = [node for nodes, _ in drafts for node in nodes]
+        blocks = [targets, *(rows for _, rows in drafts)]
+        if self._compiled is not None and all(map(_plain, blocks)):
+            return self._swept(self._compiled, blocks, asked, logits)
+        rows = torch.cat(blocks)
         if logits:
             rows = (rows if rows.dtype == torch.float64 else rows.float()).softmax(-1)
         n, best = len(targets), rows.topk(min(self._top, rows.shape[-1]), dim=-1)
-        named = dict(zip(drafts, rows[n:], strict=True))
+        named = dict(zip(asked, rows[n:], strict=True))
         ids, probs, *columns = brought(best.indices, best.values, *_columns(rows[:n], named))
         heads = _heads(ids, probs)
-        return Swept(heads[:n], dict(zip(drafts, heads[n:], strict=True)), _agreements(columns, list(drafts)))
+        return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))
 
     def head(self, probs: Tensor) -> TopK:
         """Of one distribution [V]."""
-        return self(probs.unsqueeze(0), {}).targets[0]
+        return self(probs.unsqueeze(0), []).targets[0]
 
-    def _swept(self, compiled: ctypes.CDLL, targets: Tensor, drafts: Mapping[int, Tensor], logits: bool) -> Swept:
-        nodes, vocab = targets.shape
-        addresses = [*_addresses(targets), *(row.data_ptr() for row in drafts.values())]
+    def _swept(self, compiled: ctypes.CDLL, blocks: Sequence[Tensor], asked: Sequence[int], logits: bool) -> Swept:
+        """The first block is the target's, the others' rows stand in the order of `asked`."""
+        nodes, vocab = blocks[0].shape
+        addresses = [address for block in blocks for address in _addresses(block)]
         n, top = len(addresses), min(self._top, vocab)
         if self._room is None or not self._room.holds(n, vocab, top):
             self._room = _Room(n, vocab, top)
         room, compared = self._room, [-1] * n
-        for row, node in enumerate(drafts, start=nodes):
+        for row, node in enumerate(asked, start=nodes):
             compared[node] = row
         compiled.sweep(
-            (ctypes.c_void_p * n)(*addresses),
-            *map(ctypes.c_int64, (n, vocab, logits)),
-            (ctypes.c_int64 * n)(*compared),
-            ctypes.c_int64(top),
+            (_pointer * n)(*addresses),
+            _whole(n),
+            _whole(vocab),
+            _whole(logits),
+            (_whole * n)(*compared),
+            _whole(top),
             *room.addresses,
         )
-        heads, numbers = room.heads(n), room.numbers[:n].tolist()
-        agreed = {node: Agreement(numbers[node][1]) for node in range(nodes)}
-        for row, node in enumerate(drafts, start=nodes):
+        heads, numbers = room.heads(n)
+        agreed = {}
+        for node, row in enumerate(compared[:nodes]):
             _, bits, divergence, overlap = numbers[node]
-            agreed[node] = Agreement(bits, numbers[row][1], divergence if divergence < inf else None, overlap)
-        return Swept(heads[:nodes], dict(zip(drafts, heads[nodes:], strict=True)), agreed)
+            agreed[node] = (
+                Agreement(bits)
+                if row < 0
+                else Agreement(bits, numbers[row][1], divergence if divergence < inf else None, overlap)
+            )
+        return Swept(heads[:nodes], dict(zip(asked, heads[nodes:], strict=True)), agreed)
 
 
 class _Room:
@@ -109,17 +124,20 @@ class _Room:
     def holds(self, n: int, vocab: int, top: int) -> bool:
         return n <= self._sizes[0] and (vocab, top) == self._sizes[1:]
 
-    def heads(self, n: int) -> list[TopK]:
-        """Of the first n rows."""
-        lists = (array[:n].tolist() for array in (self.ids, self.probs, self.shown, self.numbers[:, 0]))
-        return [TopK(ids[:shown], probs[:shown], rest) for ids, probs, shown, rest in zip(*lists, strict=True)]
+    def heads(self, n: int) -> tuple[list[TopK], list[list[float]]]:
+        """Of the first n rows, and their numbers."""
+        ids, probs, numbers = (array[:n].tolist() for array in (self.ids, self.probs, self.numbers))
+        top = self._sizes[2]
+        for row, shown in enumerate(self.shown[:n].tolist()):
+            if shown < top:
+                ids[row], probs[row] = ids[row][:shown], probs[row][:shown]
+        rests = [row[0] for row in numbers]
+        return list(map(TopK, ids, probs, rests)), numbers
 
 
-def _plain(blocks: Iterable[Tensor]) -> bool:
-    """Whether rows lie as the compiled functions read them."""
-    return all(
-        block.dtype == torch.float32 and block.device.type == "cpu" and block.stride(-1) == 1 for block in blocks
-    )
+def _plain(rows: Tensor) -> bool:
+    """Whether rows [n, V] lie as the compiled functions read them."""
+    return rows.dtype is torch.float32 and rows.is_cpu and rows.stride(-1) == 1
 
 
 def _addresses(rows: Tensor) -> list[int]:
@@ -134,7 +152,7 @@ def ranks(logits: Tensor, tree: DraftTree) -> list[int | None]:
         return [None]
     count = _before_on_device
     if logits.device.type in ON_CPU:
-        count = _before_compiled if _plain([logits]) and library(SOURCE) else _before_on_cpu
+        count = _before_compiled if _plain(logits) and library(SOURCE) else _before_on_cpu
     return [None, *(1 + before for before in count(logits, tree.parents[1:], tree.tokens[1:]))]
 
 
@@ -142,13 +160,13 @@ def _before_compiled(logits: Tensor, parents: Sequence[int], tokens: Sequence[in
     """logits float32 [nodes, V] on the CPU, where there is a compiler."""
     compiled, rows, n = library(SOURCE), _addresses(logits), len(tokens)
     assert compiled is not None, "there is no compiler."
-    before = (ctypes.c_int64 * n)()
+    before = (_whole * n)()
     compiled.ranked(
-        (ctypes.c_void_p * len(rows))(*rows),
-        ctypes.c_int64(logits.shape[1]),
-        (ctypes.c_int64 * n)(*parents),
-        (ctypes.c_int64 * n)(*tokens),
-        ctypes.c_int64(n),
+        (_pointer * len(rows))(*rows),
+        _whole(logits.shape[1]),
+        (_whole * n)(*parents),
+        (_whole * n)(*tokens),
+        _whole(n),
         before,
     )
     return list(before)

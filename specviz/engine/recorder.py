@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -40,6 +41,8 @@ from specviz.verifiers.base import Verdict
 
 NOTHING = TopK([], [], 1.0)
 NO_ROWS = Swept([], {}, {})
+ENTRIES: WeakKeyDictionary[TokenTexts, dict[int, tuple[str, VocabEntry]]] = WeakKeyDictionary()
+"""of each tokenizer the tokens that runs have mentioned: id in decimal and entry"""
 
 
 class TokenTexts(Protocol):
@@ -56,6 +59,7 @@ class Recorder:
         self._sweep = Sweep(top)
         self._keep = keep_distributions
         self._known: set[int] = set()
+        self._entries = ENTRIES.setdefault(texts, {})
         self._layouts: dict[tuple[int, ...], list[tuple[float, float]]] = {}
         self.seconds = 0.0
 
@@ -90,12 +94,13 @@ class Recorder:
         return Step(event, entries)
 
     def _new_entries(self, tokens: Iterable[int]) -> dict[str, VocabEntry]:
-        entries = {}
-        for token in dict.fromkeys(tokens):
-            if token not in self._known:
-                self._known.add(token)
-                entries[str(token)] = vocab_entry(self._texts.token_bytes(token))
-        return entries
+        new = [token for token in dict.fromkeys(tokens) if token not in self._known]
+        self._known.update(new)
+        entries = self._entries
+        for token in new:
+            if token not in entries:
+                entries[token] = str(token), vocab_entry(self._texts.token_bytes(token))
+        return dict(map(entries.__getitem__, new))
 
     def _judged(self, record: RoundRecord) -> Judged:
         verdict = record.verdict
@@ -170,20 +175,19 @@ class Recorder:
         if not self._keep:
             return None, None
         scored, sampling = record.scored, record.sampling
-        asked = {
-            node: row for level, rows in record.proposal.draft_logits for node, row in zip(level, rows, strict=True)
-        }
+        asked = record.proposal.draft_logits
         if sampling.greedy:
             return None, self._sweep(scored.logits, asked, logits=True)
         drawn = _drawn(record.proposal.tree)
-        judged = self._sweep(scored.all_probs(), drawn)
+        judged = self._sweep(scored.all_probs(), [((parent,), q.unsqueeze(0)) for parent, q in drawn.items()])
         if not sampling.plain:
             return judged, self._sweep(scored.logits, asked, logits=True)
-        news = {node: row for node, row in asked.items() if node not in drawn}  # the transform changes nothing
+        # the transform changes nothing: only what was asked and not drawn from is news
+        news = [([node], rows[i : i + 1]) for nodes, rows in asked for i, node in enumerate(nodes) if node not in drawn]
         if not news:
             return judged, None
         raw = self._sweep(scored.logits, news, logits=True)
-        return judged, replace(raw, agreements={node: raw.agreements[node] for node in news})
+        return judged, replace(raw, agreements={node: raw.agreements[node] for (node,), _ in news})
 
     def _rows(self, record: RoundRecord, judged: Swept | None) -> tuple[list[TopK], dict[int, TopK]]:
         """Per node the target's head, and per parent that of the distribution its drawn children came from; a lone

@@ -55,8 +55,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: a node is given the beliefs of another",
         "specviz/engine/measured.py",
-        "named = dict(zip(drafts, rows[n:], strict=True))",
-        "named = dict(zip(drafts, rows[n:].flip(0), strict=True))",
+        "named = dict(zip(asked, rows[n:], strict=True))",
+        "named = dict(zip(asked, rows[n:].flip(0), strict=True))",
         (RECORDER,),
     ),
     Fault(

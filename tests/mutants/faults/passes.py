@@ -79,15 +79,15 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: raw rows in another order",
         "specviz/engine/measured.py",
-        "return Swept(heads[:n], dict(zip(drafts, heads[n:], strict=True)), _agreements(columns, list(drafts)))",
-        "return Swept(heads[:n][::-1], dict(zip(drafts, heads[n:], strict=True)), _agreements(columns, list(drafts)))",
+        "return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
+        "return Swept(heads[:n][::-1], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
         (RECORDER,),
     ),
     Fault(
         "recorder: raw rows of the draft in another order",
-        "specviz/engine/recorder.py",
-        "for node, row in zip(level, rows, strict=True)\n        }\n        if sampling.greedy",
-        "for node, row in zip(reversed(level), rows, strict=True)\n        }\n        if sampling.greedy",
+        "specviz/engine/measured.py",
+        "asked = [node for nodes, _ in drafts for node in nodes]",
+        "asked = [node for nodes, _ in drafts for node in reversed(nodes)]",
         (RECORDER,),
     ),
     Fault(
