@@ -16,7 +16,7 @@ const text = (function (S) {
   }
 
   /** The token, and the line break it ends with: outside of it, so that its letter stands at its sign and not at the
-      beginning of the next line. A chat's `template` ends an answer by a token of its own, which is none of its text. */
+      beginning of the next line. What a chat's `template` ends an answer with is shown as a sign: it is no text. */
   function tokenSpan(token, decided, template) {
     const text =
       token.text === "" || template
