@@ -7,6 +7,7 @@ an engine writes.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from specviz.doctor.logs import TEXT_FORMS
@@ -61,7 +62,7 @@ def _of_json(raw: bytes, text: str, limits: Limits) -> Record:
     raise TraceError(f"this JSON is no record that is known here. Known are: {KNOWN}.")
 
 
-def _of_requests(raw: bytes, rows: list[Data], limits: Limits) -> Record | None:
+def _of_requests(raw: bytes, rows: Sequence[Data], limits: Limits) -> Record | None:
     """Records that count step by step; one that contradicts itself is kept with its sentence. None where all of them
     are silent and another form knows more."""
     try:
@@ -79,5 +80,5 @@ def _of_requests(raw: bytes, rows: list[Data], limits: Limits) -> Record | None:
     return of_acceptance(run.total, engine, form, len(run.requests), run.silent, untold)
 
 
-def _engine(rows: list[Data]) -> str:
+def _engine(rows: Sequence[Data]) -> str:
     return next((engine for key, engine in acceptance.ENGINES.items() for row in rows if key in row), "")
