@@ -9,6 +9,8 @@ declare namespace page {
     CLOCKS?: Clock[];
     /** the tests and the homework */
     EXERCISES?: ExerciseSet[];
+    /** assets/written_rules.json: mistakes, tasks and built-in rules of the editor */
+    WRITTEN: Written;
     /** the frame of a page that stands alone */
     FRAME: string;
     /** the recorded runs' names by run id, where the page can open them */
@@ -53,6 +55,16 @@ declare namespace page {
     title: string;
     goal: string;
     exercises: { about: string; ask: string; why: string; choices: { text: string; right: boolean }[] }[];
+  }
+  interface Written {
+    probes: { p: number[]; q: number[] }[];
+    situations: { p: number[]; q: number[] }[];
+    later_siblings: Record<"p" | "q" | "r" | "Q", number[]>[];
+    later_draws: Record<"p" | "q" | "r" | "Q", number[]>[];
+    mistakes: RuleMistake[];
+    tasks: RuleTask[];
+    built_in: Record<string, string>;
+    broken: Record<string, { draw: string; rule: string }>;
   }
   interface Term {
     term: string;

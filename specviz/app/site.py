@@ -28,7 +28,7 @@ from specviz.trace.files import SUFFIXES
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' file:; style-src 'unsafe-inline'; img-src data: blob:; "
-    "connect-src 'none'"
+    "connect-src 'none'; worker-src 'self' blob:"
 )
 PAGE = """<!doctype html>
 <html lang="en" class="sv-standalone sv-site">
@@ -46,6 +46,7 @@ PAGE = """<!doctype html>
 <header class="svs-head"><h1>SpecViz</h1><p>Recorded runs, no server: nothing here is computed anew.</p></header>
 <nav class="svs-nav" aria-label="what to see"></nav>
 <main class="svs-runs"><div class="sv-player"></div></main>
+<section class="svs-rule sv-rule" hidden></section>
 <section class="svs-charts" hidden></section>
 <p class="svs-said" role="status"></p>
 <script type="application/json" id="sv-site">{data}</script>

@@ -31,7 +31,7 @@ SKIPPED = (
     "traces/opening.json.gz", "traces/eagle-story.json.gz", "sweeps/all_drafters.json.gz",
     "lessons/1_guess_and_check.toml", "races/opening.json.gz", "lanes/opening.json.gz", "studies/depth_width.json",
     "batches/opening.json.gz", "studies/alignment.json", "studies/long_context.json", "studies/captions.json",
-    "hardware/cpu-2-core-amd-epyc.json", "frequencies/target.json",
+    "hardware/cpu-2-core-amd-epyc.json", "frequencies/target.json", "written_rules.json",
 )  # fmt: skip
 """one of each kind that the page reads as it is built"""
 MAP, RECORDINGS = "method_map.toml", "traces/recordings.toml"

@@ -4,7 +4,11 @@ const path = require("node:path");
 
 const root = path.join(__dirname, "..", "..");
 const shipped = (name) => JSON.parse(fs.readFileSync(path.join(root, "assets", name), "utf-8"));
-globalThis.SpecViz = { DECLARED: shipped("rules.json"), GLOSSARY: shipped("glossary.json") };
+globalThis.SpecViz = {
+  DECLARED: shipped("rules.json"),
+  GLOSSARY: shipped("glossary.json"),
+  WRITTEN: shipped("written_rules.json"),
+};
 const folder = path.join(root, "assets", "js");
 const used = {}; // by script: the names that it uses, its own and those of others
 const givers = {}; // by name: the script that gives it

@@ -1,6 +1,6 @@
 /* The static site: recordings come as scripts that hand themselves over, so that it works from a folder, without a
    server. What is shown is what the page of the server shows: the same player, the same charts. */
-// needs: address, dom, embed, lesson, run_here, specviz
+// needs: address, dom, embed, lesson, rule_editor, run_here, specviz
 const site = (function (S) {
   "use strict";
 
@@ -52,7 +52,9 @@ const site = (function (S) {
     );
     const tab = (name, label) =>
       h("button", { type: "button", "aria-pressed": "false", "data-tab": name, onclick: () => open(name) }, label);
-    const tabs = [tab("step", "Runs"), ...(data.sweeps.length ? [tab("speedup", "Speedup")] : [])];
+    const tabs = [tab("step", "Runs"), tab("proof", "Write the rule")];
+    if (data.sweeps.length) tabs.push(tab("speedup", "Speedup"));
+    const known = (name) => (tabs.some((one) => one.dataset.tab === name) ? name : "step");
     const learn = h("span", {});
     page.querySelector(".svs-nav").append(...tabs, chooser, learn);
     const asked = S.readAddress(location.search, location.hash);
@@ -82,7 +84,7 @@ const site = (function (S) {
       else if (fields.run && fields.run !== data.recorded[handle.trace.started.run_id]) show(fields.run);
       if (fields.ask && !fields.run)
         tell("This link is a live run, and this site has no engine to run it; what is shown is a recorded one.");
-      open(fields.tab === "speedup" && data.sweeps.length ? "speedup" : "step", false);
+      open(known(fields.tab), false);
     }
 
     function tell(text) {
@@ -107,6 +109,9 @@ const site = (function (S) {
       chooser.hidden = name !== "step";
       const charts = page.querySelector(".svs-charts");
       charts.hidden = name !== "speedup";
+      const rule = page.querySelector(".svs-rule");
+      rule.hidden = name !== "proof";
+      if (name === "proof" && !rule.childNodes.length) S.mountRule(rule);
       if (keep) S.setAddress({ tab: name === "step" ? "" : name });
       if (name === "speedup" && !charts.childNodes.length)
         drawCharts(charts, data.sweeps).catch((error) => tell(error.message));

@@ -76,6 +76,14 @@ class RaceStage(Framed):
     VALUE = "a race as JSON text"
 
 
+class RuleEditor(Framed):
+    """Where a visitor writes an accept rule and sees its law, without a value: the browser works everything out."""
+
+    FRAME = '<div class="sv-rule"></div>'
+    SCRIPT = "SpecViz.mountRule(element.querySelector('.sv-rule'));"
+    VALUE = "nothing: the rule stays in the browser"
+
+
 class ScenePicture(Framed):
     """Draws the picture of a scene: its shapes as a trace's header holds them."""
 

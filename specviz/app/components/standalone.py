@@ -26,10 +26,13 @@ from specviz.theory.two_clocks import clocks
 from specviz.trace.declared_rule import declarations
 from specviz.trace.events import Node, Trace
 from specviz.trace.exports.markdown import number, picked
+from specviz.written_rules.verdict import for_the_page
 
 NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
 """a line in which a script names others whose names it uses; they stand before it"""
 NOTHING = "nothing"
+WRITTEN_RULES = for_the_page()
+"""read with the module, so that the page says at its start where the file is damaged"""
 ENGINE = "engine"
 """folder of the scripts that run models in a worker of the browser, and are no part of the player"""
 FIRST, LAST, OF_THE_PAGE = ("tokens.css", "player.css"), ("present.css",), "page.css"
@@ -86,13 +89,14 @@ def scripts() -> str:
 
 
 def _declared() -> str:
-    """What scripts read: the rules, the glossary, two machines' times, questions, the frame of a page that stands
-    alone. No `<`, so that nothing in it can end the script element."""
+    """What scripts read: the rules, the glossary, two machines' times, questions, mistakes and tasks of written rules,
+    the frame of a page that stands alone. No `<`, so that nothing in it can end the script element."""
     texts = {
         "DECLARED": declarations(),
         "GLOSSARY": shipped(),
         "CLOCKS": clocks(),
         "EXERCISES": shipped_sets(),
+        "WRITTEN": WRITTEN_RULES,
         "FRAME": FRAME,
     }
     said = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
@@ -127,7 +131,9 @@ def css_paths() -> list[Path]:
     return [asset_path("css", "page.css")]
 
 
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; worker-src blob:"
+)
 FRAME = f"""<!doctype html>
 <html lang="en" class="sv-standalone">
 <head>

@@ -1,4 +1,5 @@
-"""The Proof tab: one decision line by line with a break-it switch, a sampling test, greedy equality.
+"""The Proof tab: a rule to write and its law, one decision line by line with a break-it switch, a sampling test, greedy
+equality.
 
 Redraws the exact proof, runs and stops a sampling test, compares greedy texts; an error becomes one sentence. Nothing
 is computed before the tab is opened.
@@ -11,6 +12,7 @@ from typing import Any
 
 import gradio as gr
 
+from specviz.app.components.framed import RuleEditor
 from specviz.app.form.kept import Kept
 from specviz.app.form.request import Limits
 from specviz.app.job import Cancellable, Faults, idle, starts
@@ -203,6 +205,7 @@ INTRO = (
     "on purpose and watch the bias appear."
 )
 EXACT = "every way is added up; nothing is sampled"
+WRITTEN = "every way is added up, in your browser"
 SAMPLED = "counts of a limited number of runs: can show a difference, never prove equality"
 MEASURED = "two real runs, made just now on this machine"
 TOY_NAMES = ("p", "q", "verifier", "candidates", "draw", "broken")
@@ -213,6 +216,8 @@ WAITING = "The lines appear as soon as the engine is loaded."
 def proof_tab(actions: ProofActions, tab: gr.Tab) -> Kept:
     """Build the tab's content inside the current Blocks. Returns what a link holds of it."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
+    gr.HTML(part_heading("Write the rule", "exact", WRITTEN))
+    RuleEditor()
     toy = _exact(actions, tab)
     sampled, greedy = _sampled(actions, toy), _greedy(actions)
     return Kept("proof", {**dict(zip(TOY_NAMES, toy, strict=True)), **sampled, **greedy})

@@ -25,6 +25,7 @@ from tests.mutants.faults import (
     serving,
     spreading,
     teaching,
+    writing,
 )
 from tests.mutants.faults.fault import Fault
 
@@ -47,5 +48,6 @@ AREAS = (
     teaching,
     serving,
     guarding,
+    writing,
 )
 FAULTS: tuple[Fault, ...] = tuple(fault for area in AREAS for fault in area.FAULTS)

@@ -1,0 +1,256 @@
+/* The editor in which a visitor writes a rule: bars of p and q, the rule's lines, what it does, and tasks to hand in.
+   Everything is worked out in the visitor's own browser. */
+// needs: dom, rule_bars, rule_report, rule_tasks, rule_verdict, rule_worker
+const ruleEditor = (function (S) {
+  "use strict";
+
+  const { h } = S;
+  const SOON = 120; // ms after the last key
+  const FREE = "";
+  const FIRST = "accept = min(1, p / q)\nreplacement = p\n";
+  /** @type {RuleWorld} */
+  const WORLD = { p: [0.5, 0.3, 0.2], q: [0.2, 0.45, 0.35], gamma: 1, siblings: 1, draw: "iid" };
+  const DRAWS = [
+    ["iid", "each from q"],
+    ["without_replacement", "without replacement"],
+    ["shared", "by u itself"],
+  ];
+  const LINES = [
+    ["accept", "with which probability candidate x is kept, or a comparison with u"],
+    ["replacement", "weights of the token that is drawn where x is rejected"],
+    ["bonus", "weights of the token after the round; left out: if(rejected, 0, p)"],
+    ["stop", "with which probability the draft ends before x; left out: 0"],
+  ];
+  const NAMES = [
+    ["p, q", "the target's and the drafter's row"],
+    ["x, p[x]", "the drafted token as a row of 0 and 1, and p at it"],
+    ["u", "a number between 0 and 1; it can only be compared"],
+    ["r", "what is left of p for this candidate: p at first, then what the line replacement came to"],
+    ["Q", "what this candidate was drawn from: q, or q without the siblings before it"],
+    ["rejected", "1 where the round ended with a rejection (in bonus)"],
+    ["K, gamma, rho", "the number of siblings, the longest draft, K-SEQ's factor"],
+  ];
+
+  const chooser = (label, options, changed) => {
+    const select = h(
+      "select",
+      { "aria-label": label, onchange: () => changed(select.value) },
+      options.map(([value, text]) => h("option", { value }, text)),
+    );
+    return { select, field: h("label", {}, h("span", {}, label), select) };
+  };
+  const upTo = (least, most) =>
+    Array.from({ length: most - least + 1 }, (_, place) => [String(least + place), String(least + place)]);
+
+  function explained(title, entries) {
+    const rows = entries.map(([name, what]) => h("div", {}, h("dt", {}, h("code", {}, name)), h("dd", {}, what)));
+    return h("details", {}, h("summary", {}, title), h("dl", {}, rows));
+  }
+
+  /** Pure: what the browser remembers of an earlier visit, or what the editor begins with. */
+  function readDraft(kept) {
+    const first = { text: FIRST, world: WORLD, task: FREE, pairs: false };
+    try {
+      const { text, world, task, pairs } = JSON.parse(kept);
+      const isRow = (row) => Array.isArray(row) && row.length > 2 && row.length < 9 && row.every(Number.isFinite);
+      const sound = typeof text === "string" && isRow(world.p) && isRow(world.q) && world.p.length === world.q.length;
+      return sound ? { text, world: { ...WORLD, ...world }, task: String(task), pairs: !!pairs } : first;
+    } catch {
+      return first; // nothing was kept, or another release kept something else
+    }
+  }
+
+  /** The task's own part: what is asked, hint, solution, and the line to hand in. */
+  function taskBox(editor) {
+    const said = h("div", { role: "status", "aria-live": "polite" });
+    const name = h("input", { type: "text", "aria-label": "your name", placeholder: "your name", maxlength: "40" });
+    const line = h("input", { type: "text", class: "svw-line", readonly: true, "aria-label": "line to hand in" });
+    const copy = h("button", { type: "button", onclick: () => copied() }, "Copy");
+    const check = h("button", { type: "button", onclick: () => editor.check() }, "Check and hand in");
+    const handed = h("div", { class: "svw-row" }, line, copy);
+    const root = h("section", { class: "svw-task", "aria-label": "what is asked" });
+
+    async function copied() {
+      line.select();
+      await navigator.clipboard.writeText(line.value);
+      S.setText(copy, "Copied");
+    }
+    return {
+      root,
+      said,
+      show() {
+        const task = S.taskOf(editor.state.task);
+        root.hidden = !task;
+        said.replaceChildren();
+        handed.hidden = true;
+        if (!task) return root.replaceChildren();
+        const hidden = (title, text) => h("details", {}, h("summary", {}, title), h("pre", {}, text));
+        return root.replaceChildren(
+          h("h3", {}, task.title),
+          h("p", {}, task.ask),
+          hidden("Hint", task.hint),
+          hidden("Solution", task.solution),
+          h("div", { class: "svw-row" }, name, check),
+          said,
+          handed,
+        );
+      },
+      checked({ passed, missing, mistakes }, text) {
+        const task = S.taskOf(editor.state.task);
+        const sentence = passed
+          ? `Solved. ${task.look}`
+          : `Not yet: ${[...missing, ...mistakes.map((mistake) => mistake.toLowerCase())].join("; ")}.`;
+        said.replaceChildren(h("p", { class: `svw-verdict is-${passed ? "good" : "bad"}` }, sentence));
+        const code = S.handInLine(task.id, text);
+        line.value = name.value.trim() ? `${name.value.trim()}: ${code}` : code;
+        S.setText(copy, "Copy");
+        handed.hidden = false;
+      },
+    };
+  }
+
+  /** The controls above the bars; `set` changes the world. */
+  function shapeBox(editor, set) {
+    const number = (label, key, least, most) =>
+      chooser(label, upTo(least, most), (value) => set({ [key]: Number(value) }));
+    const tokens = chooser("tokens", upTo(3, 8), (value) => {
+      const [p, q] = [editor.state.world.p, editor.state.world.q].map((row) => S.resizedRow(row, Number(value)));
+      set({ p, q });
+    });
+    const gamma = number("γ, longest draft", "gamma", 1, 3);
+    const siblings = number("candidates", "siblings", 1, 3);
+    const draw = chooser("drawn", DRAWS, (value) => set({ draw: value }));
+    return {
+      root: h("div", { class: "svw-row" }, tokens.field, gamma.field, siblings.field, draw.field),
+      show() {
+        const { world, task } = editor.state;
+        tokens.select.value = String(Math.max(3, world.p.length));
+        gamma.select.value = String(world.gamma);
+        siblings.select.value = String(world.siblings);
+        draw.select.value = world.draw;
+        for (const { select } of [gamma, siblings, draw]) select.disabled = !!S.taskOf(task);
+      },
+    };
+  }
+
+  /** Where the rule is typed; `typed` is called for every change. */
+  function codeBox(typed) {
+    const fault = h("p", { class: "svw-fault", role: "alert" });
+    const area = h("textarea", {
+      class: "svw-code",
+      rows: "7",
+      spellcheck: "false",
+      autocapitalize: "off",
+      autocomplete: "off",
+      maxlength: "1000",
+      "aria-label": "the rule, a line each",
+      oninput: () => typed(area.value),
+    });
+    const examples = [...Object.keys(S.WRITTEN.built_in), ...Object.keys(S.WRITTEN.broken)];
+    const start = chooser(
+      "begin with",
+      [["", "…"], ...examples.map((name) => [name, name.replace(/_/g, " ")])],
+      (name) => {
+        if (!name) return;
+        const broken = S.WRITTEN.broken[name];
+        typed(broken ? broken.rule : S.WRITTEN.built_in[name], broken?.draw);
+        start.select.value = "";
+      },
+    );
+    return {
+      area,
+      root: h("div", { class: "svw-write" }, start.field, area, fault),
+      fault(error) {
+        S.setText(fault, error ? error.message : "");
+        area.setAttribute("aria-invalid", String(!!error));
+      },
+    };
+  }
+
+  /** Put the editor into an element. */
+  function mountRule(place) {
+    const editor = { state: readDraft(S.memory.get("rule", "")), check };
+    const asker = S.ruleAsker(heard);
+    let soon = 0;
+    const tasks = chooser(
+      "task",
+      [[FREE, "none: write what you like"], ...S.WRITTEN.tasks.map(({ id, title }) => [id, title])],
+      begin,
+    );
+    const task = taskBox(editor);
+    const shape = shapeBox(editor, (changes) => changed({ world: { ...editor.state.world, ...changes } }));
+    const bars = S.barBox((which, row) => changed({ world: { ...editor.state.world, [which]: row } }));
+    const code = codeBox((text, draw) =>
+      changed({ text, world: { ...editor.state.world, ...(draw ? { draw, siblings: 1 } : {}) } }),
+    );
+    const report = h("div", { class: "svw-report", role: "status", "aria-live": "polite" });
+    const pairs = h("input", { type: "checkbox", onchange: () => changed({ pairs: pairs.checked }) });
+    const present = h("button", { type: "button", "aria-pressed": "false", onclick: turn }, "Present");
+    const root = h(
+      "div",
+      { class: "svw", onkeydown: (event) => event.key === "Escape" && isPresenting() && turn() },
+      h("div", { class: "svw-row svw-top" }, tasks.field, present),
+      task.root,
+      h(
+        "div",
+        { class: "svw-columns" },
+        h("div", {}, code.root, explained("The lines", LINES), explained("The names", NAMES), shape.root, bars.root),
+        h("div", {}, report, h("label", { class: "svw-check" }, pairs, h("span", {}, "second position too"))),
+      ),
+    );
+
+    const isPresenting = () => place.dataset.view === "present";
+    /** Into the whole window, or back. */
+    function turn() {
+      if (isPresenting()) delete place.dataset.view;
+      else place.dataset.view = "present";
+      document.documentElement.classList.toggle("sv-presenting", isPresenting());
+      S.set(present, "aria-pressed", String(isPresenting()));
+    }
+    function begin(id) {
+      const wanted = S.taskOf(id);
+      const world = wanted ? { ...WORLD, ...wanted.shape } : editor.state.world;
+      changed({ task: id, ...(wanted ? { text: wanted.start, world } : {}) });
+      task.show();
+    }
+    function changed(changes) {
+      Object.assign(editor.state, changes);
+      S.memory.set("rule", JSON.stringify(editor.state));
+      drawn();
+      clearTimeout(soon);
+      soon = setTimeout(() => asker.ask("law", { text: editor.state.text, world: editor.state.world }), SOON);
+    }
+    function drawn() {
+      const { world, text } = editor.state;
+      tasks.select.value = editor.state.task;
+      pairs.checked = editor.state.pairs;
+      if (code.area.value !== text) code.area.value = text;
+      shape.show();
+      bars.show(world, S.ruleLetters(world.p.length));
+    }
+    function check() {
+      asker.ask("task", { task: editor.state.task, text: editor.state.text });
+    }
+    function heard(kind, { judged, fault }) {
+      if (kind === "task" && judged) task.checked(judged, editor.state.text);
+      if (kind === "task") return;
+      code.fault(fault);
+      root.dataset.judged = String(!!judged);
+      if (judged) report.replaceChildren(...S.ruleReport(judged, editor.state.world, editor.state.pairs));
+    }
+
+    place.replaceChildren(root);
+    changed({});
+    task.show();
+  }
+
+  /** The editor folded away, for a page that is about something else; it is made when it is first opened. */
+  function ruleDrawer() {
+    const place = h("div", { class: "sv-rule" });
+    const open = () => place.childNodes.length || mountRule(place);
+    return h("details", { class: "svw-drawer", ontoggle: open }, h("summary", {}, "Write the rule"), place);
+  }
+
+  return { mountRule, ruleDrawer, readDraft };
+})(SpecViz);
+Object.assign(SpecViz, ruleEditor);
