@@ -373,7 +373,7 @@ interface Names extends page.Slots {
   turned: typeof ruleLaw.turned;
   taskOf: typeof ruleTasks.taskOf;
   checkTask: typeof ruleTasks.checkTask;
-  handInLine: typeof ruleTasks.handInLine;
+  handInRule: typeof ruleTasks.handInRule;
   evaluateRule: typeof ruleValues.evaluateRule;
   lineValue: typeof ruleValues.lineValue;
   settingOf: typeof ruleValues.settingOf;

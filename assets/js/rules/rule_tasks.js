@@ -97,12 +97,12 @@ const ruleTasks = (function (S) {
   }
 
   /** The line that a student hands in. */
-  function handInLine(id, text) {
+  function handInRule(id, text) {
     const bytes = String.fromCharCode(...new TextEncoder().encode(text));
     const packed = `${id}.${btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "")}`;
     return `${MARK}.${packed}.${checksum(packed)}`;
   }
 
-  return { taskOf, checkTask, handInLine };
+  return { taskOf, checkTask, handInRule };
 })(SpecViz);
 Object.assign(SpecViz, ruleTasks);
