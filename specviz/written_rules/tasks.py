@@ -1,8 +1,9 @@
 """Tasks over written rules: whether a rule fulfils one, and the line of text in which a student hands it in.
 
-A handed-in line is SV1.TASK.RULE.CHECKSUM: the rule as base64 (of web addresses) of its UTF-8, and the CRC-32 of
-TASK.RULE in eight hexadecimal digits. The checksum shows a line that was cut off or mistyped; whether the rule fulfils
-the task is worked out anew. The same in the browser: `rules/rule_tasks.js`.
+A handed-in line is specviz|1|rule-TASK|NAME|RULE|CHECK, as all that students hand in (`rules/hand_in.js`): the rule as
+base64 (of web addresses) of its UTF-8, - for an empty one, and the CRC-32 of everything before it in eight hexadecimal
+digits. The check shows a line that was cut off or mistyped; whether the rule fulfils the task is worked out anew. The
+same in the browser: `rules/rule_tasks.js`.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from specviz.written_rules.law import Law, World
 from specviz.written_rules.values import Value, line_value, setting_of, total
 from specviz.written_rules.verdict import ROUNDING, is_exact, is_exact_everywhere, mistakes_of, shipped
 
-MARK = "SV1"
-CODE = re.compile(rf"{MARK}\.[A-Za-z0-9_.-]*")
+MARK = "specviz|1|rule-"
+CODE = re.compile(rf"{re.escape(MARK)}[^\n]*")
 MOST_BYTES, MOST_FILES = 1_000_000, 2_000
 """of a file that is read, and in a folder"""
 LONGEST_NAME = 60
@@ -138,25 +139,29 @@ def check_task(task: Task, text: str) -> Checked:
 # --- handing in ------------------------------------------------------------------------------------------------------
 
 
-def hand_in_line(task: str, text: str) -> str:
+def hand_in_line(task: str, name: str, text: str) -> str:
     """The line that a student hands in."""
-    packed = f"{task}.{base64.urlsafe_b64encode(text.encode()).decode().rstrip('=')}"
-    return f"{MARK}.{packed}.{zlib.crc32(packed.encode()):08x}"
+    packed = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    body = f"{MARK}{task}|{name}|{packed or '-'}"
+    return f"{body}|{zlib.crc32(body.encode()):08x}"
 
 
-def read_line(code: str) -> tuple[Task, str]:
-    """Task and rule of a handed-in line. Raises OptionError where it is damaged or the task is not known."""
-    parts = code.split(".")
-    whole = len(parts) == 4 and f"{zlib.crc32('.'.join(parts[1:3]).encode()):08x}" == parts[3]
+def read_line(line: str) -> tuple[Task, str, str]:
+    """Task, student's name (empty where none was written) and rule of a handed-in line. Raises OptionError where it is
+    damaged or the task is not known."""
+    body, _, check = line.rpartition("|")
+    parts = body.removeprefix(MARK).split("|")
+    whole = len(parts) == 3 and f"{zlib.crc32(body.encode()):08x}" == check
     try:
-        text = base64.urlsafe_b64decode(parts[2] + "=" * (-len(parts[2]) % 4)).decode() if whole else ""
+        packed = parts[2] if whole and parts[2] != "-" else ""
+        text = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)).decode()
     except (binascii.Error, UnicodeDecodeError):
         whole = False
     if not whole:
         raise OptionError("the line is damaged: it was cut off or changed; have it copied anew.")
-    if parts[1] not in tasks():
-        raise OptionError(f"there is no task '{parts[1][:40]}'; choose of {', '.join(tasks())}.")
-    return tasks()[parts[1]], text
+    if parts[0] not in tasks():
+        raise OptionError(f"there is no task '{parts[0][:40]}'; choose of {', '.join(tasks())}.")
+    return tasks()[parts[0]], parts[1], text
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +169,7 @@ class HandIn:
     """One handed-in line."""
 
     student: str
-    """what stands before the code in its line, or the file's name"""
+    """the name in the line, or the file's"""
     task: str
     """empty where the line is damaged"""
     checked: Checked
@@ -188,13 +193,13 @@ def hand_ins(folder: Path) -> Iterator[HandIn]:
 def _of_file(file: Path, folder: Path) -> Iterator[HandIn]:
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         for match in CODE.finditer(line):
-            said = line[: match.start()].strip(" \t,;:|\"'<>-=")
-            student, where = (said or file.stem)[:LONGEST_NAME], str(file.relative_to(folder))
+            where = str(file.relative_to(folder))
             try:
-                task, text = read_line(match[0].rstrip("."))
+                task, name, text = read_line(match[0].strip())
             except OptionError as error:
-                yield HandIn(student, "", Checked(False, (str(error),)), "", where)
+                yield HandIn(file.stem[:LONGEST_NAME], "", Checked(False, (str(error),)), "", where)
             else:
+                student = (name or file.stem)[:LONGEST_NAME]
                 yield HandIn(student, task.id, _checked_once(task.id, text), text, where)
 
 

@@ -9,6 +9,6 @@ const rules = asked.rules.map(({ text, world }) => {
 });
 const tasks = asked.tasks.map(({ task, text }) => ({
   ...S.checkTask(S.taskOf(task), text),
-  line: S.handInRule(task, text),
+  line: S.handInRule(task, "Anna", text),
 }));
 process.stdout.write(JSON.stringify({ rules, tasks }));

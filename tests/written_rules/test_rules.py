@@ -108,4 +108,4 @@ def test_the_browser_gives_the_same_laws_mistakes_and_verdicts_on_tasks() -> Non
         assert answer["passed"] == checked.passed
         assert answer["missing"] == list(checked.missing)
         assert answer["mistakes"] == list(checked.mistakes)
-        assert answer["line"] == hand_in_line(task.id, text)
+        assert answer["line"] == hand_in_line(task.id, "Anna", text)

@@ -33,22 +33,28 @@ def test_to_accept_more_and_stay_exact_takes_the_bound_as_a_formula() -> None:
 
 
 def test_a_handed_in_line_carries_task_and_rule_and_shows_a_change() -> None:
-    line = hand_in_line("exact", "accept = 1  # für alle\nreplacement = p")
-    assert read_line(line) == (tasks()["exact"], "accept = 1  # für alle\nreplacement = p")
-    for damaged in (line[:-1], line[:-1] + "g", line.replace("exact", "more"), "SV1.exact", "SV1..."):
+    line = hand_in_line("exact", "Zoë", "accept = 1  # für alle\nreplacement = p")
+    assert read_line(line) == (tasks()["exact"], "Zoë", "accept = 1  # für alle\nreplacement = p")
+    assert read_line(hand_in_line("exact", "", "")) == (tasks()["exact"], "", "")
+    mark = "specviz|1|rule-"
+    for damaged in (line[:-1], line[:-1] + "g", line.replace("exact", "more"), f"{mark}exact", f"{mark}|||"):
         with pytest.raises(OptionError, match="damaged"):
             read_line(damaged)
     with pytest.raises(OptionError, match="no task 'other'"):
-        read_line(hand_in_line("other", EXACT))
+        read_line(hand_in_line("other", "Zoë", EXACT))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     submitted = tmp_path / "handed-in"
     (submitted / "late").mkdir(parents=True)
-    lines = [f"Anna: {hand_in_line('exact', FORGOT)}", f"Anna: {hand_in_line('exact', EXACT)}", "Anna: SV1.exact.cut"]
+    lines = [
+        hand_in_line("exact", "Anna", FORGOT),
+        f"> {hand_in_line('exact', 'Anna', EXACT)} ",
+        "specviz|1|rule-exact|cut",
+    ]
     (submitted / "all.txt").write_text("\n".join(lines), encoding="utf-8")
-    (submitted / "late" / "=Ben.txt").write_text(f"Hello,\n{hand_in_line('exact', FORGOT)}\n", encoding="utf-8")
+    (submitted / "late" / "=Ben.txt").write_text(f"Hello,\n{hand_in_line('exact', '', FORGOT)}\n", encoding="utf-8")
     (submitted / "photo.jpg").write_bytes(b"\xff\xd8\xff")
     return submitted
 
@@ -59,9 +65,10 @@ def test_grade_prints_who_solved_what_and_what_is_wrong(folder: Path, capsys: py
     assert printed == [
         "student exact more lenience siblings bending_stop honest_stop coupled solved",
         "Anna ✓ – – – – – – 1 of 7",
+        "all – – – – – – – 0 of 7",
         "=Ben ✗ – – – – – – 0 of 7",
         "",
-        "Anna · all.txt: the line is damaged: it was cut off or changed; have it copied anew.",
+        "all · all.txt: the line is damaged: it was cut off or changed; have it copied anew.",
         "=Ben · exact: the law is not p; You forgot max(0, ·)",
     ]
 
@@ -74,7 +81,7 @@ def test_grade_writes_every_line_as_csv_without_formulas(folder: Path, tmp_path:
         ["student", "task", "solved"],
         ["Anna", "exact", "no"],
         ["Anna", "exact", "yes"],
-        ["Anna", "", "no"],
+        ["all", "", "no"],
         ["'=Ben", "exact", "no"],
     ]
     assert rows[1][4:] == ["You forgot max(0, ·)", FORGOT, "all.txt"]
@@ -84,5 +91,5 @@ def test_grade_says_where_there_is_nothing_to_grade(tmp_path: Path, capsys: pyte
     assert main(["grade", str(tmp_path)]) == 2
     assert main(["grade", str(tmp_path / "nowhere")]) == 2
     printed = capsys.readouterr().err.splitlines()
-    assert "begins with SV1." in printed[0]
+    assert "specviz|1|rule-…" in printed[0]
     assert "there is no folder" in printed[1]

@@ -101,8 +101,7 @@ const ruleEditor = (function (S) {
           ? `Solved. ${task.look}`
           : `Not yet: ${[...missing, ...mistakes.map((mistake) => mistake.toLowerCase())].join("; ")}.`;
         said.replaceChildren(h("p", { class: `svw-verdict is-${passed ? "good" : "bad"}` }, sentence));
-        const code = S.handInRule(task.id, text);
-        line.value = name.value.trim() ? `${name.value.trim()}: ${code}` : code;
+        line.value = S.handInRule(task.id, name.value, text);
         S.setText(copy, "Copy");
         handed.hidden = false;
       },

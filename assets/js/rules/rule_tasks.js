@@ -1,9 +1,9 @@
 /* Tasks over written rules: whether a rule fulfils one, and the line of text in which a student hands it in. The same
    in Python: specviz/written_rules/tasks.py. Pure.
 
-   A handed-in line is SV1.TASK.RULE.CHECKSUM: the rule as base64 (of web addresses) of its UTF-8, and the CRC-32 of
-   TASK.RULE in eight hexadecimal digits. */
-// needs: rule_language, rule_law, rule_values, rule_verdict
+   The line is that of hand_in.js: its task is rule-TASK, its answer the rule as base64 (of web addresses) of its
+   UTF-8, - for an empty one. */
+// needs: hand_in, rule_language, rule_law, rule_values, rule_verdict
 /** @typedef {{ is: string, of?: string, name?: string, equals?: string }} RuleCheck
     @typedef {{ id: string, title: string, ask: string, shape: { gamma: number, siblings: number, draw: string },
       start: string, checks: RuleCheck[], hint: string, solution: string, look: string }} RuleTask */
@@ -11,7 +11,6 @@ const ruleTasks = (function (S) {
   "use strict";
 
   const ROUNDING = 1e-9;
-  const MARK = "SV1";
 
   /** @returns {RuleTask | undefined} */
   const taskOf = (id) => S.WRITTEN.tasks.find((task) => task.id === id);
@@ -87,20 +86,11 @@ const ruleTasks = (function (S) {
     }
   }
 
-  function checksum(text) {
-    let rest = 0xffffffff;
-    for (const byte of new TextEncoder().encode(text)) {
-      rest ^= byte;
-      for (let bit = 0; bit < 8; bit++) rest = rest & 1 ? (rest >>> 1) ^ 0xedb88320 : rest >>> 1;
-    }
-    return ((rest ^ 0xffffffff) >>> 0).toString(16).padStart(8, "0");
-  }
-
   /** The line that a student hands in. */
-  function handInRule(id, text) {
+  function handInRule(id, name, text) {
     const bytes = String.fromCharCode(...new TextEncoder().encode(text));
-    const packed = `${id}.${btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "")}`;
-    return `${MARK}.${packed}.${checksum(packed)}`;
+    const answer = btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
+    return S.handInLine({ task: `rule-${id}`, name, answer: answer || "-" });
   }
 
   return { taskOf, checkTask, handInRule };

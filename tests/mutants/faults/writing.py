@@ -55,8 +55,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "handed-in rules: the checksum is not looked at",
         "specviz/written_rules/tasks.py",
-        "len(parts) == 4 and f\"{zlib.crc32('.'.join(parts[1:3]).encode()):08x}\" == parts[3]",
-        "len(parts) == 4",
+        'len(parts) == 3 and f"{zlib.crc32(body.encode()):08x}" == check',
+        "len(parts) == 3",
         (f"{TASKS}::test_a_handed_in_line_carries_task_and_rule_and_shows_a_change",),
     ),
     Fault(
