@@ -53,5 +53,5 @@ def test_a_text_without_rows_is_refused() -> None:
 
 
 def test_the_scripts_carry_it_and_the_about_tab_lists_it() -> None:
-    assert '"term": "acceptance rate"' in scripts()
+    assert '"term":"acceptance rate"' in scripts()
     assert words().count("<tr>") == len(entries(TABLE)) + 1

@@ -95,7 +95,7 @@ def test_the_list_of_presets_says_what_it_is_for_and_begins_with_the_first_recor
     """The golden run drafts four levels deep at most."""
     assert actions.presets()[0] == ("choose one to fill in", "")
     label, file = actions.presets()[1]
-    assert label.startswith("recorded here: sample tree + sequential: run, temperature 1")
+    assert label.startswith("recorded here: sample tree + sequential for toy target: run, temperature 1")
     acceptance, _, gamma, tree, _, clock = actions.fill(file)
     assert (acceptance, gamma, tree, clock) == ("run.json.gz", 4, "", OWN)
 
