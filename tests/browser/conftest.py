@@ -36,7 +36,7 @@ PATIENCE_MS = 30_000
 SIZE: ViewportSize = {"width": 1280, "height": 800}
 STORED = "local_storage,indexeddb,cache_storage,service_workers"
 HAS_REAL_CLOCK = "setTimeout.toString().includes('[native code]')"
-MEASURING = ("watch", "when-it-pays", "analysis")
+MEASURING = ("watch", "when-it-pays", "analysis", "machine")
 LOCAL = {"127.0.0.1", "localhost", ""}
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
 from statistics import median
+from typing import Any
 
 import pytest
 
