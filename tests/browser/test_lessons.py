@@ -153,7 +153,7 @@ def test_a_run_of_ones_own_ticks_the_exercise_off_and_the_lesson_goes_on(home: P
 
 
 def test_run_pressed_unchanged_solves_no_exercise(home: Page) -> None:
-    opening = codec.read(ASSETS / "traces" / "opening.json.gz")
+    opening = codec.read(ASSETS / "traces" / "smollm2-opening.json.gz")
 
     def made(run_id: str, prompt: str) -> str:
         started = replace(opening.started, run_id=run_id, source="live", prompt_text=prompt, seed=99)
@@ -166,7 +166,7 @@ def test_run_pressed_unchanged_solves_no_exercise(home: Page) -> None:
         "Your run was asked for as before: change the prompt or a setting, and run again."
     )
     home.evaluate(load, made("another", "What is 346 minus 184?"))
-    expect(home.locator(".svl-verdict")).to_contain_text("Your run: 42 tokens in 6 passes of the target. Done.")
+    expect(home.locator(".svl-verdict")).to_contain_text(re.compile(r"Your run: \d+ tokens in \d+ passes of the target.* Done\."))
 
 
 def test_keys_typed_into_a_field_stay_there(home: Page) -> None:
