@@ -187,7 +187,8 @@ const share = (function (S) {
     const offline = () => {
       const { cursor, selected } = view.now();
       const moment = { round: cursor.round, beat: cursor.beat, node: selected };
-      return offlinePage(view.source(), { ...moment, pins: S.pinsText(trace()) });
+      const pins = S.pinsText(trace());
+      return offlinePage(view.source(), pins ? { ...moment, pins } : moment);
     };
     return {
       player: picture(".svp", "player"),
