@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page, expect
 
 FRONT = ("Watch", "Learn", "Race", "When it pays", "Lab")
-LAB = ("Analysis", "Studies", "Train", "Machine", "What if", "Proof", "Scenes", "Map", "About")
+LAB = ("Analysis", "Doctor", "Studies", "Train", "Machine", "What if", "Proof", "Scenes", "Map", "About")
 
 
 def tab(page: Page, name: str) -> Locator:
