@@ -287,6 +287,7 @@ interface Names extends page.Slots {
   label: typeof bytes.label;
   short: typeof bytes.short;
   textHash: typeof bytes.textHash;
+  base64url: typeof bytes.base64url;
   lettersOf: typeof classBoard.lettersOf;
   scoreOf: typeof classBoard.scoreOf;
   readClass: typeof classBoard.readClass;

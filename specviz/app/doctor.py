@@ -15,9 +15,9 @@ import gradio as gr
 
 from specviz.app.form.request import Limits
 from specviz.app.look.events import QUIET, READING
-from specviz.app.look.notices import message
+from specviz.app.look.notices import message, too_large
 from specviz.app.tab import Page, Tab, nothing
-from specviz.doctor.findings import LESSONS, Costs, Finding, diagnose
+from specviz.doctor.findings import LESSONS, SIGNS, Costs, Finding, diagnose
 from specviz.doctor.read import KNOWN, loads, read
 from specviz.doctor.record import Record
 from specviz.errors import SpecVizError, TraceError
@@ -97,7 +97,7 @@ def from_files(paths: Sequence[str] | None, most_bytes: int, ratio: float | None
     readers, refused = list[tuple[str, Callable[[], Record]]](), list[str]()
     for path in map(Path, (paths or ())[:MOST_FILES]):
         if path.stat().st_size > most_bytes:
-            refused.append(f"{path.name}: the file is larger than the {most_bytes / 1e6:g} MB this machine takes.")
+            refused.append(f"{path.name}: {too_large(most_bytes)}")
         else:
             readers.append((path.name, partial(read, path, UPLOAD)))
     if len(paths or ()) > MOST_FILES:
@@ -117,13 +117,9 @@ def _shown(readers: Sequence[tuple[str, Callable[[], Record]]], costs: Costs) ->
     return "".join(pieces)
 
 
-SIGNS = {"alarm": ("!", "look at this"), "advice": ("→", "advice"), "fact": ("·", "fact"), "untold": ("?", "not told")}
-
-
 def findings_view(name: str, record: Record, findings: Sequence[Finding]) -> str:
     """One record: what it is, then its findings, most important first."""
-    requests = f", {record.requests} request{'s' * (record.requests != 1)}" if record.requests else ""
-    head = escape(f"{name}: {record.form} of {record.engine}{requests}")
+    head = escape(f"{name}: {record.title}")
     items = "".join(map(_item, findings)) or "<li>Nothing follows from it.</li>"
     return f'<section class="sv-doctor"><h4>{head}</h4><ul class="sv-findings">{items}</ul></section>'
 

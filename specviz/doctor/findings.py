@@ -16,6 +16,13 @@ from specviz.theory.formulas import StepTimes
 from specviz.theory.what_if import Clock, Shape, alpha_for, chains
 
 Level = Literal["alarm", "advice", "fact", "untold"]
+SIGNS: dict[Level, tuple[str, str]] = {
+    "alarm": ("!", "look at this"),
+    "advice": ("→", "advice"),
+    "fact": ("·", "fact"),
+    "untold": ("?", "not told"),
+}
+"""sign and word of each level"""
 LESSONS = {
     "acceptance": ("1", "Guess and check"),
     "verdicts": ("2", "Accepted, rejected, corrected, bonus"),

@@ -15,7 +15,7 @@ from specviz.doctor.record import Record, of_acceptance
 from specviz.doctor.responses import JSON_FORMS, Data, part_of
 from specviz.errors import ContradictionError, SilentError, TraceError
 from specviz.protocol import acceptance
-from specviz.protocol.acceptance import READERS
+from specviz.protocol.acceptance import READERS, Row
 from specviz.trace.events import FORMAT
 from specviz.trace.files import STANDARD, Limits, read_file
 from specviz.trace.guard import rows_of, text_of
@@ -48,11 +48,12 @@ def loads(raw: bytes, limits: Limits = STANDARD) -> Record:
 
 
 def _of_json(raw: bytes, text: str, limits: Limits) -> Record:
-    rows = [row for _, row in rows_of(text, limits)]
+    placed = list(rows_of(text, limits))
+    rows = [row for _, row in placed]
     if not rows:
         raise TraceError("the list is empty; give at least one response.")
     if rows[0].get("format") == FORMAT or any(key in row for key in READERS for row in rows):
-        read = _of_requests(raw, rows, limits)
+        read = _of_requests(raw, placed, limits)
         if read is not None:
             return read
     for form in JSON_FORMS:
@@ -62,14 +63,16 @@ def _of_json(raw: bytes, text: str, limits: Limits) -> Record:
     raise TraceError(f"this JSON is no record that is known here. Known are: {KNOWN}.")
 
 
-def _of_requests(raw: bytes, rows: Sequence[Data], limits: Limits) -> Record | None:
+def _of_requests(raw: bytes, placed: Sequence[Row], limits: Limits) -> Record | None:
     """Records that count step by step; one that contradicts itself is kept with its sentence. None where all of them
     are silent and another form knows more."""
     try:
-        run = acceptance.loads(raw, "", limits)
+        traced = len(placed) == 1 and placed[0][1].get("format") == FORMAT
+        run = acceptance.loads(raw, "", limits) if traced else acceptance.of_rows(placed, "")
     except ContradictionError as error:
         return Record("an engine", "records of requests", broken=(str(error),))
     except SilentError:
+        rows = [row for _, row in placed]
         if any(part_of(form, row) is not None for form in JSON_FORMS for row in rows):
             return None
         engine = NAMES.get(_engine(rows), "an engine")

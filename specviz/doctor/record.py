@@ -50,6 +50,12 @@ class Record:
     """sentences: identities that its numbers break"""
 
     @property
+    def title(self) -> str:
+        """What it is, in a few words."""
+        requests = f", {self.requests} request{'s' * (self.requests != 1)}" if self.requests else ""
+        return f"{self.form} of {self.engine}{requests}"
+
+    @property
     def rate(self) -> float | None:
         """accepted ÷ drafted; as told where the counts are not."""
         if self.drafted is not None and self.accepted is not None:

@@ -147,6 +147,8 @@ def of_trace(trace: Trace) -> Acceptance:
 
 
 Data = Mapping[str, Any]
+Row = tuple[str, Data]
+"""place in its file, and the object"""
 SGLANG_NAMES = {
     "spec_num_correct_drafts": ("spec_num_correct_drafts", "spec_accepted_drafts", "spec_accept_token_num"),
     "spec_num_proposed_drafts": ("spec_num_proposed_drafts", "spec_proposed_drafts", "spec_draft_token_num"),
@@ -360,6 +362,11 @@ def loads(raw: bytes, name: str, limits: Limits = STANDARD) -> AcceptanceRun:
     if len(rows) == 1 and rows[0][1].get("format") == FORMAT:
         trace = codec.loads(raw, limits)
         return AcceptanceRun(name, trace.started.producer, (of_trace(trace),), traced=True)
+    return of_rows(rows, name)
+
+
+def of_rows(rows: Sequence[Row], name: str) -> AcceptanceRun:
+    """Records of requests, each with its place in the file. Raises TraceError as `loads`."""
     key = next((key for key in READERS for _, row in rows if key in row), None)
     if key is None:
         raise TraceError(
@@ -383,7 +390,7 @@ def loads(raw: bytes, name: str, limits: Limits = STANDARD) -> AcceptanceRun:
     return AcceptanceRun(name, engine, tuple(requests), silent)
 
 
-def _served(rows: list[tuple[str, dict[str, Any]]]) -> str:
+def _served(rows: Sequence[Row]) -> str:
     """The engine that AIPerf names; one name for one file."""
     stated = {str(row["spec_decode_acceptance"].get("engine")) for _, row in rows if row.get("spec_decode_acceptance")}
     return " and ".join(sorted(stated))[:60]

@@ -166,7 +166,9 @@ def test_run_pressed_unchanged_solves_no_exercise(home: Page) -> None:
         "Your run was asked for as before: change the prompt or a setting, and run again."
     )
     home.evaluate(load, made("another", "What is 346 minus 184?"))
-    expect(home.locator(".svl-verdict")).to_contain_text(re.compile(r"Your run: \d+ tokens in \d+ passes of the target.* Done\."))
+    expect(home.locator(".svl-verdict")).to_contain_text(
+        re.compile(r"Your run: \d+ tokens in \d+ passes of the target.* Done\.")
+    )
 
 
 def test_keys_typed_into_a_field_stay_there(home: Page) -> None:

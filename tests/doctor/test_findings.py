@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 
-from specviz.doctor.findings import Costs, diagnose, stated_cost_ratio
+from specviz.doctor.findings import LESSONS, Costs, diagnose, stated_cost_ratio
 from specviz.doctor.record import Record
+from specviz.resources import ROOT
 from specviz.theory.formulas import StepTimes
 
 SOUND = Record(
@@ -105,3 +108,9 @@ def test_the_position_where_drafts_fail_is_the_steepest_fall() -> None:
 def test_an_even_fall_has_no_place_where_drafts_fail() -> None:
     record = Record("vLLM", "a log", drafted=300, accepted=110, steps=100, by_position=(0.6, 0.3, 0.15), longest=3)
     assert not any(title.startswith("Drafts fail") for title in titles(record))
+
+
+def test_findings_lead_to_lessons_by_the_titles_that_these_have() -> None:
+    for number, title in LESSONS.values():
+        (path,) = (ROOT / "lessons").glob(f"{number}_*.toml")
+        assert tomllib.loads(path.read_text(encoding="utf-8"))["title"] == title

@@ -88,8 +88,7 @@ const address = (function (S) {
   /** Plain data as a short text for an address: JSON, deflated, base64url. */
   async function pack(data) {
     const bytes = await through(new TextEncoder().encode(JSON.stringify(data)), new CompressionStream("deflate-raw"));
-    const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
-    return text.replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+    return S.base64url(bytes);
   }
 
   /** The data again; rejects where the text is none of `pack`'s. */

@@ -107,6 +107,13 @@ const bytes = (function () {
     return (~crc >>> 0).toString(16).padStart(8, "0");
   }
 
-  return { tokenBytes, complete, pieces, signs, visible, spoken, label, short, textHash };
+  /** Bytes as base64 for addresses and lines: - and _ for + and /, no padding. */
+  const base64url = (bytes) =>
+    btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
+      .replace(/\+/g, "-")
+      .replace(/\//g, "_")
+      .replace(/=+$/, "");
+
+  return { tokenBytes, complete, pieces, signs, visible, spoken, label, short, textHash, base64url };
 })();
 Object.assign(SpecViz, bytes);

@@ -79,7 +79,7 @@ const classBoard = (function (S) {
   /** A field of a CSV file; one that a spreadsheet would take for a formula is kept from being one. */
   function csvField(value) {
     const text = String(value);
-    return `"${(/^[=+\-@\t]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+    return `"${(/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   }
 
   /** The board for a spreadsheet.

@@ -3,7 +3,7 @@
 
    The line is that of hand_in.js: its task is rule-TASK, its answer the rule as base64 (of web addresses) of its
    UTF-8, - for an empty one. */
-// needs: hand_in, rule_language, rule_law, rule_values, rule_verdict
+// needs: bytes, hand_in, rule_language, rule_law, rule_values, rule_verdict
 /** @typedef {{ is: string, of?: string, name?: string, equals?: string }} RuleCheck
     @typedef {{ id: string, title: string, ask: string, shape: { gamma: number, siblings: number, draw: string },
       start: string, checks: RuleCheck[], hint: string, solution: string, look: string }} RuleTask */
@@ -88,8 +88,7 @@ const ruleTasks = (function (S) {
 
   /** The line that a student hands in. */
   function handInRule(id, name, text) {
-    const bytes = String.fromCharCode(...new TextEncoder().encode(text));
-    const answer = btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
+    const answer = S.base64url(new TextEncoder().encode(text));
     return S.handInLine({ task: `rule-${id}`, name, answer: answer || "-" });
   }
 

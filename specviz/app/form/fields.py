@@ -201,7 +201,7 @@ def _read(path: str | None, limits: Limits) -> Sequence[PromptCard]:
     if path is None:
         raise PromptError("no file arrived; choose a .jsonl file.")
     if Path(path).stat().st_size > limits.import_bytes:
-        raise PromptError(f"the file is larger than the {limits.import_bytes / 1e6:g} MB this machine takes.")
+        raise PromptError(notices.too_large(limits.import_bytes))
     return read_prompts(Path(path))
 
 

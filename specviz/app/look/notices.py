@@ -36,6 +36,11 @@ def message(text: str, tone: str = "plain") -> str:
     return f'<p class="sv-message sv-message-{tone}" role="status" aria-live="polite">{escape(text)}</p>'
 
 
+def too_large(most_bytes: int) -> str:
+    """The sentence on a file that is not read for its size; a name may go before it."""
+    return f"the file is larger than the {most_bytes / 1e6:g} MB this machine takes."
+
+
 def status(text: str, tone: str) -> str:
     """The line about the models in the header. Tones: busy, ready, failed."""
     return f'<p class="sv-status sv-status-{tone}" role="status" aria-live="polite">{escape(text)}</p>'

@@ -162,7 +162,7 @@ def imported(path: str | None, most_bytes: int) -> Trace:
     if path is None:
         raise TraceError("no file arrived; choose a .json or .json.gz trace.")
     if Path(path).stat().st_size > most_bytes:
-        raise TraceError(f"the file is larger than the {most_bytes / 1e6:g} MB this machine takes.")
+        raise TraceError(notices.too_large(most_bytes))
     return as_recorded(read_checked(path, UPLOAD))
 
 

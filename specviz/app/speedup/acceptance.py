@@ -140,7 +140,7 @@ def opened(paths: Sequence[str] | None, runs: Runs, most_bytes: int) -> Updates:
     for path in paths or ():
         name = Path(path).name
         if Path(path).stat().st_size > most_bytes:
-            refused.append(f"{name}: the file is larger than the {most_bytes / 1e6:g} MB this machine takes.")
+            refused.append(f"{name}: {notices.too_large(most_bytes)}")
         elif len(found) == MOST_RUNS:
             refused.append(f"{name}: {MOST_RUNS} runs are open, which is the most that is shown; press Clear first.")
         else:

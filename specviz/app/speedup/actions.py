@@ -198,9 +198,7 @@ class SpeedupActions(Cancellable):
                 line = notices.message(f"{named}: Run sweep makes its {runs} runs and leaves the form aside.")
                 return (line, *self.opened(visitor)[1:])
             if Path(path).stat().st_size > self.limits.import_bytes:
-                raise BenchError(
-                    f"the file is larger than the {self.limits.import_bytes / 1e6:g} MB this machine takes."
-                )
+                raise BenchError(notices.too_large(self.limits.import_bytes))
             self.results[key] = ShownSweep(sweep_store.read(path), live=False)
             self._traces.pop(key, None)
         except SpecVizError as error:

@@ -15,14 +15,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from specviz.cli.terminal import Terminal, err, out, printable
-from specviz.doctor.findings import LESSONS, Costs, Finding, diagnose
+from specviz.doctor.findings import LESSONS, SIGNS, Costs, Finding, diagnose
 from specviz.doctor.read import loads, read
 from specviz.doctor.record import Record
 from specviz.errors import OptionError, TraceError
 from specviz.trace.files import STANDARD
 
 STDIN = "-"
-SIGNS = {"alarm": "!", "advice": "→", "fact": "·", "untold": "?"}
 WIDTH = 100
 
 
@@ -94,11 +93,10 @@ def show(terminal: Terminal, name: str, record: Record, findings: Sequence[Findi
     """One record: what it is, then a paragraph per finding."""
     if not first:
         terminal.line("")
-    requests = f", {record.requests} request{'s' * (record.requests != 1)}" if record.requests else ""
-    terminal.line(printable(f"{name}: {record.form} of {record.engine}{requests}", keep=""))
+    terminal.line(printable(f"{name}: {record.title}", keep=""))
     for finding in findings:
         title, lesson = finding.title, LESSONS.get(finding.lesson)
-        terminal.line(f"{SIGNS[finding.level]} {title}")
+        terminal.line(f"{SIGNS[finding.level][0]} {title}")
         formula = f" [{finding.formula}]" if finding.formula else ""
         where = f" Lesson {lesson[0]}: {lesson[1]}." if lesson else ""
         text = printable(f"{finding.sentence}{formula}{where}", keep="")

@@ -71,6 +71,8 @@ def said(handed: HandIn) -> str:
 
 def write_csv(path: Path, submitted: Sequence[HandIn]) -> None:
     """Every line that was handed in, in the order of the files."""
+    from specviz.protocol.sweeps.store import cell
+
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["student", "task", "solved", "missing", "mistakes", "rule", "file"])
@@ -78,9 +80,4 @@ def write_csv(path: Path, submitted: Sequence[HandIn]) -> None:
             checked = handed.checked
             cells = [handed.student, handed.task, "yes" if checked.passed else "no"]
             cells += ["; ".join(checked.missing), "; ".join(checked.mistakes), handed.rule, handed.file]
-            writer.writerow(map(_no_formula, cells))
-
-
-def _no_formula(cell: str) -> str:
-    """A spreadsheet would work out a cell that begins so."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+            writer.writerow(map(cell, cells))
