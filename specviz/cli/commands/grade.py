@@ -32,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
     submitted = list(hand_ins(args.folder))
     if not submitted:
         raise OptionError(
-            f"no line in '{args.folder}' is a rule that was handed in (specviz|1|rule-…); save what the page's Copy button copies."
+            f"no line in '{args.folder}' is a rule that was handed in (specviz|1|rule-…); save what the page's Copy "
+            "button copies."
         )
     last = {(handed.student, handed.task): handed for handed in submitted}
     for line in table(last, list(tasks())):
