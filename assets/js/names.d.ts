@@ -56,6 +56,7 @@ interface Names extends page.Slots {
   followExercises: typeof exercises.followExercises;
   termParts: typeof glossary.termParts;
   entriesOf: typeof glossary.entriesOf;
+  growingRun: typeof growingRun.growingRun;
   mountLearn: typeof lesson.mountLearn;
   showLessons: typeof lesson.showLessons;
   playLesson: typeof lesson.playLesson;
@@ -121,6 +122,7 @@ interface Names extends page.Slots {
   startHere: typeof runHere.startHere;
   offerHere: typeof runHere.offerHere;
   hereSays: typeof runHere.hereSays;
+  hereBegins: typeof runHere.hereBegins;
   hereWords: typeof runHere.hereWords;
   site: typeof site.site;
   deliver: typeof site.deliver;

@@ -103,17 +103,38 @@ def test_a_second_visit_fetches_nothing_but_the_manifest(page: Page, static: str
         assert len([name for name in fetched if name.startswith("engine/")]) == expected, fetched
 
 
-def test_a_site_that_carries_the_engine_shows_a_run_made_in_the_tab(page: Page, static: str, folder: Path) -> None:
+GROWTH = """() => {
+const player = document.querySelector(".sv-player").specviz;
+const load = player.load;
+globalThis.grown = [];
+player.load = (text) => {
+  const { rounds, finished } = JSON.parse(text);
+  grown.push([rounds.length, finished !== null]);
+  load(text);
+};
+}"""
+"""keeps of every text that a page gives its player: how many rounds it has, and whether the run is over"""
+
+
+def test_a_site_that_carries_the_engine_shows_a_run_while_it_is_made_in_the_tab(
+    page: Page, static: str, folder: Path
+) -> None:
     recorded = folder / "recorded"
     recorded.mkdir()
     codec.write(sample(), recorded / "a-sample.json.gz")
     write_site(folder / "site", gallery(recorded), folder / "no-sweeps", engine=True)
     page.goto(f"{static}site/index.html")
+    page.evaluate(GROWTH)
     page.get_by_label("prompt").fill("Once upon a time")
     page.get_by_label("who drafts").select_option("ngram")
     page.get_by_role("button", name="Run here").click()
     expect(page.locator(".svs-here p")).to_contain_text("Run in this browser: 64 tokens in", timeout=4 * PATIENCE_MS)
     expect(page.locator(".svp-prompt").first).to_contain_text("Once upon a time")
+    *growing, (rounds, is_over) = page.evaluate("grown")
+    assert is_over
+    assert growing[0] == [1, False]
+    assert growing == sorted([many, False] for many, _ in growing)
+    assert growing[-1][0] <= rounds
 
 
 SHOWN = "document.querySelector('#sv-player .sv-player').specviz.trace"
@@ -143,8 +164,10 @@ def test_where_the_servers_queue_is_full_the_page_offers_the_browser_and_it_runs
     page.locator("#sv-run").click()
     expect(page.locator("#sv-message")).to_contain_text("Or press Run here: your own browser has no queue")
     expect(page.locator("#sv-here .is-offered")).to_be_visible()
+    page.evaluate(GROWTH)
     page.get_by_role("button", name="Run here", exact=True).click()
     expect(page.locator("#sv-message")).to_contain_text("Run in your browser: ", timeout=4 * PATIENCE_MS)
+    assert page.evaluate("grown[0]") == [1, False], "rounds are shown while they are made"
     shown = page.evaluate(f"{SHOWN}.started")
     assert (shown["prompt_text"], shown["drafter"]["name"], shown["machine"]["processor"]) == (
         "def add(a, b):\n",

@@ -7,7 +7,8 @@
     @typedef {{ kernels: BufferSource | null, tokenizer: Uint8Array<ArrayBuffer>, eosIds: number[], version: string,
       catalog: BrowserCatalog,
       models: Record<string, ModelFiles> }} EngineFiles the first model is the target
-    @typedef {{ kind: "started", event: trace.Started, vocab: Record<string, trace.VocabEntry> }
+    @typedef {{ kind: "started", format: "specviz-trace", version: string, event: trace.Started,
+      vocab: Record<string, trace.VocabEntry> }
       | { kind: "round", event: trace.Round, vocab: Record<string, trace.VocabEntry> }
       | { kind: "finished", event: trace.Finished, vocab: Record<string, trace.VocabEntry> }} BrowserStep */
 
@@ -129,7 +130,8 @@ const decode = (function (S) {
         @param {BrowserRequest} request @returns {AsyncGenerator<BrowserStep>} */
     async *run(request, cancelled = () => false) {
       const { started, session, recorder } = await this.begin(request);
-      yield { kind: "started", event: started, vocab: recorder.entries(started.prompt_ids) };
+      const first = { format: FORMAT, version: VERSION, event: started, vocab: recorder.entries(started.prompt_ids) };
+      yield { kind: "started", ...first };
       const prefill = session.begin();
       /** @type {trace.Finished["reason"]} */
       let reason = null;

@@ -1,7 +1,7 @@
-/* A run in the visitor's own tab: the worker behind it, what is said as it goes on, and the two places that offer it: a
-   form on a site that carries the engine, and a button beside Run on the served page. What it costs is said before it
-   is fetched. */
-// needs: dom, numbers
+/* A run in the visitor's own tab: the worker behind it, what is said and shown as it goes on, and the two places that
+   offer it: a form on a site that carries the engine, and a button beside Run on the served page. What it costs is said
+   before it is fetched. */
+// needs: dom, growing_run, numbers
 const runHere = (function (S) {
   "use strict";
 
@@ -75,7 +75,8 @@ const runHere = (function (S) {
 
   const isOver = ({ say }) => say === "done" || say === "failed";
 
-  /** The form; `show` is given each finished trace as text. `megabytes`: what the first run fetches. */
+  /** The form; `show` is given the run as text, while it grows and when it is whole. `megabytes`: what the first run
+      fetches. */
   function runHere(megabytes, show) {
     const prompt = h("input", { type: "text", "aria-label": "prompt", value: "Once upon a time" });
     const drafter = h(
@@ -93,7 +94,9 @@ const runHere = (function (S) {
     });
     const said = h("p", { role: "status" }, `The first run fetches ${megabytes} MB, which the browser keeps.`);
     const button = h("button", { type: "submit" }, "Run here");
+    const grow = S.growingRun(show);
     const engine = engineHere((data) => {
+      if (data.say === "step" && !grow(data.step)) return;
       S.setText(said, words(data));
       button.disabled = !isOver(data);
       if (data.say === "done") show(JSON.stringify(data.trace));
@@ -110,12 +113,15 @@ const runHere = (function (S) {
   // --- the served page ---
 
   const LABEL = "Run here";
+  const BADGES = '<div class="sv-badges"><span class="sv-badge">in your browser, still running</span></div>';
+  const stage = () => document.querySelector("#sv-player .sv-player").specviz;
   /** The page's button, once it is mounted.
       @type {{ start: (answer: string) => void, offer: () => void, line: string }} */
   const served = { start() {}, offer() {}, line: "" };
 
   /** The button beside Run. `tell("asked")`: what stands in the controls is wanted, and comes by `startHere`;
-      `tell("said")`: `hereSays` has another line; `tell("ran", {trace})`: a run, as text. */
+      `tell("said")`: `hereSays` has another line; `tell("began")`: the player shows the first of a run, and what stands
+      around it is `hereBegins`; `tell("ran", {trace})`: a run, as text. */
   function mountHere(element, props, tell) {
     const label = h("span", {}, LABEL);
     const title = `Runs in your own browser; the first time it fetches ${props.megabytes} MB, which it keeps.`;
@@ -134,7 +140,10 @@ const runHere = (function (S) {
       busy = isBusy;
       S.setText(label, busy ? "Stop" : LABEL);
     }
+    const grow = S.growingRun((text) => stage().load(text));
     const engine = engineHere((data) => {
+      if (data.say === "step" && !grow(data.step)) return;
+      if (data.say === "step" && data.step.kind === "started") tell("began");
       rest(!isOver(data));
       say(words(data), data.say === "failed" ? "error" : "busy");
       if (data.say === "done") tell("ran", { trace: JSON.stringify(data.trace) });
@@ -168,7 +177,9 @@ const runHere = (function (S) {
   const offerHere = () => served.offer();
   /** What is to be said of the run in the browser, as HTML. */
   const hereSays = () => served.line;
+  /** Badges and panels of a run that has only begun: those of the run before are no longer true. */
+  const hereBegins = () => [BADGES, ""];
 
-  return { runHere, mountHere, startHere, offerHere, hereSays, hereWords: words };
+  return { runHere, mountHere, startHere, offerHere, hereSays, hereBegins, hereWords: words };
 })(SpecViz);
 Object.assign(SpecViz, runHere);

@@ -54,11 +54,17 @@ class Player(Framed):
 class RunHere(Framed):
     """The button that runs what stands in the controls in the visitor's own browser. The value is what the server
     answers to `asked`, as JSON text: {"request"} or {"refusal"}. Listeners: `asked` (the button was pressed), `said`
-    (`SpecViz.hereSays` has another line to show), `ran` (a run is over; carries {trace}, as JSON text)."""
+    (`SpecViz.hereSays` has another line to show), `began` (the player shows a run that grows; `SpecViz.hereBegins` says
+    what stands around it), `ran` (a run is over; carries {trace}, as JSON text)."""
 
     FRAME = '<div class="sv-here"></div>'
     SCRIPT = """
-const tell = { asked: () => trigger("asked"), said: () => trigger("said"), ran: (run) => trigger("ran", run) };
+const tell = {
+  asked: () => trigger("asked"),
+  said: () => trigger("said"),
+  began: () => trigger("began"),
+  ran: (run) => trigger("ran", run),
+};
 SpecViz.mountHere(element, props, (what, data) => tell[what](data));
 """
     VALUE = "a request for the browser's engine, or why there is none, as JSON text"

@@ -2,7 +2,8 @@
 queue has no room.
 
     press ─► the controls as a request, or why they are none ─► the browser: can it? ─► models ─► rounds ─► the trace
-                                                                                        `OpeningActions` ◄────┘
+                                                          the player, as they are made ◄──────────────┘         │
+                                                                                        `OpeningActions` ◄──────┘
 
 No work of the queue: whoever runs in their own browser waits for nobody. What the browser's engine has is its own to
 say (`assets/js/engine/methods.js`); here is only what the server asks of every request.
@@ -11,7 +12,7 @@ say (`assets/js/engine/methods.js`); here is only what the server asks of every 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ from specviz.protocol.runs import RunRequest
 OFFER = "() => SpecViz.offerHere()"
 START = "(answer) => SpecViz.startHere(answer)"
 SAYS = "() => SpecViz.hereSays()"
+BEGINS = "() => SpecViz.hereBegins()"
 SETTINGS = (
     "prompt", "prompt_name", "target", "drafter_model", "memory", "temperature", "top_k", "top_p", "seed",
     "max_new_tokens", "stop", "chat", "scene",
@@ -74,7 +76,15 @@ class Offering:
         return notices.message(f"{why_not(visitor)} {offer}", "error"), *idle()
 
 
-def wire_here(here: RunHere, message: Component, ask: Callable[[Given], str], inputs: Collection[Component]) -> None:
-    """A press asks for the request and starts the browser with it; what that says stands where Run says it."""
+def wire_here(
+    here: RunHere,
+    message: Component,
+    around: Sequence[Component],
+    ask: Callable[[Given], str],
+    inputs: Collection[Component],
+) -> None:
+    """A press asks for the request and starts the browser with it; what that says stands where Run says it. `around`:
+    badges and panels, which are the run's before from its first round on."""
     here.asked(ask, set(inputs), here, **QUIET).then(None, here, None, js=START, **QUIET)
     here.said(None, None, message, js=SAYS, **LATEST)
+    here.began(None, None, list(around), js=BEGINS, **QUIET)

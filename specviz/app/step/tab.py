@@ -220,7 +220,8 @@ def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepPar
     target.input(
         by_name(opens.follow, followed), [target, controls.fields["drafter"]], list(followed.values()), **QUIET
     )
-    wire_here(parts.bar.here, parts.bar.message, ask_here(actions, controls), controls.inputs())
+    around = [parts.badges, parts.panels]
+    wire_here(parts.bar.here, parts.bar.message, around, ask_here(actions, controls), controls.inputs())
 
 
 def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
