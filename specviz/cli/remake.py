@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import os
 import pkgutil
 import re
@@ -33,7 +34,7 @@ SPECVIZ = ("specviz",)
 FLOAT = ("--dtype", "float32")
 BOTH = ("target", "drafter")
 SWEEP, FAILURES = "assets/sweeps/all_drafters", "assets/sweeps/failures"
-FAILURES_ZIP = f"{FAILURES}.traces.zip"
+FAILURES_ZIP = f"{FAILURES}.traces.zip.xz"
 RACE = "assets/races/opening.json.gz"
 RACE_PROMPT = "story-stormy-sophie"
 MODULES = (
@@ -354,11 +355,11 @@ def named(path: Path, section: str = "") -> set[str]:
     try:
         if path.suffix == ".md":
             return set(_digits(IN_TEXT.findall(part_of(raw.decode("utf-8"), section))))
-        if path.suffix == ".zip":
-            with zipfile.ZipFile(path) as archive:
+        if path.suffixes[-2:] == [".zip", ".xz"]:
+            with lzma.open(path) as packed, zipfile.ZipFile(packed) as archive:
                 return set().union(*(_in_json(archive.read(name), Path(name)) for name in archive.namelist()))
         return _in_json(raw, path)
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise SpecVizError(f"{path} cannot be read ({error}); restore it or make it anew.") from None
 
 

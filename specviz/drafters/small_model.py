@@ -65,7 +65,9 @@ AUTO = "auto"
 """the usual network, or the one that lies in a folder of weights"""
 STUDIED = (*members(BLOCKS), *members(WHOLE))
 """the networks of both families"""
-NETWORKS = (AUTO, *STUDIED)
+EXTREMES = (members(BLOCKS)[0], members(BLOCKS)[-1])
+"""those that are shipped: the shallowest and the deepest; `specviz study depth-width --train` makes the others"""
+NETWORKS = (AUTO, *EXTREMES)
 """what a drafter can be asked for by name"""
 
 
@@ -202,8 +204,8 @@ class SmallModelOptions(ShapeOptions):
     weights: str = option(SHIPPED, help=WEIGHTS_HELP)
     network: str = option(
         AUTO,
-        help="layers x width of shipped or untrained weights, one of the study of depth against width; auto: the usual "
-        f"{USUAL}, or what the folder holds",
+        help="layers x width of shipped or untrained weights, the shallowest and the deepest of the study of depth "
+        f"against width; auto: the usual {USUAL}, or what the folder holds",
         choices=NETWORKS,
     )
 

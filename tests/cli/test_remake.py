@@ -56,8 +56,8 @@ def test_every_asset_that_names_weights_belongs_to_a_step() -> None:
 def test_every_output_can_be_asked_for_its_weights() -> None:
     """Archives of traces too: `specviz remake --list` asks all of them."""
     found = {path.suffix: named(path, one.section) for one in outputs() for path in sorted(REPOSITORY.glob(one.path))}
-    assert {".json", ".gz", ".zip", ".md"} <= set(found)
-    assert bundled(ROOT / "models")["target"] in found[".zip"]
+    assert {".json", ".gz", ".xz", ".md"} <= set(found)
+    assert bundled(ROOT / "models")["target"] in found[".xz"]
 
 
 def test_every_page_that_names_bundled_weights_does_so_where_a_step_writes() -> None:

@@ -15,9 +15,11 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Literal
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -26,6 +28,7 @@ from specviz.app.runs.gallery import Gallery, as_recorded, name_of
 from specviz.app.runs.stage import pack, unpack
 from specviz.errors import TraceError
 from specviz.protocol.sweeps.store import cell
+from specviz.scratch import scratch
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.exports.tables import COLUMNS, lines
@@ -41,7 +44,7 @@ LAST_RECORD, MOST_COMMENT = 22, 65_535
 """bytes of that record, and of the comment behind it"""
 MOST_LIST = 200_000
 """bytes: 300 members, each with a long name, and their folders"""
-SWEEP_ZIP = "failures.traces.zip"
+SWEEP_ZIP = "failures.traces.zip.xz"
 """in assets/sweeps: `specviz bench sweep assets/sweeps/failures.toml --write-failures --zip-traces …` writes it"""
 ON_STAGE = "the run in Watch"
 
@@ -74,11 +77,11 @@ class Library:
     gallery: Gallery
     limits: Limits
     sweep: Path | None = None
-    """a zip of the traces of the shipped sweep, where there is one"""
+    """the packed zip of the traces of the shipped sweep, where there is one"""
 
     def swept(self) -> list[Named]:
-        """The runs of the shipped sweep. Raises TraceError where there are none."""
-        return self.files([str(self.sweep)] if self.sweep else [])
+        """The runs of the shipped sweep. Raises TraceError where there are none, or they cannot be unpacked."""
+        return self.files([str(_unpacked(self.sweep))] if self.sweep else [])
 
     def recorded(self, targets: Collection[str] | None = None) -> list[Named]:
         """Those of these targets; None: all."""
@@ -165,9 +168,21 @@ def check_list(path: Path) -> None:
 
 
 def shipped(folder: Path) -> Path | None:
-    """The zip of the shipped sweep's traces in the folder of sweeps; None where there is none."""
+    """The packed zip of the shipped sweep's traces in the folder of sweeps; None where there is none."""
     path = folder / SWEEP_ZIP
     return path if path.is_file() else None
+
+
+@cache
+def _unpacked(packed: Path) -> Path:
+    """The zip, in a folder of this process: its traces repeat each other, so it is packed as a whole."""
+    path = Path(mkdtemp(dir=scratch())) / packed.stem
+    try:
+        with lzma.open(packed) as source, path.open("wb") as target:
+            copyfileobj(source, target)
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise TraceError(f"{packed.name} cannot be unpacked ({error}); restore it.") from None
+    return path
 
 
 def _stem(path: str) -> str:

@@ -1,7 +1,8 @@
 """Small models of six depths at equally many parameters: trained twice, distilled and by plain cross entropy; timed,
 replayed on what the target wrote, and run in turns with plain decoding.
 
-Interrupted, the training goes on from its folder. The distilled weights are kept among the shipped modules.
+Interrupted, the training goes on from its folder. Of the distilled weights the shallowest and the deepest network's
+are kept among the shipped modules.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from transformers.utils.logging import disable_progress_bar
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.report import machine_load, origin_here
 from specviz.drafters.learned.weights import read_module
-from specviz.drafters.small_model import STUDIED, SmallModelModule, block_parameters, running_parameters, shape_of
+from specviz.drafters.small_model import EXTREMES, SmallModelModule, block_parameters, running_parameters, shape_of
 from specviz.errors import BenchError
 from specviz.lm.base import GivesFeatures, LanguageModel
 from specviz.lm.load import LoadedModel
@@ -73,7 +74,7 @@ def _train(workplace: Workplace) -> None:
 
 
 def _ship(first: DepthStudy) -> None:
-    for name in map(folder_of, STUDIED):
+    for name in map(folder_of, EXTREMES):
         shutil.copytree(first.out / name, MODULES / name, dirs_exist_ok=True)
 
 
@@ -205,7 +206,7 @@ def _replay(workplace: Workplace, files: Sequence[Path]) -> None:
     traces = (codec.read(file) for file in files or sorted((ROOT / "traces").glob("*.json.gz")))
     texts = of_traces(traces, target.info.weights_sha256)
     most = max(len(recorded_text.tokens) - recorded_text.start for recorded_text in texts)
-    shipped = {name: MODULES / folder_of(name) for name in STUDIED}
+    shipped = {name: MODULES / folder_of(name) for name in EXTREMES}
     rows = []
     for name, model in networks(target, shipped).items():
         matched = matched_by_gamma(model, texts, GAMMAS, most)

@@ -346,7 +346,7 @@ STUDY = STUDIES.add(
             NICE,
             Flag(
                 "--replay",
-                "train, time and run nothing: replay the shipped networks on what the target wrote in these traces; "
+                "train, time and run nothing: replay the shipped two on what the target wrote in these traces; "
                 "where none is named, in the shipped recordings",
                 None, Path, "TRACE", several=True, alone=True,
             ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import zipfile
 from dataclasses import replace
 
@@ -202,7 +203,7 @@ def test_the_shipped_sweep_is_offered_where_it_is_and_names_every_drafters_kinds
         RECORDED,
         FILES,
     ]
-    with zipfile.ZipFile(folder / SWEEP_ZIP, "w") as file:
+    with lzma.open(folder / SWEEP_ZIP, "wb") as packed, zipfile.ZipFile(packed, "w") as file:
         file.write(folder / "sample.json.gz", "sample.json.gz")
         other = replace(
             sample(), started=replace(sample().started, drafter=replace(sample().started.drafter, name="x"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import lzma
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -217,11 +218,11 @@ def test_the_traces_behind_the_shares_are_packed_for_the_page(
     source: Drafters, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(bench_sweep, "live_source", lambda models, threads: Spoken())
-    assert bench("--zip-traces", "t.zip") == 2
+    assert bench("--zip-traces", "t.zip.xz") == 2
     assert "--zip-traces packs what --write-failures counts; give that too" in capsys.readouterr().err
     Path("page.md").write_text("<!-- sweep failures -->\n<!-- /sweep failures -->\n", encoding="utf-8")
-    assert bench("--write-failures", "page.md", "--zip-traces", "t.zip", "--keep-traces", "kept") == 0
-    with zipfile.ZipFile("t.zip") as archive:
+    assert bench("--write-failures", "page.md", "--zip-traces", "t.zip.xz", "--keep-traces", "kept") == 0
+    with lzma.open("t.zip.xz") as packed, zipfile.ZipFile(packed) as archive:
         inside = sorted(name.removesuffix(".json") for name in archive.namelist())
         assert json.loads(archive.read(archive.namelist()[0]))["format"] == "specviz-trace"
     assert inside == sorted(path.name.removesuffix(".json.gz") for path in Path("kept").iterdir())

@@ -49,8 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--keep-traces", type=Path, metavar="DIR", help=keep_words)
     failures_words = "write each drafter's most frequent kinds of failure between the marks of PAGE (docs/analysis.md)"
     add("--write-failures", nargs="?", type=Path, const=DOCUMENT, metavar="PAGE", help=failures_words)
-    zip_words = "also write the traces that those shares are counted from into this zip, for the page's Analysis tab"
-    add("--zip-traces", type=Path, metavar="FILE.zip", help=zip_words)
+    zip_words = "also write the traces behind those shares into this zip, packed by xz, for the page's Analysis tab"
+    add("--zip-traces", type=Path, metavar="FILE.zip.xz", help=zip_words)
     own_words = "your own prompts, one JSON object a line, in place of the file's"
     add("--own-prompts", type=Path, metavar="FILE.jsonl", help=own_words)
     add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
