@@ -53,6 +53,7 @@ interface Names extends page.Slots {
   COMMANDS: typeof embed.COMMANDS;
   openExercises: typeof exercises.openExercises;
   classRows: typeof exercises.classRows;
+  classDrawer: typeof exercises.classDrawer;
   followExercises: typeof exercises.followExercises;
   termParts: typeof glossary.termParts;
   entriesOf: typeof glossary.entriesOf;
@@ -109,9 +110,13 @@ interface Names extends page.Slots {
   movedRow: typeof ruleBars.movedRow;
   resizedRow: typeof ruleBars.resizedRow;
   steppedBy: typeof ruleBars.steppedBy;
+  soundDraft: typeof ruleDraft.soundDraft;
+  readDraft: typeof ruleDraft.readDraft;
+  draftOf: typeof ruleDraft.draftOf;
+  unpackDraft: typeof ruleDraft.unpackDraft;
+  RULE_FREE: typeof ruleDraft.RULE_FREE;
   mountRule: typeof ruleEditor.mountRule;
   ruleDrawer: typeof ruleEditor.ruleDrawer;
-  readDraft: typeof ruleEditor.readDraft;
   ruleReport: typeof ruleReport.ruleReport;
   numbersLine: typeof ruleReport.numbersLine;
   answerRule: typeof ruleWorker.answerRule;
@@ -201,6 +206,7 @@ interface Names extends page.Slots {
   writeMoment: typeof address.writeMoment;
   requestOf: typeof address.requestOf;
   pack: typeof address.pack;
+  unpack: typeof address.unpack;
   momentOf: typeof address.momentOf;
   named: typeof address.named;
   follow: typeof address.follow;

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from specviz.errors import LessonError
-from specviz.lessons.lesson import Question, Spec
+from specviz.lessons.lesson import FOLDER as LESSONS
+from specviz.lessons.lesson import Question, Spec, read_lesson
 from specviz.lessons.resolve import question_json
 from specviz.resources import ROOT, without
 
@@ -63,13 +64,19 @@ def read_sets(folder: Path = FOLDER) -> list[ExerciseSet]:
     homework = [
         ExerciseSet(
             f"{HOMEWORK}-{lesson}",
-            whole.title,
+            f"{whole.title}: {_title_of(lesson)}",
             whole.goal,
             [exercise for exercise in whole.exercises if exercise.lesson == lesson],
         )
         for lesson in lessons
     ]
     return [*tests, *homework]
+
+
+def _title_of(lesson: str) -> str:
+    """Its id where its file is missing or damaged."""
+    files = sorted(LESSONS.glob(f"*_{lesson}.toml"))
+    return without(files[0], lambda file: read_lesson(file).title, lesson) if files else lesson
 
 
 def _read(path: Path) -> ExerciseSet:

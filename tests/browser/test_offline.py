@@ -58,6 +58,16 @@ def test_the_exported_file_opens_at_its_moment_and_plays_offline(exported: Page)
     expect(where).to_have_text("Round 3 of 8")
 
 
+def test_an_exported_run_without_a_lesson_leads_to_tests_homework_and_board(exported: Page) -> None:
+    drawer = exported.locator(".svx-drawer")
+    drawer.get_by_text("For a class").click()
+    drawer.get_by_role("button", name="Trees and siblings").click()
+    expect(exported.locator(".svx h2")).to_have_text("Homework: Trees and siblings")
+    exported.keyboard.press("Escape")
+    exported.evaluate("location.hash = '#exercises=class'")
+    expect(exported.locator(".svx h2")).to_have_text("What a class has handed in")
+
+
 def test_everything_of_the_share_menu_is_made_offline(exported: Page, tmp_path: Path) -> None:
     player = shared(exported, "player as PNG", tmp_path)
     assert player[:4] == b"\x89PNG"
@@ -115,6 +125,27 @@ def test_the_site_shows_every_recording_from_disk(opened: Callable[[str], Page])
     again = opened(f"#{page.url.partition('#')[2]}")
     again.reload()
     expect(again.locator(".svp-where")).to_contain_text("of 2")
+
+
+def test_the_site_lets_rules_be_written_and_opens_one_by_its_link(opened: Callable[[str], Page]) -> None:
+    page = opened("")
+    page.get_by_role("button", name="Write the rule").click()
+    rule, verdict = page.get_by_label("the rule, a line each"), page.locator(".svs-rule .svw-verdict")
+    expect(verdict).to_have_text("Biased towards b (+0.090), away from a (−0.150); total variation 0.150.")
+    expect(page.locator("main")).to_be_hidden()
+    rule.fill("accept = min(1, p / q)\nreplacement = max(0, p - q)")
+    expect(verdict).to_have_text("Exact: the law is p, to rounding.")
+    expect(page).to_have_url(re.compile("tab=proof&rule="))
+    link = page.url.partition("#")[2]
+    page.evaluate("localStorage.clear()")
+    page.goto("about:blank")
+    again = opened(f"#{link}")
+    expect(again.get_by_label("the rule, a line each")).to_have_value(
+        "accept = min(1, p / q)\nreplacement = max(0, p - q)"
+    )
+    expect(again.locator(".svs-rule .svw-verdict")).to_have_text("Exact: the law is p, to rounding.")
+    again.evaluate("location.hash = '#tab=proof&rule=nonsense'")
+    expect(again.get_by_role("alert")).to_contain_text("The link's rule cannot be read")
 
 
 def test_the_site_says_what_it_cannot_open(opened: Callable[[str], Page]) -> None:

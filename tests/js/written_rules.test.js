@@ -65,10 +65,29 @@ test("a bar obeys its keys and no others", () => {
 });
 
 test("what the browser kept is taken back where it is sound", () => {
-  const kept = { text: "accept = 1", world: { ...WORLD, gamma: 3 }, task: "exact", pairs: true };
+  const kept = { text: "accept = 1", world: { ...WORLD, gamma: 3 }, task: "", pairs: true };
   assert.deepEqual(S.readDraft(JSON.stringify(kept)), kept);
   for (const damaged of ["", "{", "null", '{"text": 1}', JSON.stringify({ ...kept, world: { p: [1], q: [1] } })])
     assert.equal(S.readDraft(damaged).text, "accept = min(1, p / q)\nreplacement = p\n", damaged);
+});
+
+test("a link holds the rule, its p and q and its task, and of an unsound one nothing is taken", async () => {
+  const draft = { text: "accept = p", world: { ...WORLD, p: [0.25, 0.25, 0.5], siblings: 2 }, task: "", pairs: false };
+  assert.deepEqual(await S.unpackDraft(await S.pack(draft)), draft);
+  const asked = { ...draft, task: "honest_stop" };
+  const shaped = { ...draft.world, gamma: 2, siblings: 1 }; // a task has a shape of its own
+  assert.deepEqual(await S.unpackDraft(await S.pack(asked)), { ...asked, world: shaped });
+  const unsound = [
+    { text: "x".repeat(1001) },
+    { world: { ...WORLD, p: [0.5, 0.5, 0.5] } },
+    { world: { ...WORLD, p: [1.5, -0.5, 0] } },
+    { world: { ...WORLD, gamma: 40 } },
+    { world: { ...WORLD, draw: "<b>" } },
+  ];
+  for (const wrong of unsound)
+    await assert.rejects(S.unpackDraft(await S.pack({ ...draft, ...wrong })), /rule cannot be read/);
+  await assert.rejects(S.unpackDraft("no such thing"), /rule cannot be read/);
+  assert.equal(S.soundDraft({ ...draft, task: "nobody's" }).task, "");
 });
 
 test("the worker judges a rule, checks a task, and hands errors of the rule back with their place", () => {

@@ -58,6 +58,8 @@ def test_both_tests_ask_about_the_same_ten_things_in_the_same_order() -> None:
 def test_every_lesson_has_three_exercises_as_homework() -> None:
     homework = {name: len(chosen["exercises"]) for name, chosen in SETS.items() if name.startswith("homework-")}
     assert homework == {f"homework-{lesson.id}": 3 for lesson in read()}
+    titles = {name: chosen["title"] for name, chosen in SETS.items() if name.startswith("homework-")}
+    assert titles == {f"homework-{lesson.id}": f"Homework: {lesson.title}" for lesson in read()}
 
 
 def test_the_right_answer_is_not_always_in_one_place() -> None:

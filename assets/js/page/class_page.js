@@ -56,7 +56,7 @@ const classPage = (function (S) {
 
   /** The board's elements, in order. `titleOf(set)` names a column.
       @param {page.ExerciseSet[]} sets */
-  function classPage(sets, titleOf) {
+  function classPage(sets) {
     const field = h("textarea", {
       class: "svx-lines",
       rows: 6,
@@ -81,7 +81,7 @@ const classPage = (function (S) {
     function draw() {
       const read = S.readClass(field.value, sets);
       const { tasks, students, problems } = read;
-      const titles = new Map(sets.map((set) => [set.id, titleOf(set)]));
+      const titles = new Map(sets.map((set) => [set.id, set.title]));
       save.disabled = !students.length;
       S.setText(
         said,

@@ -1,6 +1,6 @@
 /* A player that is a page of its own: in an exported file, in a notebook's frame, and embedded in somebody's page,
    which drives it by messages. The protocol is written down in docs/exports.md. */
-// needs: address, lesson, pins, rule_editor, specviz, state
+// needs: address, exercises, lesson, pins, rule_editor, specviz, state
 const embed = (function (S) {
   "use strict";
 
@@ -15,9 +15,9 @@ const embed = (function (S) {
     if (moment?.pins) S.takePins(moment.pins);
     if (moment && handle.trace && !S.readMoment(location.hash)) handle.go(moment, false, moment.node);
     const lesson = read("sv-lesson");
-    if (lesson && S.playLesson) S.playLesson(handle, lesson);
+    if (lesson) S.playLesson(handle, lesson);
     listen(handle, (trace) => handle.load(JSON.stringify(trace)));
-    page.querySelector("main").append(S.ruleDrawer());
+    page.querySelector("main").append(S.ruleDrawer(), ...(lesson ? [] : [S.classDrawer()]));
     return handle;
   }
 

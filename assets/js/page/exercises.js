@@ -7,16 +7,10 @@ const exercises = (function (S) {
   const { h } = S;
   const BLIND = "before"; // its answers are not shown: the test after the lessons asks for the same things
   const CLASS = "class";
+  const CLASS_TITLE = "For a class";
   const OWN = "Write your name, or what your teacher knows you by.";
 
   const allSets = () => S.EXERCISES || [];
-
-  /** The lesson that a set is the homework of; its title where the lessons are there. */
-  function titleOf(set) {
-    const lessons = /** @type {{ id: string, title: string }[]} */ (S.lesson?.data.lessons || []);
-    const lesson = lessons.find(({ id }) => set.id === `homework-${id}`);
-    return lesson ? `${set.title}: ${lesson.title}` : set.title;
-  }
 
   /** A question as a field of choices. */
   function asked(exercise, at, chosen) {
@@ -133,12 +127,12 @@ const exercises = (function (S) {
     const set = allSets().find((one) => one.id === id);
     if (!set && id !== CLASS) return false;
     if (shown) shown.close();
-    const title = set ? titleOf(set) : "What a class has handed in";
+    const title = set ? set.title : "What a class has handed in";
     const dialog = h(
       "dialog",
       { class: "svl-list svx", "aria-label": title },
       h("h2", { tabindex: "-1", autofocus: true }, title),
-      set ? [h("p", {}, set.goal), exerciseForm(set)] : S.classPage(allSets(), (one) => titleOf(one)),
+      set ? [h("p", {}, set.goal), exerciseForm(set)] : S.classPage(allSets()),
       h("form", { method: "dialog" }, h("button", { class: "svl-btn" }, "Close")),
     );
     dialog.addEventListener("close", () => {
@@ -182,13 +176,12 @@ const exercises = (function (S) {
         h("div", { class: "svx-buttons" }, buttons),
       );
     return [
-      h("h2", {}, "For a class"),
-      h("ol", { class: "svx-rows" }, [
+      h("ol", { class: "svx-rows", "aria-label": CLASS_TITLE }, [
         ...sets.filter((set) => !homework.includes(set)).map((set) => row(set.title, set.goal, open(set.id, "Open"))),
         row(
           "Homework",
           homework[0]?.goal || "",
-          ...homework.map((set) => open(set.id, titleOf(set).replace(/^.*?: /, ""))),
+          ...homework.map((set) => open(set.id, set.title.replace(/^.*?: /, ""))),
         ),
         row(
           "What a class has handed in",
@@ -199,11 +192,17 @@ const exercises = (function (S) {
     ];
   }
 
+  /** The same folded away, below a player that comes without lessons. */
+  function classDrawer() {
+    followExercises();
+    return h("details", { class: "svw-drawer svx-drawer" }, h("summary", {}, CLASS_TITLE), classRows());
+  }
+
   /** Open what a link asks for, now and later. */
   function followExercises() {
     S.openLinks((fields) => fields.exercises && !shown && openExercises(fields.exercises));
   }
 
-  return { openExercises, classRows, followExercises };
+  return { openExercises, classRows, classDrawer, followExercises };
 })(SpecViz);
 Object.assign(SpecViz, exercises);

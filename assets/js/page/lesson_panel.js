@@ -149,6 +149,7 @@ const lessonPanel = (function (S) {
     return [
       h("p", {}, `${S.count(data.lessons.length, "lesson")}, about ${minutes} minutes. Nothing leaves this page.`),
       h("ol", {}, rows, missing),
+      h("h2", {}, "For a class"),
       ...S.classRows(leave),
     ];
   }

@@ -1,15 +1,11 @@
 /* The editor in which a visitor writes a rule: bars of p and q, the rule's lines, what it does, and tasks to hand in.
    Everything is worked out in the visitor's own browser. */
-// needs: dom, rule_bars, rule_report, rule_tasks, rule_verdict, rule_worker
+// needs: address, dom, rule_bars, rule_draft, rule_report, rule_tasks, rule_verdict, rule_worker
 const ruleEditor = (function (S) {
   "use strict";
 
   const { h } = S;
   const SOON = 120; // ms after the last key
-  const FREE = "";
-  const FIRST = "accept = min(1, p / q)\nreplacement = p\n";
-  /** @type {RuleWorld} */
-  const WORLD = { p: [0.5, 0.3, 0.2], q: [0.2, 0.45, 0.35], gamma: 1, siblings: 1, draw: "iid" };
   const DRAWS = [
     ["iid", "each from q"],
     ["without_replacement", "without replacement"],
@@ -45,19 +41,6 @@ const ruleEditor = (function (S) {
   function explained(title, entries) {
     const rows = entries.map(([name, what]) => h("div", {}, h("dt", {}, h("code", {}, name)), h("dd", {}, what)));
     return h("details", {}, h("summary", {}, title), h("dl", {}, rows));
-  }
-
-  /** Pure: what the browser remembers of an earlier visit, or what the editor begins with. */
-  function readDraft(kept) {
-    const first = { text: FIRST, world: WORLD, task: FREE, pairs: false };
-    try {
-      const { text, world, task, pairs } = JSON.parse(kept);
-      const isRow = (row) => Array.isArray(row) && row.length > 2 && row.length < 9 && row.every(Number.isFinite);
-      const sound = typeof text === "string" && isRow(world.p) && isRow(world.q) && world.p.length === world.q.length;
-      return sound ? { text, world: { ...WORLD, ...world }, task: String(task), pairs: !!pairs } : first;
-    } catch {
-      return first; // nothing was kept, or another release kept something else
-    }
   }
 
   /** The task's own part: what is asked, hint, solution, and the line to hand in. */
@@ -166,14 +149,39 @@ const ruleEditor = (function (S) {
     };
   }
 
-  /** Put the editor into an element. */
-  function mountRule(place) {
-    const editor = { state: readDraft(S.memory.get("rule", "")), check };
+  const columns = (written, made) => h("div", { class: "svw-columns" }, h("div", {}, written), h("div", {}, made));
+
+  /** The buttons above the editor. In a lesson there are none: the player presents it, and its link is the lesson's. */
+  function topBox(tasks, place) {
+    const present = h("button", { type: "button", "aria-pressed": "false", onclick: turn }, "Present");
+    const link = h("button", { type: "button", onclick: linked }, "Copy link");
+    const isPresenting = () => place.dataset.view === "present";
+
+    async function linked() {
+      const said = await S.copyAddress();
+      S.setText(link, `${said.charAt(0).toUpperCase()}${said.slice(1)}`);
+    }
+    /** Into the whole window, or back. */
+    function turn() {
+      if (isPresenting()) delete place.dataset.view;
+      else place.dataset.view = "present";
+      document.documentElement.classList.toggle("sv-presenting", isPresenting());
+      S.set(present, "aria-pressed", String(isPresenting()));
+    }
+    place.addEventListener("keydown", (event) => event.key === "Escape" && isPresenting() && turn());
+    return h("div", { class: "svw-row svw-top" }, tasks.field, h("div", { class: "svw-row" }, link, present));
+  }
+
+  /** Put the editor into an element. `lesson`: what a lesson asks for, and what to do when its task is solved; such an
+      editor remembers nothing and stands in no link.
+      @param {{ write: { task: string, rule: string }, solved: () => void } | null} lesson */
+  function mountRule(place, lesson = null) {
+    const editor = { state: lesson ? S.draftOf(lesson.write) : S.readDraft(S.memory.get("rule", "")), check };
     const asker = S.ruleAsker(heard);
     let soon = 0;
     const tasks = chooser(
       "task",
-      [[FREE, "none: write what you like"], ...S.WRITTEN.tasks.map(({ id, title }) => [id, title])],
+      [[S.RULE_FREE, "none: write what you like"], ...S.WRITTEN.tasks.map(({ id, title }) => [id, title])],
       begin,
     );
     const task = taskBox(editor);
@@ -184,72 +192,82 @@ const ruleEditor = (function (S) {
     );
     const report = h("div", { class: "svw-report", role: "status", "aria-live": "polite" });
     const pairs = h("input", { type: "checkbox", onchange: () => changed({ pairs: pairs.checked }) });
-    const present = h("button", { type: "button", "aria-pressed": "false", onclick: turn }, "Present");
     const root = h(
       "div",
-      { class: "svw", onkeydown: (event) => event.key === "Escape" && isPresenting() && turn() },
-      h("div", { class: "svw-row svw-top" }, tasks.field, present),
+      { class: "svw" },
+      lesson ? null : topBox(tasks, place),
       task.root,
-      h(
-        "div",
-        { class: "svw-columns" },
-        h("div", {}, code.root, explained("The lines", LINES), explained("The names", NAMES), shape.root, bars.root),
-        h("div", {}, report, h("label", { class: "svw-check" }, pairs, h("span", {}, "second position too"))),
+      columns(
+        [code.root, explained("The lines", LINES), explained("The names", NAMES), shape.root, bars.root],
+        [report, h("label", { class: "svw-check" }, pairs, h("span", {}, "second position too"))],
       ),
     );
 
-    const isPresenting = () => place.dataset.view === "present";
-    /** Into the whole window, or back. */
-    function turn() {
-      if (isPresenting()) delete place.dataset.view;
-      else place.dataset.view = "present";
-      document.documentElement.classList.toggle("sv-presenting", isPresenting());
-      S.set(present, "aria-pressed", String(isPresenting()));
-    }
     function begin(id) {
-      const wanted = S.taskOf(id);
-      const world = wanted ? { ...WORLD, ...wanted.shape } : editor.state.world;
-      changed({ task: id, ...(wanted ? { text: wanted.start, world } : {}) });
+      changed(S.taskOf(id) ? S.draftOf({ task: id, rule: "" }) : { task: id });
       task.show();
     }
     function changed(changes) {
       Object.assign(editor.state, changes);
-      S.memory.set("rule", JSON.stringify(editor.state));
-      drawn();
-      clearTimeout(soon);
-      soon = setTimeout(() => asker.ask("law", { text: editor.state.text, world: editor.state.world }), SOON);
+      if (!lesson) S.memory.set("rule", JSON.stringify(editor.state));
+      drawn(!lesson);
     }
-    function drawn() {
+    /** Show the state and have it judged; `kept`: it belongs to the address. */
+    function drawn(kept) {
       const { world, text } = editor.state;
       tasks.select.value = editor.state.task;
       pairs.checked = editor.state.pairs;
       if (code.area.value !== text) code.area.value = text;
       shape.show();
       bars.show(world, S.ruleLetters(world.p.length));
+      clearTimeout(soon);
+      soon = setTimeout(async () => {
+        asker.ask("law", { text: editor.state.text, world: editor.state.world });
+        if (kept) S.setAddress({ rule: await S.pack(editor.state) });
+      }, SOON);
     }
     function check() {
       asker.ask("task", { task: editor.state.task, text: editor.state.text });
     }
     function heard(kind, { judged, fault }) {
-      if (kind === "task" && judged) task.checked(judged, editor.state.text);
+      if (kind === "task" && judged) {
+        task.checked(judged, editor.state.text);
+        if (lesson && judged.passed) lesson.solved();
+      }
       if (kind === "task") return;
       code.fault(fault);
       root.dataset.judged = String(!!judged);
       if (judged) report.replaceChildren(...S.ruleReport(judged, editor.state.world, editor.state.pairs));
     }
+    async function follow(fields) {
+      if (!fields.rule || !place.isConnected) return;
+      try {
+        editor.state = await S.unpackDraft(fields.rule);
+        drawn(false);
+        task.show();
+      } catch (error) {
+        code.fault(error);
+      }
+    }
 
     place.replaceChildren(root);
-    changed({});
+    drawn(false);
     task.show();
+    if (!lesson) S.openLinks(follow);
   }
 
-  /** The editor folded away, for a page that is about something else; it is made when it is first opened. */
+  /** The editor folded away, for a page that is about something else; it is made when it is first opened, by a visitor
+      or by a link that brings a rule. */
   function ruleDrawer() {
     const place = h("div", { class: "sv-rule" });
     const open = () => place.childNodes.length || mountRule(place);
-    return h("details", { class: "svw-drawer", ontoggle: open }, h("summary", {}, "Write the rule"), place);
+    const drawer = h("details", { class: "svw-drawer", ontoggle: open }, h("summary", {}, "Write the rule"), place);
+    S.openLinks((fields) => {
+      if (fields.rule) drawer.open = true;
+    });
+    return drawer;
   }
 
-  return { mountRule, ruleDrawer, readDraft };
+  return { mountRule, ruleDrawer };
 })(SpecViz);
 Object.assign(SpecViz, ruleEditor);

@@ -9,7 +9,7 @@ const address = (function (S) {
 
   const { END } = S;
   const NAMES = [
-    ..."run ask text round beat node tab chart lesson page view hide what set choose doc words pins exercises".split(
+    ..."run ask text round beat node tab chart lesson page view hide what set choose doc words pins exercises rule".split(
       " ",
     ), // in this order
   ];
@@ -319,6 +319,7 @@ const address = (function (S) {
     writeMoment,
     requestOf,
     pack,
+    unpack,
     momentOf,
     named,
     follow,
