@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 FLAGS = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-march=native", "-fno-math-errno", "-fPIC", "-shared")
 COMPILE_S = 30
 """A compiler that takes longer is given up; two seconds are usual."""
-HEADER = Path(__file__).with_name("vectors.h")
+HEADERS = tuple(sorted(Path(__file__).parent.glob("*.h")))
 """what the package's C files include"""
 CPU_INFO = Path("/proc/cpuinfo")
 INSTRUCTIONS = ("flags", "Features", "model name", "CPU implementer", "CPU part")
@@ -39,7 +39,8 @@ def library(source: Path) -> ctypes.CDLL | None:
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
         return None
-    made_of = [source.read_bytes(), HEADER.read_bytes(), " ".join(FLAGS).encode(), compiler.encode(), _processor()]
+    files = [path.read_bytes() for path in (source, *HEADERS)]
+    made_of = [*files, " ".join(FLAGS).encode(), compiler.encode(), _processor()]
     digest = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:32]
     try:
         path = _path(f"{source.stem}-{digest}.so")

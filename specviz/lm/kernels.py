@@ -16,6 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from specviz.allocator import give_back
+from specviz.lm import products
+from specviz.lm.products import Short
 
 Product = Callable[[Tensor, Tensor | None], Tensor]
 """x [n, in], residual [n, out] or None → x Wᵀ + b + residual [n, out]; the residual may be overwritten"""
@@ -121,17 +123,21 @@ class Projection:
 
     weight: Tensor
     bias: Tensor | None = None
-    stored: Tensor | None = None
-    """[out, in] in bfloat16, where the checkpoint holds it so and `weight` is float32; without a norm's factor"""
+    short: Short | None = None
+    """`weight` without a norm's factor, where it is float32 and the checkpoint holds it in bfloat16"""
     by_rows: list[Product] = field(default_factory=list)
     """[n] for n rows, the last one for any more"""
     many: Product | None = None
+    few: products.Product | None = None
+    """for as many rows as compiled code takes"""
 
     def __post_init__(self) -> None:
         self.many = plain(self.weight, self.bias)
 
     def __call__(self, x: Tensor, residual: Tensor | None = None) -> Tensor:
         n = x.shape[0]
+        if self.few is not None and products.takes(n):
+            return self.few(x, residual)
         if n < len(self.by_rows):
             return self.by_rows[n](x, residual)
         assert self.many is not None
@@ -148,6 +154,14 @@ class Projection:
         self.many = built[choice[counts[-1]]]
         if "linear" not in built:
             self.weight = self.weight.new_empty(0)
+
+
+def settle(projections: Sequence[Projection]) -> None:
+    """Let each multiply few rows by the compiled product, or, where there is none, by the fastest of torch's."""
+    for projection in projections:
+        projection.few = products.Product.of(projection.weight, projection.bias, projection.short)
+    if any(projection.few is None for projection in projections):
+        calibrate([[projection] for projection in projections])
 
 
 def calibrate(groups: Sequence[Sequence[Projection]], repeats: int = 4) -> list[Choice]:

@@ -9,8 +9,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from specviz.lm import compiled
-from specviz.lm.llama.few_rows import MOST_ROWS, SOURCE
+from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import load
+from specviz.lm.products import MOST_ROWS
 from tests.lm.tiny_models import error, random_parents, random_tokens
 
 SHAPES = {
@@ -18,12 +19,13 @@ SHAPES = {
     "grouped": {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2},
     "of odd sizes": {"attention_bias": True, "mlp_bias": True, "head_dim": 10},
 }
+CONTEXT = 96
 needs_compiler = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
 
 
 @pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
 def folder(request, checkpoint):
-    return str(checkpoint("llama", **request.param))
+    return str(checkpoint("llama", max_position_embeddings=CONTEXT, **request.param))
 
 
 @pytest.fixture
@@ -59,6 +61,19 @@ def test_a_tree_on_a_text_gets_the_logits_of_the_plain_forward(folder, dtype, cl
     calls = (random_tokens(0, 7), None), (random_tokens(1, 9), random_parents(2, 7, 7, 9))
     plain = plainly(model, *calls)
     assert error(logits(model, *calls).float(), plain.float()) < close * plain.abs().max().item()
+
+
+@needs_compiler
+@pytest.mark.parametrize("n", [17, 32, 33, 64])
+@pytest.mark.parametrize("shape", ["chain", "tree"])
+def test_a_pass_of_several_blocks_of_sixteen_rows_gets_the_logits_of_the_plain_forward(folder, stored_short, n, shape):
+    parents = None if shape == "chain" else random_parents(n, 7, 7, n)
+    calls = (random_tokens(0, 7), None), (random_tokens(n, n), parents)
+    for checkpoint in (folder, stored_short):
+        model = load(checkpoint, dtype="float32").model
+        assert model._few_rows.takes(n)
+        plain = plainly(model, *calls)
+        assert error(logits(model, *calls), plain) < 1e-5 * plain.abs().max().item()
 
 
 @needs_compiler

@@ -27,9 +27,12 @@ from torch.nn import functional
 
 from specviz.errors import ModelError, TrainingError
 from specviz.lm.kernels import Projection, calibrate
-from specviz.lm.llama.rows import Attends, Layer, LlamaRows, Norm
+from specviz.lm.llama.few_rows import FewRows
+from specviz.lm.llama.rows import Attends, Layer, LlamaCache, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.products import shortened
 from specviz.lm.rotary import paired
+from specviz.lm.rows import Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +155,28 @@ class LeanBlock(LlamaRows):
         norm = Norm(block.post_attention_layernorm.weight.detach(), shape.eps)
         attention, mlp = block.self_attn, block.mlp
         turned = [paired(one.weight.detach(), shape.head_size) for one in (attention.q_proj, attention.k_proj)]
+        qkv = torch.cat([*turned, attention.v_proj.weight.detach()])
         joined = torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]).detach()
+        down = mlp.down_proj.weight.detach()
         self._extra = shape.extra
         self.layer = Layer(
             attention_norm=norm,  # never asked: what the projections read is made outside
-            qkv=Projection(torch.cat([*turned, attention.v_proj.weight.detach()])),
-            output=Projection(weight),
+            qkv=Projection(qkv, short=shortened(qkv)),
+            output=Projection(weight, short=shortened(weight)),
             ffn_norm=norm,
-            gate_up=Projection(norm.absorbed_by(joined)),
-            down=Projection(mlp.down_proj.weight.detach()),
+            gate_up=Projection(norm.absorbed_by(joined), short=shortened(joined)),
+            down=Projection(down, short=shortened(down)),
         )
         super().__init__(_llama_shape(shape, context_length), [self.layer], weight.device, weight.dtype)
+        self._few_rows = FewRows.of(self.shape, [self.layer], self.turns.cos)
+        if self._few_rows is None:
+            calibrate([[one] for one in (self.layer.qkv, self.layer.output, self.layer.gate_up, self.layer.down)])
+
+    def append(self, inputs: Tensor, x: Tensor, cache: LlamaCache, placement: Placement) -> Tensor:
+        """As `run`, over these new rows of a cache; where they are few, by one call."""
+        if self._few_rows is not None and self._few_rows.takes(len(x)):
+            return self._few_rows.draft_block(inputs, x, cache.room(placement.stop), placement).to(self.dtype)
+        return self.run(inputs, x, self.step(placement, cache))
 
     def run(self, inputs: Tensor, x: Tensor, step: Attends) -> Tensor:
         """inputs [n, inputs], residual x [n, H] → [n, H + extra]; keys and values are then in the cache."""
@@ -171,11 +185,6 @@ class LeanBlock(LlamaRows):
             return self._mlp(x, 0)
         gate, up = self.layer.gate_up(self.layer.ffn_norm(x)).chunk(2, -1)  # [n, ffn] each
         return self.layer.down(functional.silu(gate).mul_(up), functional.pad(x, (0, self._extra)))
-
-    def tune(self, *others: Projection) -> None:
-        """Choose the fastest routines for its projections and those that run beside it."""
-        layer = self.layer
-        calibrate([[other] for other in (layer.qkv, layer.output, layer.gate_up, layer.down, *others)])
 
 
 def _llama_shape(shape: BlockShape, context_length: int) -> LlamaShape:

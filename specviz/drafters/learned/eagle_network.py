@@ -32,9 +32,10 @@ from specviz.drafters.learned.module import (
     least_squares,
 )
 from specviz.errors import OptionError
-from specviz.lm.kernels import Projection
+from specviz.lm.kernels import Projection, settle
 from specviz.lm.llama.replay import Replays
 from specviz.lm.llama.rows import Attends, LlamaCache, LlamaRows
+from specviz.lm.products import shortened
 from specviz.options import Options, option
 
 EAGLE1, EAGLE3 = "eagle1", "eagle3"
@@ -309,9 +310,11 @@ class LeanTrunk:
             of_token, of_state = trunk.fc.weight.detach().chunk(2, -1)  # [H, 2·H] → two of [H, H]
             # [V, H]: what each token adds, worked out once
             self._tokens = functional.linear(trunk.embedding * trunk.scale, of_token, trunk.fc.bias).detach()
-            self._state = Projection(of_state.contiguous())
+            whole = shortened(trunk.fc.weight.detach())
+            short = None if whole is None else whole.columns(of_token.shape[1], 2 * of_token.shape[1])
+            self._state = Projection(of_state.contiguous(), short=short)
             beside.append(self._state)
-        self.block.tune(*beside)
+        settle(beside)
 
     def new_cache(self) -> LlamaCache:
         return self.block.new_cache()
@@ -329,23 +332,26 @@ class LeanTrunk:
         placement = cache.place(tokens, parents, self.trunk.target.context_length)
         replays = self.block.replays
         if replays is not None and replays.takes(len(tokens), cache):
-            out = replays.run(id(self), lambda *given: (self._outputs(*given),), placement, cache, states)[0].clone()
+            out = replays.run(id(self), self._outputs, placement, cache, states)[0].clone()
         else:
             ids = torch.tensor(placement.tokens, device=self.block.device)
-            out = self._outputs(ids, self.block.step(placement, cache), states)
+            out = self.block.append(*self._joined(ids, states), cache, placement)
         cache.add(placement)
         return out
 
-    def _outputs(self, ids: Tensor, step: Attends, states: Tensor | None) -> Tensor:
+    def _outputs(self, ids: Tensor, step: Attends, states: Tensor | None) -> tuple[Tensor]:
         """Of ids [n] and the states [n, H] before them: [n, H + extra]."""
         assert states is not None, "a row reads the state before its token."
+        return (self.block.run(*self._joined(ids, states), step),)
+
+    def _joined(self, ids: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
+        """What attention reads [n, H or 2·H], and the residual [n, H]."""
         # [n, H]: the token's share of the joining matrix's product, or its embedding
         looked_up = functional.embedding(ids, self._tokens)
-        if self._state is not None:
-            inputs = x = self._state(states, looked_up)
-        else:
-            inputs, x = self.trunk.join(looked_up, states)
-        return self.block.run(inputs, x, step)
+        if self._state is None:
+            return self.trunk.join(looked_up, states)
+        x = self._state(states, looked_up)
+        return x, x
 
     def replay_as(self, target: object) -> None:
         """Replay passes of few rows where this target does."""

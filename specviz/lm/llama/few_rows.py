@@ -4,8 +4,9 @@
 
 As fast as memory gives the weights, in float32 and in bfloat16, and nearly the same time for 1 to 16 rows: a product by
 torch costs more with every row, and between products a small model waits for calls. What leaves it is float32. A
-float32 model whose checkpoint holds bfloat16 is read as it is stored: the same numbers from half the bytes. Used where
-torch computes on one thread of the CPU and a compiler is at hand; the plain forward does the same without it.
+float32 model whose checkpoint holds bfloat16 is read as it is stored: the same numbers from half the bytes. Drafters'
+blocks run by it too (`draft_block`). Used where torch computes on one thread of the CPU and a compiler is at hand; the
+plain forward does the same without it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor
 
 from specviz.lm.compiled import library
+from specviz.lm.products import FORMATS, Matrix, matrix, pointer, takes, whole
 
 if TYPE_CHECKING:
     from specviz.lm.kernels import Projection
@@ -27,39 +29,30 @@ if TYPE_CHECKING:
     from specviz.lm.rows import Placement
 
 SOURCE = Path(__file__).with_name("few_rows.c")
-MOST_ROWS = 16
-"""of such a pass; the file's scratch memory is made for as many"""
-FORMATS = (torch.float32, torch.bfloat16)
 ATTENTION, MLP = 1, 2
 """what is run of a layer: either, both (3) or neither (0)"""
-
-_pointer, _whole = ctypes.c_void_p, ctypes.c_int64
-
-
-class _Matrix(ctypes.Structure):
-    _fields_ = (("weight", _pointer), ("bias", _pointer), ("outs", _whole), ("ins", _whole))
 
 
 class _Layer(ctypes.Structure):
     _fields_ = (
-        *((name, _Matrix) for name in ("qkv", "output", "gate_up", "down")),
-        *((name, _pointer) for name in ("attention_norm", "ffn_norm")),
+        *((name, Matrix) for name in ("qkv", "output", "gate_up", "down")),
+        *((name, pointer) for name in ("attention_norm", "ffn_norm")),
     )
 
 
 class _Model(ctypes.Structure):
     _fields_ = (
-        ("layers", _pointer),
-        ("head", _Matrix),
-        ("norm", _pointer),
-        ("turns", _pointer),
-        *((name, _whole) for name in ("count", "hidden", "heads", "groups", "size", "ffn", "half", "half_rows")),
+        ("layers", pointer),
+        ("head", Matrix),
+        ("norm", pointer),
+        ("turns", pointer),
+        *((name, whole) for name in ("count", "hidden", "heads", "groups", "size", "ffn", "half_rows")),
         ("eps", ctypes.c_float),
     )
 
 
 class _Cache(ctypes.Structure):
-    _fields_ = (("rows", _pointer), ("layer", _whole), ("head", _whole), ("start", _whole))
+    _fields_ = (("rows", pointer), ("layer", whole), ("head", whole), ("start", whole))
 
 
 class FewRows:
@@ -70,21 +63,20 @@ class FewRows:
         compiled: ctypes.CDLL,
         shape: LlamaShape,
         layers: Sequence[Layer],
-        norm: Norm,
-        head: Projection,
         turns: Tensor,
+        read_out: tuple[Norm, Projection] | None,
     ) -> None:
         self._compiled = compiled
         self._held: list[Tensor] = []
         """what the structs point into"""
-        self.as_stored = all(projection.stored is not None for projection in (head, *_projections(layers)))
+        projections = [*_projections(layers), *(read_out or ())[1:]]
+        self.as_stored = all(projection.short is not None for projection in projections)
         """whether float32 numbers are multiplied by bfloat16 weights"""
-        short = head.weight.dtype == torch.bfloat16
         self._layers = (_Layer * len(layers))(*map(self._layer, layers))
         self._model = _Model(
-            layers=ctypes.cast(self._layers, _pointer),
-            head=self._matrix(head),
-            norm=self._factor(norm),
+            layers=ctypes.cast(self._layers, pointer),
+            head=self._matrix(read_out[1]) if read_out else Matrix(),
+            norm=self._factor(*read_out) if read_out else None,
             turns=self._hold(turns),
             count=len(layers),
             hidden=shape.hidden_size,
@@ -92,27 +84,26 @@ class FewRows:
             groups=shape.kv_heads,
             size=shape.head_size,
             ffn=shape.ffn_size,
-            half=short or self.as_stored,
-            half_rows=short,
+            half_rows=projections[0].weight.dtype == torch.bfloat16,
             eps=shape.norm_eps,
         )
         self._at = ctypes.byref(self._model)
-        self._outs = len(head.weight)
 
     @classmethod
     def of(
-        cls, shape: LlamaShape, layers: Sequence[Layer], norm: Norm, head: Projection, turns: Tensor
+        cls, shape: LlamaShape, layers: Sequence[Layer], turns: Tensor, read_out: tuple[Norm, Projection] | None = None
     ) -> FewRows | None:
         """None where the weights are not on the CPU, in another format, or there is no compiler. `turns` complex
-        [context, 1, D / 2]."""
-        if head.weight.device.type != "cpu" or head.weight.dtype not in FORMATS:
+        [context, 1, D / 2]; `read_out`: final norm and head, for `forward` and `read_out`."""
+        weight = layers[0].output.weight
+        if weight.device.type != "cpu" or weight.dtype not in FORMATS:
             return None
         compiled = library(SOURCE)
-        return None if compiled is None else cls(compiled, shape, layers, norm, head, turns)
+        return None if compiled is None else cls(compiled, shape, layers, turns, read_out)
 
     def takes(self, n: int) -> bool:
         """Whether a pass over so many rows is one for it."""
-        return n <= MOST_ROWS and torch.get_num_threads() == 1
+        return takes(n)
 
     def reads(self, table: Tensor) -> bool:
         """Whether `forward` looks embeddings up in this table: as it is, none of its numbers need be rounded."""
@@ -122,17 +113,17 @@ class FewRows:
         """Logits [n, V], or [1, V] of the last row: embeddings from `table` [V, hidden], all blocks, norm and head."""
         n = len(placement.tokens)
         first = n - 1 if last_only else 0
-        logits = torch.empty(n - first, self._outs)
+        logits = torch.empty(n - first, self._model.head.outs)
         failed = self._compiled.forward(
             self._at,
             ctypes.byref(_cache(cached, placement)),
-            (_whole * n)(*placement.tokens),
-            _pointer(table.data_ptr()),
-            _whole(table.dtype == torch.bfloat16),
-            _whole(n),
+            (whole * n)(*placement.tokens),
+            pointer(table.data_ptr()),
+            whole(table.dtype == torch.bfloat16),
+            whole(n),
             *_stand(placement),
-            _whole(first),
-            _pointer(logits.data_ptr()),
+            whole(first),
+            pointer(logits.data_ptr()),
         )
         _check(failed, n)
         return logits
@@ -141,33 +132,49 @@ class FewRows:
         """The residual stream [n, hidden] after the blocks that `chosen` names, one byte for each layer; their keys and
         values are then in `cached` [layers, 2 * G, rows, D]."""
         x = x.to(torch.float32, copy=True).contiguous()
-        rows, at = ctypes.byref(_cache(cached, placement)), _pointer(x.data_ptr())
-        failed = self._compiled.run_blocks(self._at, rows, chosen, at, _whole(len(x)), *_stand(placement))
+        rows, at = ctypes.byref(_cache(cached, placement)), pointer(x.data_ptr())
+        failed = self._compiled.run_blocks(self._at, rows, chosen, at, whole(len(x)), *_stand(placement))
         _check(failed, len(x))
         return x
+
+    def draft_block(self, inputs: Tensor, x: Tensor, cached: Tensor, placement: Placement) -> Tensor:
+        """The first block alone, whose attention reads inputs [n, what its projections read] beside the residual stream
+        x [n, hidden]: [n, outputs of its last product], on x as far as it reaches."""
+        inputs, x = inputs.to(torch.float32).contiguous(), x.to(torch.float32).contiguous()
+        outputs = torch.empty(len(x), self._layers[0].down.outs)
+        failed = self._compiled.draft_block(
+            self._at,
+            ctypes.byref(_cache(cached, placement)),
+            pointer(inputs.data_ptr()),
+            pointer(x.data_ptr()),
+            whole(len(x)),
+            *_stand(placement),
+            pointer(outputs.data_ptr()),
+        )
+        _check(failed, len(x))
+        return outputs
 
     def read_out(self, x: Tensor) -> Tensor:
         """Final norm and head: x [n, hidden] → logits float32 [n, V]."""
         x = x.to(torch.float32).contiguous()
-        logits = x.new_empty(len(x), self._outs)
-        failed = self._compiled.read_out(self._at, _pointer(x.data_ptr()), _whole(len(x)), _pointer(logits.data_ptr()))
+        logits = x.new_empty(len(x), self._model.head.outs)
+        failed = self._compiled.read_out(self._at, pointer(x.data_ptr()), whole(len(x)), pointer(logits.data_ptr()))
         _check(failed, len(x))
         return logits
 
     def _layer(self, layer: Layer) -> _Layer:
         return _Layer(
             *map(self._matrix, (layer.qkv, layer.output, layer.gate_up, layer.down)),
-            self._factor(layer.attention_norm),
-            self._factor(layer.ffn_norm),
+            self._factor(layer.attention_norm, layer.qkv),
+            self._factor(layer.ffn_norm, layer.gate_up),
         )
 
-    def _matrix(self, projection: Projection) -> _Matrix:
-        weight, bias = projection.stored if self.as_stored else projection.weight, projection.bias
-        assert weight is not None, "all are read as they are stored, or none."
-        return _Matrix(self._hold(weight), None if bias is None else self._hold(bias.float()), *weight.shape)
+    def _matrix(self, projection: Projection) -> Matrix:
+        return matrix(projection.weight, projection.bias, projection.short, self._held)
 
-    def _factor(self, norm: Norm) -> int | None:
-        return None if norm.absorbed and not self.as_stored else self._hold(norm.weight.float())
+    def _factor(self, norm: Norm, behind: Projection) -> int | None:
+        """None where the projection behind it has taken it in, as it is read."""
+        return None if norm.absorbed and behind.short is None else self._hold(norm.weight.float())
 
     def _hold(self, tensor: Tensor) -> int:
         self._held.append(tensor.contiguous())
@@ -187,9 +194,9 @@ def _stand(placement: Placement) -> tuple[ctypes.Array[ctypes.c_int64] | None, c
     """Positions and what each row sees; None for a chain, which needs neither."""
     visible = placement.visible
     if visible is None:
-        return None, _pointer(None)
+        return None, pointer(None)
     positions = placement.positions
-    return (_whole * len(positions))(*positions), _pointer(visible.ctypes.data)
+    return (whole * len(positions))(*positions), pointer(visible.ctypes.data)
 
 
 def _check(failed: int, n: int) -> None:

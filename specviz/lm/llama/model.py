@@ -27,6 +27,7 @@ from specviz.lm.llama.few_rows import ATTENTION, MLP, SOURCE, FewRows
 from specviz.lm.llama.replay import FixedStep, Replays
 from specviz.lm.llama.rows import Layer, LlamaCache, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.products import Short
 from specviz.lm.rotary import paired
 from specviz.lm.rows import Placement
 
@@ -53,8 +54,8 @@ class LlamaModel(LlamaRows):
         table = weights[HEAD_OF[shape.tied]]
         head = table[: info.vocab_size]
         short = stored(HEAD_OF[shape.tied])
-        kept = None if short is None else short[: info.vocab_size].clone()
-        self._head = Projection(self._norm.absorbed_by(head), stored=kept)
+        kept = None if short is None else Short(short[: info.vocab_size].clone())
+        self._head = Projection(self._norm.absorbed_by(head), short=kept)
         shared = self._head.weight is head
         self._head_weight = head if shared else None
         """None: the projection's differs, and this is read again for those who ask"""
@@ -93,8 +94,8 @@ class LlamaModel(LlamaRows):
             trimmed._head_weight = self.head()[list(tokens)]
             left_out = (self.shape.vocab_size - len(tokens)) * self.shape.hidden_size
             trimmed._info = replace(self._info, read_per_pass=self._info.read_per_pass - left_out)
-            stored = None if self._head.stored is None else self._head.stored[list(tokens)]
-            trimmed._head = Projection(self._head(ones).t()[list(tokens)].contiguous(), stored=stored)
+            short = None if self._head.short is None else self._head.short.rows(tokens)
+            trimmed._head = Projection(self._head(ones).t()[list(tokens)].contiguous(), short=short)
             trimmed._few_rows = self._compiled_with(trimmed._head)
             if not self._few_rows:
                 trimmed.kernels = self.kernels | {"head": calibrate([[trimmed._head]])[0]}
@@ -102,7 +103,7 @@ class LlamaModel(LlamaRows):
         return self._last_trimmed[1]
 
     def _compiled_with(self, head: Projection) -> FewRows | None:
-        return FewRows.of(self.shape, self._layers, self._norm, head, self.turns.cos)
+        return FewRows.of(self.shape, self._layers, self.turns.cos, (self._norm, head))
 
     @torch.inference_mode()
     def forward(
@@ -347,7 +348,7 @@ def _layer(
         return Projection(
             norm.absorbed_by(weight) if norm else weight,
             torch.cat(biases) if biases else None,
-            torch.cat(stored) if len(stored) == len(names) else None,
+            Short(torch.cat(stored)) if len(stored) == len(names) else None,
         )
 
     attention_norm = Norm(weights[f"{prefix}input_layernorm.weight"], shape.norm_eps)

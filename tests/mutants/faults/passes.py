@@ -50,16 +50,30 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "few rows: weights read as they are stored forget the norm's factor",
         "specviz/lm/llama/few_rows.py",
-        "return None if norm.absorbed and not self.as_stored else",
+        "return None if norm.absorbed and behind.short is None else",
         "return None if norm.absorbed else",
         ("tests/lm/test_few_rows.py",),
     ),
     Fault(
         "few rows: a row beyond the first four has the numbers of one before it",
-        "specviz/lm/llama/few_rows.c",
+        "specviz/lm/products.h",
         "const float *rows = x + i * ins,",
         "const float *rows = x + i / 8 * ins,",
         ("tests/lm/test_few_rows.py",),
+    ),
+    Fault(
+        "few rows: a drafter's block reads its residual stream in place of its inputs",
+        "specviz/lm/llama/few_rows.c",
+        "attend(model, cache, 0, inputs, room.x,",
+        "attend(model, cache, 0, room.x, room.x,",
+        ("tests/lm/test_products.py",),
+    ),
+    Fault(
+        "products: a weight of whole numbers forgets its rows' scales",
+        "specviz/lm/products.py",
+        "scales = None if short is None or short.scales is None else",
+        "scales = None if short is None or True else",
+        ("tests/lm/test_products.py",),
     ),
     Fault(
         "session: the row of the last accepted token is kept twice",

@@ -1,0 +1,211 @@
+/* Products of a few rows with a weight on one thread, for the C files of this package that multiply.
+
+   Each weight is read once, where it lies, whatever the number of rows; results are float32, also around bfloat16
+   weights, which are read as the float32 numbers that they are. The sum behind a number is added up in the same order
+   however many rows stand beside it. */
+
+#ifndef SPECVIZ_PRODUCTS
+#define SPECVIZ_PRODUCTS
+
+#include "vectors.h"
+
+typedef struct {
+  const char *weight; /* [outs, ins], float32 or bfloat16 (`half`) */
+  const float *bias, *scales; /* [outs], or NULL; a row of weights is multiplied by its scale */
+  int64_t outs, ins, half;
+} Matrix;
+
+/* --- products: y[i, j] (+)= x[i] · weight[j] + bias[j] ---------------------------------------------------------- */
+
+INLINE void tile(const char *w, int half, int64_t ins, const float *x, int n, int outs, float *y, int64_t stride,
+                 const float *bias, const float *scales, int add) {
+  const int64_t width = half ? 2 : 4;
+  Vec sums[16];
+  UNROLL for (int i = 0; i < n * outs; i++) sums[i] = every(0.0f);
+  int64_t k = 0;
+  for (; k + LANES <= ins; k += LANES) {
+    Vec weights[4];
+    UNROLL for (int j = 0; j < outs; j++) {
+      weights[j] = widened(w + (j * ins + k) * width, half);
+      __builtin_prefetch(w + (outs * ins + k * outs + j * LANES) * width, 0, 2); /* the next tile, in order of memory */
+    }
+    UNROLL for (int i = 0; i < n; i++) {
+      Vec row = load(x + i * ins + k);
+      UNROLL for (int j = 0; j < outs; j++) sums[i * outs + j] += weights[j] * row;
+    }
+  }
+  if (k < ins)
+    UNROLL for (int i = 0; i < n; i++) {
+      Vec row = partly((const char *)(x + i * ins + k), 0, ins - k);
+      UNROLL for (int j = 0; j < outs; j++)
+        sums[i * outs + j] += partly(w + (j * ins + k) * width, half, ins - k) * row;
+    }
+  UNROLL for (int i = 0; i < n; i++) {
+    float results[4], *to = y + i * stride;
+    if (outs == 4) *(AnyFour *)results = totals(sums + i * 4);
+    else results[0] = total(sums[i]);
+    UNROLL for (int j = 0; j < outs; j++)
+      to[j] = results[j] * (scales ? scales[j] : 1.0f) + (bias ? bias[j] : 0.0f) + (add ? to[j] : 0.0f);
+  }
+}
+
+/* of the matrix the outputs from `first` on; y and `stride` are those of all */
+INLINE void product_of(const Matrix *by, int half, int64_t first, const float *x, int n, float *y, int64_t stride,
+                       int add) {
+  const int64_t ins = by->ins, step = ins * (half ? 2 : 4), last = first + (by->outs - first) / 4 * 4;
+  for (int64_t j = first; j < last; j += 4)
+    for (int i = 0; i < n; i += 4) { /* from the second time on, the weights are in the processor's cache */
+      const float *rows = x + i * ins, *some = by->bias ? by->bias + j : 0, *scales = by->scales ? by->scales + j : 0;
+      const char *w = by->weight + j * step;
+      float *to = y + i * stride + j;
+      switch (n - i) {
+        case 1: tile(w, half, ins, rows, 1, 4, to, stride, some, scales, add); break;
+        case 2: tile(w, half, ins, rows, 2, 4, to, stride, some, scales, add); break;
+        case 3: tile(w, half, ins, rows, 3, 4, to, stride, some, scales, add); break;
+        default: tile(w, half, ins, rows, 4, 4, to, stride, some, scales, add);
+      }
+    }
+  for (int64_t j = last; j < by->outs; j++)
+    for (int i = 0; i < n; i++)
+      tile(by->weight + j * step, half, ins, x + i * ins, 1, 1, y + i * stride + j, stride,
+           by->bias ? by->bias + j : 0, by->scales ? by->scales + j : 0, add);
+}
+
+static __attribute__((noinline)) void vector_product(const Matrix *by, int64_t first, const float *x, int n, float *y,
+                                                     int64_t stride, int add) {
+  if (by->half) product_of(by, 1, first, x, n, y, stride, add);
+  else product_of(by, 0, first, x, n, y, stride, add);
+}
+
+/* --- bfloat16 products by Intel's tiles (AMX) ------------------------------------------------------------------- */
+
+#if defined(__AMX_BF16__) && defined(__AVX512F__) && defined(__linux__)
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FIFTEEN_TO_0 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
+enum { SIDE = 16, DEEP = 32, PARTS = 3, ASK_FOR_TILES = 0x1023, TILE_DATA = 18 };
+typedef struct {
+  uint8_t palette, start, reserved[14];
+  uint16_t bytes[16];
+  uint8_t rows[16];
+} __attribute__((aligned(64))) TileShapes;
+
+static int have_tiles(void) {
+  static int answer = -1;
+  if (answer < 0) answer = syscall(SYS_arch_prctl, ASK_FOR_TILES, TILE_DATA) == 0;
+  return answer;
+}
+
+static void begin_tiles(TileShapes *before) { /* oneDNN has shapes of its own */
+  static TileShapes ours = {.palette = 1};
+  if (!have_tiles()) return;
+  for (int i = 0; i < 2 * PARTS + 1; i++) ours.bytes[i] = 64, ours.rows[i] = SIDE;
+  _tile_storeconfig(before);
+  __asm__ volatile("" : : "r"(&ours), "r"(before) : "memory");
+  _tile_loadconfig(&ours);
+}
+
+static void end_tiles(TileShapes *before) {
+  if (!have_tiles()) return;
+  __asm__ volatile("" : : "r"(before) : "memory");
+  if (before->palette) _tile_loadconfig(before);
+  else _tile_release();
+}
+
+/* x as two bfloat16 numbers that add up to it but for 2^-17 of it, or as three that are it: columns [ins / 32, parts,
+   16 pairs, 16 rows of x, 2] of up to 16 rows; what stands in those of rows beyond n is nobody's */
+INLINE void split(const float *x, int n, int64_t ins, int parts, uint32_t *columns) {
+  for (int i = 0; i < n; i++)
+    for (int64_t k = 0; k < ins; k += LANES) {
+      Vec rest = load(x + i * ins + k);
+      UNROLL for (int part = 0; part < parts; part++) {
+        Bits bits = (Bits)rest;
+        bits = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000u;
+        rest -= (Vec)bits;
+        Halves halves = __builtin_convertvector(bits >> 16, Halves);
+        uint32_t pairs[LANES / 2], *to = columns + (k / DEEP * parts + part) * 256 + k % DEEP / 2 * SIDE + i;
+        memcpy(pairs, &halves, sizeof pairs);
+        UNROLL for (int j = 0; j < LANES / 2; j++) to[j * SIDE] = pairs[j];
+      }
+    }
+}
+
+/* outputs j to j + 15 of up to 16 rows; with `fresh`, the weights come from memory and so will the next ones */
+INLINE void sixteen(const Matrix *by, int64_t j, int n, float *y, int add, int parts, const uint32_t *columns, int fresh) {
+  float sums[PARTS][SIDE][SIDE];
+  const char *at = by->weight + j * by->ins * 2, *next = at + SIDE * by->ins * 2;
+  __asm__ volatile("" : : "r"(columns) : "memory");
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  for (int64_t k = 0; k < by->ins / DEEP; k++) {
+    const uint32_t *column = columns + k * parts * 256;
+    if (fresh) UNROLL for (int line = 0; line < SIDE; line++) __builtin_prefetch(next + (k * SIDE + line) * 64, 0, 2);
+    _tile_loadd(3, at + k * 64, by->ins * 2);
+    _tile_loadd(4, column, 64);
+    _tile_loadd(5, column + 256, 64);
+    _tile_dpbf16ps(0, 3, 4);
+    _tile_dpbf16ps(1, 3, 5);
+    if (parts == 3) {
+      _tile_loadd(6, column + 512, 64);
+      _tile_dpbf16ps(2, 3, 6);
+    }
+  }
+  _tile_stored(0, sums[0], 64);
+  _tile_stored(1, sums[1], 64);
+  if (parts == 3) _tile_stored(2, sums[2], 64);
+  __asm__ volatile("" : : "r"(sums) : "memory");
+  for (int out = 0; out < SIDE; out++) {
+    Vec fine = load(sums[1][out]);
+    store(sums[0][out], (parts == 3 ? load(sums[2][out]) + fine : fine) + load(sums[0][out]));
+  }
+  const __m512i outs_of_row = _mm512_mullo_epi32(_mm512_set1_epi32(SIDE), _mm512_set_epi32(FIFTEEN_TO_0));
+  const Vec scales = by->scales ? load(by->scales + j) : every(1.0f), bias = by->bias ? load(by->bias + j) : every(0.0f);
+  for (int i = 0; i < n; i++) {
+    float *to = y + i * by->outs + j;
+    Vec results = (Vec)_mm512_i32gather_ps(outs_of_row, sums[0][0] + i, 4);
+    store(to, results * scales + bias + (add ? load(to) : every(0.0f)));
+  }
+}
+
+INLINE void tile_product_of(const Matrix *by, const float *x, int n, float *y, int add, int parts, uint32_t *columns) {
+  const int64_t block = by->ins / DEEP * parts * 256; /* columns of 16 rows */
+  for (int i = 0; i < n; i += SIDE)
+    split(x + i * by->ins, n - i < SIDE ? n - i : SIDE, by->ins, parts, columns + i / SIDE * block);
+  for (int64_t j = 0; j + SIDE <= by->outs; j += SIDE)
+    for (int i = 0; i < n; i += SIDE) /* from the second time on, the weights are in the processor's cache */
+      sixteen(by, j, n - i < SIDE ? n - i : SIDE, y + i * by->outs, add, parts, columns + i / SIDE * block, i == 0);
+}
+
+static __attribute__((noinline)) void tile_product(const Matrix *by, const float *x, int n, float *y, int add, int parts,
+                                                   uint32_t *columns) {
+  if (parts == 3) tile_product_of(by, x, n, y, add, 3, columns);
+  else tile_product_of(by, x, n, y, add, 2, columns);
+}
+#else
+enum { SIDE = 16, DEEP = 32, PARTS = 0 };
+typedef int TileShapes;
+static int have_tiles(void) { return 0; }
+static void begin_tiles(TileShapes *before) { *before = 0; }
+static void end_tiles(TileShapes *before) { *before = 0; }
+static void tile_product(const Matrix *by, const float *x, int n, float *y, int add, int parts, uint32_t *columns) {
+  (void)by, (void)x, (void)n, (void)y, (void)add, (void)parts, (void)columns;
+}
+#endif
+
+/* x [n, ins] → y [n, outs]; with `add`, on top of what is there; parts: as `split` makes them */
+static void product(const Matrix *by, int parts, const float *x, int n, float *y, int add, uint32_t *columns) {
+  int64_t done = 0;
+  if (by->half && by->ins % DEEP == 0 && have_tiles()) {
+    tile_product(by, x, n, y, add, parts, columns);
+    done = by->outs / SIDE * SIDE;
+  }
+  if (done < by->outs) vector_product(by, done, x, n, y, by->outs, add);
+}
+
+/* Numbers of four bytes that `columns` has for n rows of `ins` numbers */
+static int64_t columns_of(int64_t ins, int64_t n) { return (n + SIDE - 1) / SIDE * PARTS * 256 * (ins / DEEP); }
+
+#endif

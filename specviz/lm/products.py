@@ -1,0 +1,123 @@
+"""One product of a few rows with a weight by the compiled library, for networks that are no whole Llama.
+
+    weight [out, in] ─ `shortened` ─► the same numbers in two bytes each ─► Matrix ─► `products.c` ─► x Wᵀ + b
+
+Reading the weight is what such a product costs. A float32 weight whose numbers bfloat16 can hold, or are whole ones
+times a scale for each row, as files of drafters have them, is read from half the bytes. Used where torch computes on
+one thread of the CPU and a compiler is at hand; results are equal up to rounding.
+
+Shapes: n rows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from specviz.lm.compiled import library
+
+SOURCE = Path(__file__).with_name("products.c")
+MOST_ROWS = 64
+"""of a compiled product or pass; beyond, torch's products keep the processor busy"""
+FORMATS = (torch.float32, torch.bfloat16)
+WHOLE = 127
+"""the largest whole number that a row is made of"""
+pointer, whole = ctypes.c_void_p, ctypes.c_int64
+
+
+class Matrix(ctypes.Structure):
+    """As `products.h` has it."""
+
+    _fields_ = (
+        *((name, pointer) for name in ("weight", "bias", "scales")),
+        *((name, whole) for name in ("outs", "ins", "half")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A float32 weight in two bytes a number."""
+
+    weight: Tensor
+    """[out, in] bfloat16"""
+    scales: Tensor | None = None
+    """[out] float32, what each row is multiplied by"""
+
+    def columns(self, first: int, last: int) -> Short:
+        return Short(self.weight[:, first:last].contiguous(), self.scales)
+
+    def rows(self, index: Sequence[int]) -> Short:
+        chosen = list(index)
+        return Short(self.weight[chosen], None if self.scales is None else self.scales[chosen])
+
+
+def shortened(weight: Tensor) -> Short | None:
+    """The same numbers, bit for bit; None where there is no such form. weight [out, in] float32."""
+    if weight.dtype != torch.float32:
+        return None
+    exact = weight.bfloat16()
+    if torch.equal(exact.float(), weight):
+        return Short(exact)
+    # The scale that a row was made with is its largest number over 127, up to the last bit.
+    about = (weight.abs().amax(-1) / WHOLE).clamp_min(torch.finfo(torch.float32).tiny)  # [out]
+    scales = torch.full_like(about, torch.nan)
+    for some in (about, about.nextafter(about.new_tensor(torch.inf)), about.nextafter(about.new_tensor(0.0))):
+        numbers = (weight / some[:, None]).round()
+        scales = torch.where((numbers * some[:, None] == weight).all(-1), some, scales)
+    return None if bool(scales.isnan().any()) else Short((weight / scales[:, None]).round().bfloat16(), scales)
+
+
+def matrix(weight: Tensor, bias: Tensor | None, short: Short | None, held: list[Tensor]) -> Matrix:
+    """What the struct points into is put into `held`, and must stay alive as long as it."""
+
+    def at(tensor: Tensor) -> int:
+        held.append(tensor.contiguous())
+        return held[-1].data_ptr()
+
+    read = weight if short is None else short.weight
+    scales = None if short is None or short.scales is None else at(short.scales)
+    half = read.dtype == torch.bfloat16
+    return Matrix(at(read), None if bias is None else at(bias.float()), scales, *read.shape, half)
+
+
+def takes(n: int) -> bool:
+    """Whether n rows are few enough for compiled code, which computes on one thread."""
+    return n <= MOST_ROWS and torch.get_num_threads() == 1
+
+
+class Product:
+    """One weight, multiplied by the compiled library."""
+
+    def __init__(self, compiled: ctypes.CDLL, weight: Tensor, bias: Tensor | None, short: Short | None) -> None:
+        self._compiled = compiled
+        self._held: list[Tensor] = []
+        """what the struct points into"""
+        self._matrix = matrix(weight, bias, short, self._held)
+        self._at, self._outs = ctypes.byref(self._matrix), len(weight)
+        self._parts = whole(2 if weight.dtype == torch.bfloat16 else 3)
+
+    @classmethod
+    def of(cls, weight: Tensor, bias: Tensor | None, short: Short | None = None) -> Product | None:
+        """`short`: the weight, where it is known already. None where the weight is not on the CPU, in another format,
+        or there is no compiler."""
+        if weight.device.type != "cpu" or weight.dtype not in FORMATS:
+            return None
+        compiled = library(SOURCE)
+        return None if compiled is None else cls(compiled, weight, bias, short or shortened(weight))
+
+    def __call__(self, x: Tensor, residual: Tensor | None = None) -> Tensor:
+        """x [n, in], residual [n, out] or None → x Wᵀ + b + residual [n, out], in x's format."""
+        rows = x.to(torch.float32).contiguous()
+        if residual is None:
+            y = torch.empty(len(rows), self._outs)
+        else:
+            y = residual.to(torch.float32, copy=True).contiguous()
+        add, at = residual is not None, pointer(y.data_ptr())
+        if self._compiled.multiply(self._at, self._parts, pointer(rows.data_ptr()), whole(len(rows)), at, whole(add)):
+            raise MemoryError(f"no memory for a product of {len(rows)} rows.")
+        return y.to(x.dtype)

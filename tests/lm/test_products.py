@@ -1,0 +1,92 @@
+"""Compiled products and drafters' blocks: torch's numbers, from weights read in two bytes where nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional
+
+from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock
+from specviz.lm import compiled
+from specviz.lm.products import SOURCE, Product, shortened
+from tests.lm.tiny_models import error, random_parents
+
+needs_compiler = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
+CLOSE = 2e-6
+HALVES = torch.tensor([[1.0, -0.5], [0.25, 3.0]])
+THIRDS = torch.tensor([[127.0, -2.0], [64.0, 127.0]]) * torch.tensor([[0.1], [1 / 3]])
+"""whole numbers times a scale for each row"""
+
+
+def test_numbers_of_bfloat16_are_read_as_they_are():
+    short = shortened(HALVES)
+    assert (short.weight.tolist(), short.scales) == (HALVES.tolist(), None)
+
+
+def test_whole_numbers_times_a_scale_are_told_from_the_products():
+    short = shortened(THIRDS)
+    assert short.weight.tolist() == [[127.0, -2.0], [64.0, 127.0]]
+    assert torch.equal(short.weight.float() * short.scales[:, None], THIRDS)
+
+
+def test_a_row_of_zeros_has_any_scale():
+    assert shortened(torch.cat([THIRDS, torch.zeros(1, 2)])).weight[2].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("weight", [torch.tensor([[1.0, 0.123456]]), HALVES.bfloat16(), HALVES.double()], ids=str)
+def test_any_other_weight_has_no_shorter_form(weight):
+    assert shortened(weight) is None
+
+
+def weight_of(kind, outs, ins):
+    torch.manual_seed(outs)
+    if kind == "whole numbers":
+        return torch.randint(-127, 128, (outs, ins)).index_fill(1, torch.tensor(0), 127) * torch.rand(outs, 1)
+    weight = torch.randn(outs, ins)
+    return weight.bfloat16().float() if kind == "bfloat16" else weight
+
+
+@needs_compiler
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "whole numbers"])
+@pytest.mark.parametrize(("outs", "ins"), [(48, 64), (19, 64), (16, 30), (3, 5)])
+def test_a_product_is_torchs_with_and_without_a_residual(kind, outs, ins):
+    weight, bias = weight_of(kind, outs, ins), torch.randn(outs)
+    product = Product.of(weight, bias)
+    for n in (1, 4, 5, 16, 17, 64):
+        x, residual = torch.randn(n, ins), torch.randn(n, outs)
+        exact = functional.linear(x.double(), weight.double(), bias.double())
+        most = exact.abs().max().item()
+        assert error(product(x), exact.float()) < CLOSE * most
+        assert error(product(x, residual), (exact + residual).float()) < CLOSE * most
+
+
+def block_of(inputs, extra):
+    torch.manual_seed(5)
+    block = DraftBlock(BlockShape(hidden=64, inputs=inputs, heads=4, kv_heads=2, head_size=16, ffn=96, extra=extra))
+    with torch.no_grad():
+        block.post_attention_layernorm.weight.uniform_(0.5, 1.5)
+        for name, weight in block.named_parameters():
+            if name.endswith("proj.weight"):
+                scales = weight.abs().amax(-1, keepdim=True) / 127
+                weight.copy_((weight / scales).round() * scales)
+    return block
+
+
+@needs_compiler
+@pytest.mark.parametrize(("inputs", "extra"), [(64, 0), (128, 0), (64, 8)])
+@pytest.mark.parametrize("n", [1, 5, 17, 64])
+@torch.inference_mode()
+def test_a_drafters_block_is_the_plain_one_below_a_text(inputs, extra, n):
+    compiled_block, plain = (LeanBlock(block_of(inputs, extra), 128) for _ in range(2))
+    assert all(projection.short for projection in (compiled_block.layer.qkv, compiled_block.layer.gate_up))
+    plain._few_rows = None
+    caches = compiled_block.new_cache(), plain.new_cache()
+    for parents, rows in ((None, 7), (random_parents(n, 7, 7, n), n)):
+        read, x = torch.randn(rows, inputs), torch.randn(rows, 64)
+        outputs = []
+        for block, cache in zip((compiled_block, plain), caches, strict=True):
+            placement = cache.place([0] * rows, parents, 128)
+            outputs.append(block.append(read, x, cache, placement))
+            cache.add(placement)
+        assert outputs[0].shape == (rows, 64 + extra)
+        assert error(*outputs) < 1e-5 * outputs[1].abs().max().item()
