@@ -71,6 +71,9 @@ class TrainOptions:
         "", "holds folders of trained modules to go on from, of any target; empty: fresh weights"
     )
     module_lr: float = option(0.01, "peak learning rate of Muon for modules (a tenth for what AdamW trains)")
+    module_rows: int = option(
+        4, "texts of 192 tokens that a step of `module` learns from; more where a device has room"
+    )
     speculators: bool = option(False, "write modules of EAGLE-3's wiring in the layout of speculators too")
     target: str = option("target", "bundled name or folder of the target that modules learn to draft for")
     out: Path = option(Path("assets/modules"), "folder that receives a folder for each trained module")

@@ -177,7 +177,7 @@ NETWORKS = {
     f"specviz/drafters/{name}.py"
     for name in (
         *("masked_block", "learned/cross_network"),
-        *("learned/eagle_network", "learned/head_networks", "learned/module"),
+        *("learned/eagle_network", "learned/flash_network", "learned/head_networks", "learned/module"),
     )
 }
 """drafters' networks: their first weights and the noise of their training are drawn; neither while text is decoded"""
@@ -224,8 +224,12 @@ def test_methods_of_one_kind_share_only_rooms_with_names(kind):
     assert not found
 
 
-GROUND = {"base", "capabilities", "drafting.growing", "learned.module", "learned.weights", "learned.published"}
-"""of `specviz.drafters`: what all learned drafters stand on alike, and weights that others published"""
+GROUND = {
+    *("base", "capabilities", "drafting.growing"),
+    *("learned.module", "learned.weights", "learned.published", "learned.token_map"),
+}
+"""of `specviz.drafters`: what all learned drafters stand on alike, weights that others published, and which tokens a
+smaller head answers for"""
 
 
 def family_of(module):

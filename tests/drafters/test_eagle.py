@@ -9,9 +9,9 @@ import torch
 
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.eagle import EagleDrafter, EagleModule
-from specviz.drafters.learned.eagle_layers import TokenMap
 from specviz.drafters.learned.eagle_network import STEP_WEIGHT, EagleShape
 from specviz.drafters.learned.module import FeatureBatch, TargetParts, divergence, fresh
+from specviz.drafters.learned.token_map import TokenMap
 from specviz.drafters.learned.weights import read_module, write_module
 from specviz.errors import ModelError, OptionError, TrainingError
 from specviz.lm.load import load

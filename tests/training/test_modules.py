@@ -183,7 +183,7 @@ def test_a_stopped_training_keeps_what_was_learnt(training_of, tmp_path):
 
 
 def test_modules_are_told_of_the_text_before_they_learn(training_of):
-    assert Training(training_of()).modules["last"].told == 6 * 4 * 24
+    assert Training(training_of()).modules["last"].told == 250 * 4 * 24
 
 
 def test_english_and_python_are_packed_on_the_spot_where_no_work_folder_holds_any(module_target):

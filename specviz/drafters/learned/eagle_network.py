@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from specviz.drafters.base import bytes_of
-from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock, Memory, TokenMap, log_normaliser
+from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock, Memory, log_normaliser
 from specviz.drafters.learned.module import (
     QUIET,
     Distance,
@@ -31,6 +31,7 @@ from specviz.drafters.learned.module import (
     divergence,
     least_squares,
 )
+from specviz.drafters.learned.token_map import TokenMap
 from specviz.errors import OptionError
 from specviz.lm.kernels import Projection, settle
 from specviz.lm.llama.replay import Replays

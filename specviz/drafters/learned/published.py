@@ -27,9 +27,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from specviz.drafters.learned.eagle_layers import digest_of
 from specviz.drafters.learned.eagle_network import EAGLE1, EAGLE3, EagleShape, EagleTrunk
 from specviz.drafters.learned.module import DrafterModule, TargetParts, fresh
+from specviz.drafters.learned.token_map import digest_of
 from specviz.drafters.learned.weights import CARD
 from specviz.errors import ModelError
 from specviz.lm.base import GivesFeatures

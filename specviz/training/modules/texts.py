@@ -95,6 +95,9 @@ def _python(tokenizer: PreTrainedTokenizerFast, sample: Sequence[Document]) -> P
     return pack_with_starts((code_blocks(document.text) for document in sample), tokenizer)
 
 
+SAMPLE_WINDOWS = 250
+"""batches of the corpus in which a module counts tokens: of a vocabulary of 49,152, the 8,192 most frequent of the six
+first batches made up 90 % of other text, of so many 99 %"""
 WRITTEN_OF_THREE = 2
 """of three batches hold what the target wrote"""
 
@@ -167,6 +170,10 @@ class Texts:
         if step % 3 >= WRITTEN_OF_THREE:
             return self._windows(step // 3)
         return self._written(step) if self.holds_written(step) else self._windows(self.options.write_every + step)
+
+    def sample(self) -> Tensor:
+        """Tokens [n] of the corpus, in which modules count how frequent each is."""
+        return torch.cat([self._windows(index).flatten() for index in range(SAMPLE_WINDOWS)])
 
     def holds_written(self, step: int) -> bool:
         """Whether this batch holds beginnings from the corpus and what the target wrote behind them, or else windows of

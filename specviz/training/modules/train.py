@@ -36,8 +36,8 @@ from specviz.training.stages import measured_dtype
 KL = "fkl"
 TEXT = "ce-text"
 """cross entropy to the text's own next token: no distance, for the target is not asked"""
-CALIBRATION_STEPS = 6
-"""batches of text that a module is told before training"""
+BEGINNING_STEPS = 6
+"""batches of text, as the target reads them, from which a module works out its first weights"""
 
 
 @dataclass(frozen=True)
@@ -124,11 +124,11 @@ class Training:
         self.held_out = self.held_out_text(training.held_out_rows, training.held_out_length)
         checkpoint = folder / "checkpoint.pt" if folder else None
         if checkpoint is None or not checkpoint.is_file():
-            sample = torch.cat([self.texts.batch(step) for step in range(CALIBRATION_STEPS)])
-            first = self.teacher.read(sample, depths, self._keeps_rows)
+            sample = torch.cat([self.texts.batch(step) for step in range(BEGINNING_STEPS)])
+            first, corpus = self.teacher.read(sample, depths, self._keeps_rows), self.texts.sample()
             for label, module in self.modules.items():
                 if label not in self._begun:
-                    module.calibrate(sample.flatten())
+                    module.calibrate(corpus)
                     module.begin(first.batch_for(module))
         options = LoopOptions(
             Pace.of(like.loop.progress.curve) if like else Budget(training.tokens, training.minutes),
@@ -293,6 +293,7 @@ def training_of(options: TrainOptions) -> ModuleTraining:
         tokens=options.tokens,
         seed=options.seed,
         english=options.module_english,
+        texts=TextOptions(rows=options.module_rows),
         loss=options.loss,
         lr=options.module_lr,
         dtype=options.dtype,

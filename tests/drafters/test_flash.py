@@ -1,0 +1,119 @@
+"""Networks that fill a block in one pass: no row sees what it may not, and each slot is held to what stands there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from specviz.drafters.learned.flash_network import FlashShape, Roots
+from specviz.drafters.learned.module import MODULES, FeatureBatch, TargetParts, fresh
+from specviz.errors import OptionError
+from specviz.lm.llama.model import LlamaModel
+from specviz.options import from_mapping
+from specviz.proof.small_models import SHAPE, small_pair
+
+LAYERS, VOCABULARY, SLOTS = 5, 64, 4
+PROMPT = [3, 14, 15, 9, 26, 5]
+NAMES = ("dflash", "dspark")
+
+
+@pytest.fixture(scope="module")
+def target() -> LlamaModel:
+    model, _ = small_pair(
+        3, replace(SHAPE, layers=LAYERS, vocab_size=VOCABULARY, hidden_size=24, heads=2, head_size=12)
+    )
+    model._info = replace(model.info, weights_sha256="a" * 64)
+    return model
+
+
+def taught(name: str, target: LlamaModel, **shape):
+    """Not trained, but every weight was moved, those that begin at zero too."""
+    kind = MODULES.get(name)
+    options = from_mapping(kind.options_type, {"slots": SLOTS, **shape})
+    module = fresh(kind, TargetParts.of(target), options, seed=4)
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
+    return module
+
+
+def read(target, module, text) -> FeatureBatch:
+    """What a module sees of a text in training, from one pass over all of it."""
+    cache = target.new_cache()
+    target.watch(cache, [*module.depths(), target.info.layers])
+    target.forward(text, cache)
+    seen = target.seen(cache).clone()  # no tensor of inference mode
+    return FeatureBatch(torch.tensor([text]), seen[None, :, :-1], seen[None, :, -1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_block_sees_nothing_of_its_own_future_and_none_of_the_blocks_beside_it(target, name):
+    module, text = taught(name, target), [*PROMPT, 7, 30, 2, 41, 8]
+    batch = read(target, module, text)
+    with torch.inference_mode():
+        together = module.states(batch, Roots(torch.tensor([[2, 5]]), SLOTS))
+        alone = module.states(batch, Roots(torch.tensor([[5]]), SLOTS))
+        changed = replace(batch, features=batch.features.clone())
+        changed.features[:, 5:] += 1.0  # the root's own state, and those behind it
+        after = module.states(changed, Roots(torch.tensor([[5]]), SLOTS))
+        changed.features[:, 4] += 1.0
+        before = module.states(changed, Roots(torch.tensor([[5]]), SLOTS))
+    torch.testing.assert_close(together[:, 1:], alone)
+    torch.testing.assert_close(after, alone)
+    assert float((before - alone).abs().max()) > 1e-3
+
+
+@pytest.mark.parametrize(("causal", "moved"), [(True, [False, False, True, True]), (False, [True] * 4)])
+def test_a_shown_token_moves_rows_before_it_only_where_rows_see_both_ways(target, causal, moved):
+    module, text = taught("dflash", target, causal=causal), [*PROMPT, 7, 30, 2, 41, 8]
+    batch, shown = read(target, module, text), torch.tensor([[2]])
+    other = replace(batch, tokens=batch.tokens.clone())
+    other.tokens[0, 6] = 50  # two behind the root
+    with torch.inference_mode():
+        rows, rows_of_other = (module.states(each, Roots(torch.tensor([[4]]), SLOTS), shown) for each in (batch, other))
+    assert ((rows - rows_of_other).abs().amax(-1) > 1e-4).tolist() == [[moved]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_slot_is_held_to_what_the_target_says_there_and_nearer_ones_count_more(target, name):
+    module, text = taught(name, target).train(), [*PROMPT, 7, 30, 2, 41, 8]
+    heard: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def distance(logits, wanted):
+        heard.append((logits, wanted))
+        return torch.ones(())
+
+    batch = replace(read(target, module, text), distance=distance)
+    terms = module.loss(batch)
+    slots = [float(terms[f"slot_{k}"]) for k in range(1, 1 + SLOTS)]
+    assert [round(share, 4) for share in slots] == [0.3499, 0.2725, 0.2122, 0.1653]
+    said = batch.target_logits(module.head)[0].log_softmax(-1)
+    for k, (_, wanted) in enumerate(heard):  # eleven tokens hold seven blocks, of roots 1 to 7
+        torch.testing.assert_close(wanted[0], said[1 + k : 8 + k])
+
+
+def test_the_depths_that_are_read_are_spread_over_the_target():
+    taps = FlashShape().taps
+    assert [taps(layers) for layers in (2, 8, 30)] == [(1, 2), (2, 4, 6), (2, 15, 28)]
+
+
+def test_of_a_large_vocabulary_the_frequent_tokens_alone_are_drafted(target):
+    module = taught("dflash", target, draft_tokens=40)
+    module.calibrate(torch.tensor([63, 62, 61] * 50))
+    with torch.inference_mode():
+        logits = module.drafts(read(target, module, PROMPT), 1)[0]
+    assert logits.shape == (1, 5, VOCABULARY)
+    assert {63, 62, 61} <= {*logits[0, 0].isfinite().nonzero()[:, 0].tolist()}
+    assert int(logits[0, 0].isfinite().sum()) == 40
+
+
+def test_sizes_that_do_not_fit_the_target_are_refused_in_a_sentence(target):
+    with pytest.raises(OptionError, match=r"depths name 9, but .* has 5 layers"):
+        taught("dflash", target, depths=(2, 9))
+    with pytest.raises(OptionError, match=r"draft_tokens is 99, but .* has 64 tokens"):
+        taught("dflash", target, draft_tokens=99)
+    with pytest.raises(OptionError, match="3 heads cannot share 2"):
+        taught("dflash", target, heads=3, kv_heads=2)
