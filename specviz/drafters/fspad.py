@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from specviz.drafters.base import DRAFTERS, Needs
 from specviz.drafters.learned.eagle_drafting import StateDrafter, StateOptions
@@ -19,6 +19,7 @@ from specviz.drafters.learned.module import MODULES
 from specviz.drafters.learned.weights import module_for
 from specviz.errors import OptionError
 from specviz.lm.base import GivesFeatures
+from specviz.lm.products import Linear
 from specviz.options import option
 from specviz.trace.declared_method import Candidates
 
@@ -62,11 +63,11 @@ class FspadModule(EagleTrunk[FspadShape]):
         if self.joins_by_one_matrix:
             super()._add_join(hidden)
         else:
-            self.up = nn.Linear(hidden, wide, bias=False)
-            self.gate = nn.Linear(hidden, wide, bias=False)
-            self.down = nn.Linear(wide, hidden, bias=False)
-            self.token = nn.Linear(hidden, hidden, bias=False)
-        self.to_head = nn.Linear(self.extra, hidden, bias=False) if self.extra else None
+            self.up = Linear(hidden, wide, bias=False)
+            self.gate = Linear(hidden, wide, bias=False)
+            self.down = Linear(wide, hidden, bias=False)
+            self.token = Linear(hidden, hidden, bias=False)
+        self.to_head = Linear(self.extra, hidden, bias=False) if self.extra else None
 
     @property
     def joins_by_one_matrix(self) -> bool:

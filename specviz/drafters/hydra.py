@@ -20,6 +20,7 @@ from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, bytes
 from specviz.drafters.learned.head_networks import Accuracies, Places, ResidualBlock, held_to
 from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, likely_row
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.lm.products import Linear, linear
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.header import Exhibit
@@ -31,8 +32,8 @@ class ReadingBlock(nn.Module):
 
     def __init__(self, size: int, tokens: int) -> None:
         super().__init__()
-        self.skip = nn.Linear((1 + tokens) * size, size, bias=False)
-        self.linear = nn.Linear((1 + tokens) * size, size)
+        self.skip = Linear((1 + tokens) * size, size, bias=False)
+        self.linear = Linear((1 + tokens) * size, size)
         with torch.no_grad():
             self.skip.weight.zero_().fill_diagonal_(1.0)
             self.linear.weight.zero_()
@@ -77,7 +78,7 @@ class HydraModule(DrafterModule[HydraShape]):
         words = functional.embedding(tokens, self.embedding)
         words = functional.rms_norm(words, words.shape[-1:])  # embeddings are small beside states
         states = self.heads[head](torch.cat([states, words.flatten(-2)], -1))
-        return functional.linear(states, self.head)
+        return linear(states, self.head)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         places = Places.of(batch, self.options.heads, self.training)

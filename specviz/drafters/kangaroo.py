@@ -28,6 +28,7 @@ from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch
 from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel
+from specviz.lm.products import Linear, linear
 from specviz.lm.rotary import turned
 from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
@@ -66,8 +67,8 @@ class KangarooModule(DrafterModule[KangarooShape]):
         size = target.head.shape[1]
         self.attention_heads = gcd(size, ATTENTION_HEADS)
         self.attention_norm, self.norm = nn.RMSNorm(size), nn.RMSNorm(size)
-        self.qkv = nn.Linear(size, 3 * size, bias=False)
-        self.output = nn.Linear(size, size, bias=False)
+        self.qkv = Linear(size, 3 * size, bias=False)
+        self.output = Linear(size, size, bias=False)
         nn.init.zeros_(self.output.weight)
         self.register_buffer("begun", torch.zeros((), dtype=torch.bool))
 
@@ -105,12 +106,12 @@ class KangarooModule(DrafterModule[KangarooShape]):
                 self.begun.fill_(True)
         places = Places.of(batch, 1, self.training)
         states = self.adapted(batch.features[:, :, 0])[places.text, places.token + 1]
-        said = functional.linear(states, self.head)
+        said = linear(states, self.head)
         return {"adapter": batch.distance(said, places.wanted(batch, self.head)[:, 0])}
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """It has read the exit state of every token before the one it guesses."""
-        logits = functional.linear(self.adapted(batch.features[:, :, 0]), self.head)
+        logits = linear(self.adapted(batch.features[:, :, 0]), self.head)
         return [logits[:, 1 + k :] for k in range(min(most, batch.tokens.shape[1] - 1))]
 
 
@@ -153,7 +154,7 @@ class AdapterRows:
             seen[row, [length + one for one in line]] = True
         keys, values = (torch.cat([text, draft]) for text, draft in zip(self._text, self._draft, strict=True))
         adapted = self._module.attend(states, queries, keys, values, seen.to(self._device))
-        return functional.linear(adapted, self._module.head)
+        return linear(adapted, self._module.head)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, Round
 from specviz.drafters.learned.head_networks import FADE, Bigram, Lattice, Places, shown_lattice
 from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, PlannedTree
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.lm.products import Linear, linear
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.header import Exhibit, ExhibitRow
@@ -42,11 +43,11 @@ class BlockLayer(nn.Module):
         super().__init__()
         self.attention_heads = gcd(size, ATTENTION_HEADS)
         self.attention_norm, self.ffn_norm = nn.RMSNorm(size), nn.RMSNorm(size)
-        self.qkv = nn.Linear(size, 3 * size, bias=False)
-        self.states = nn.Linear(size, 2 * size, bias=False)
-        self.output = nn.Linear(size, size, bias=False)
-        self.gate_up = nn.Linear(size, 2 * WIDER * size, bias=False)
-        self.down = nn.Linear(WIDER * size, size, bias=False)
+        self.qkv = Linear(size, 3 * size, bias=False)
+        self.states = Linear(size, 2 * size, bias=False)
+        self.output = Linear(size, size, bias=False)
+        self.gate_up = Linear(size, 2 * WIDER * size, bias=False)
+        self.down = Linear(WIDER * size, size, bias=False)
         self.places = nn.Parameter(torch.zeros(self.attention_heads, rows, window + rows))
         """added to scores: how far a row is from what it looks at"""
 
@@ -78,12 +79,12 @@ class BlockNetwork(nn.Module):
     def __init__(self, size: int, slots: int, window: int, layers: int) -> None:
         super().__init__()
         self.window = window
-        self.word = nn.Linear(size, size, bias=False)
+        self.word = Linear(size, size, bias=False)
         self.masked = nn.Parameter(torch.zeros(size))
         self.position = nn.Parameter(torch.randn(1 + slots, size) * 0.02)
         self.states_norm, self.norm = nn.RMSNorm(size), nn.RMSNorm(size)
         self.layers = nn.ModuleList(BlockLayer(size, 1 + slots, window) for _ in range(layers))
-        self.output, self.skip = nn.Linear(size, size, bias=False), nn.Linear(size, size, bias=False)
+        self.output, self.skip = Linear(size, size, bias=False), Linear(size, size, bias=False)
         nn.init.zeros_(self.output.weight)
         nn.init.eye_(self.skip.weight)
 
@@ -140,7 +141,7 @@ class MaskedBlockModule(DrafterModule[MaskedBlockShape]):
         """Logits [N, S, V] of the slots. tokens [N, 1 + S]: the root's, then the slots' where known [N, 1 + S]; the
         rest as in `BlockNetwork`."""
         states = self.block(context, last, absent, functional.embedding(tokens, self.embedding), known)
-        return functional.linear(states, self.head)
+        return linear(states, self.head)
 
     def weights_read(self) -> int:
         """Less what reads the target's states, which is done once a round, and the table of what follows what."""

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from specviz.lm.compiled import library
 
@@ -121,3 +123,29 @@ class Product:
         if self._compiled.multiply(self._at, self._parts, pointer(rows.data_ptr()), whole(len(rows)), at, whole(add)):
             raise MemoryError(f"no memory for a product of {len(rows)} rows.")
         return y.to(x.dtype)
+
+
+_made: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+"""weight → (the version of its numbers, its product): training changes them"""
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x [..., in] → x Wᵀ + b [..., out], as `functional.linear`; few rows that nobody learns from by the compiled
+    product."""
+    rows = x.numel() // x.shape[-1]
+    if torch.is_inference_mode_enabled() and takes(rows):
+        version = -1 if weight.is_inference() else weight._version
+        known = _made.get(weight)
+        if known is None or known[0] != version:
+            _made[weight] = known = version, Product.of(weight.detach(), None if bias is None else bias.detach())
+        if known[1] is not None:
+            product: Product = known[1]
+            return product(x.reshape(rows, -1)).view(*x.shape[:-1], -1)
+    return functional.linear(x, weight, bias)
+
+
+class Linear(nn.Linear):
+    """The layer of that name, by `linear`."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return linear(x, self.weight, self.bias)

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock
 from specviz.lm import compiled
-from specviz.lm.products import SOURCE, Product, shortened
+from specviz.lm.products import MOST_ROWS, SOURCE, Linear, Product, shortened
 from tests.lm.tiny_models import error, random_parents
 
 needs_compiler = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
@@ -58,6 +58,32 @@ def test_a_product_is_torchs_with_and_without_a_residual(kind, outs, ins):
         most = exact.abs().max().item()
         assert error(product(x), exact.float()) < CLOSE * most
         assert error(product(x, residual), (exact + residual).float()) < CLOSE * most
+
+
+@needs_compiler
+@torch.inference_mode()
+def test_a_layer_takes_rows_of_any_arrangement_and_more_of_them_than_compiled_code_does():
+    layer = Linear(64, 48)
+    for shape in ((64,), (1, 64), (2, 3, 64), (MOST_ROWS, 64), (MOST_ROWS + 1, 64)):
+        x = torch.randn(shape)
+        wanted = functional.linear(x, layer.weight, layer.bias)
+        assert layer(x).shape == wanted.shape
+        assert error(layer(x), wanted) < CLOSE * wanted.abs().max().item()
+
+
+def test_a_layer_multiplies_by_the_weights_that_training_has_left_it():
+    layer = Linear(2, 1, bias=False)
+    for number in (2.0, 3.0):
+        with torch.no_grad():
+            layer.weight.fill_(number)
+        with torch.inference_mode():
+            assert layer(torch.tensor([[1.0, 10.0]])).tolist() == [[11 * number]]
+
+
+def test_a_layer_that_learns_has_its_gradient():
+    layer = Linear(2, 1, bias=False)
+    layer(torch.tensor([[1.0, 10.0]])).sum().backward()
+    assert layer.weight.grad.tolist() == [[1.0, 10.0]]
 
 
 def block_of(inputs, extra):

@@ -24,7 +24,7 @@ from torch.nn import functional
 from specviz.drafters.base import bytes_of
 from specviz.drafters.learned.module import QUIET, DrafterModule, FeatureBatch, RowShape, TargetParts, least_squares
 from specviz.errors import OptionError
-from specviz.lm.kernels import Projection, calibrate
+from specviz.lm.kernels import Projection, settle
 from specviz.lm.rotary import angles, turned_by
 from specviz.options import Options, option
 
@@ -187,7 +187,7 @@ def as_they_run(layers: Sequence[CrossLayer], *beside: Projection) -> list[Cross
             if isinstance(product, nn.Linear):
                 vars(layer)[name] = Projection(product.weight.detach())  # found before the module of that name
     products = [one for layer in fast for one in vars(layer).values() if isinstance(one, Projection)]
-    calibrate([[one] for one in (*products, *beside)])
+    settle([*products, *beside])
     return fast
 
 

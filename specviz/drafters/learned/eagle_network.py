@@ -36,7 +36,7 @@ from specviz.errors import OptionError
 from specviz.lm.kernels import Projection, settle
 from specviz.lm.llama.replay import Replays
 from specviz.lm.llama.rows import Attends, LlamaCache, LlamaRows
-from specviz.lm.products import shortened
+from specviz.lm.products import Linear, shortened
 from specviz.options import Options, option
 
 EAGLE1, EAGLE3 = "eagle1", "eagle3"
@@ -111,7 +111,7 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
             raise OptionError(
                 f"draft_tokens is {options.draft_tokens}, but {self.target.name} has {self.target.vocab_size} tokens."
             )
-        self.fuse = nn.Linear(len(options.depths) * hidden, hidden, bias=False) if options.depths else None
+        self.fuse = Linear(len(options.depths) * hidden, hidden, bias=False) if options.depths else None
         self._add_join(hidden)
         self.block = DraftBlock(options.block(hidden, self.extra))
         self.map = TokenMap(options.draft_tokens, self.target.vocab_size) if options.draft_tokens else None

@@ -27,6 +27,7 @@ from torch.nn import functional
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import bytes_of
 from specviz.drafters.learned.module import Distance, DrafterModule, FeatureBatch, TargetParts
+from specviz.lm.products import Linear, linear
 from specviz.options import Options, option
 from specviz.trace.events import Option
 from specviz.trace.header import Exhibit, ExhibitRow
@@ -137,7 +138,7 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.linear = nn.Linear(size, size)
+        self.linear = Linear(size, size)
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
 
@@ -168,7 +169,7 @@ class ParallelHeads(DrafterModule[HeadsShapeT]):
         self.heads = nn.ModuleList()
         for _ in range(options.heads):
             blocks = [ResidualBlock(size) for _ in range(options.layers)]
-            last = nn.Linear(size, vocabulary if options.own_head else size, bias=False)
+            last = Linear(size, vocabulary if options.own_head else size, bias=False)
             with torch.no_grad():
                 last.weight.copy_(target.head if options.own_head else torch.eye(size))
             self.heads.append(nn.Sequential(*blocks, last))
@@ -181,7 +182,7 @@ class ParallelHeads(DrafterModule[HeadsShapeT]):
         """What each head says [..., heads, V] from the target's last states [..., H]."""
         # [..., heads, H], or [..., heads, V] where each reads out by itself
         cross_layers = torch.stack([head(states) for head in self.heads], -2)
-        return cross_layers if self.options.own_head else functional.linear(cross_layers, self.head)
+        return cross_layers if self.options.own_head else linear(cross_layers, self.head)
 
     def weights_read(self) -> int:
         return bytes_of(self.heads, None if self.options.own_head else self.head)
