@@ -1,7 +1,8 @@
 """Everything random goes through here: the two verbs, accept and draw.
 
 Because a run's randomness passes through two verbs only, a seeded object plays it for real, a scripted one forces an
-outcome, and an exhaustive one walks every branch and so proves losslessness.
+outcome, and an exhaustive one walks every branch and so proves losslessness. A draw whose key says `RACE` goes by a
+time for every token instead of one number for all: the token with the smallest time over probability wins.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from specviz.core.sampling import ON_CPU
-from specviz.trace.uniform_draws import Key, uniform
+from specviz.trace.uniform_draws import RACE, Key, race_purpose, stream, uniform
 
 
 class AcceptDraw(NamedTuple):
@@ -52,22 +53,37 @@ class RandomSource(Protocol):
         ...
 
 
+Times = npt.NDArray[np.float64]
+RACES_KEPT = 64
+"""places of the text whose times are remembered"""
+
+
 class SeededRandom:
     """Real randomness, keyed: the same seed gives the same run, whatever else happens around it."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
+        self._times: dict[Key, Times] = {}
 
     def accept(self, probability: float, key: Key) -> AcceptDraw:
         u = uniform(self.seed, key)
         return AcceptDraw(u < probability, u)
 
     def draw(self, probs: Tensor, key: Key) -> TokenDraw:
+        if key[0] == RACE:
+            return TokenDraw(winner(probs, self._times_of(key, probs.shape[-1])), None)
         u = uniform(self.seed, key)
         return TokenDraw(pick(probs, u), u)
 
     def peek(self, probs: Tensor, key: Key) -> int:
         return self.draw(probs, key).token
+
+    def _times_of(self, key: Key, count: int) -> Times:
+        """A round asks for those of its few places again and again; older places are past."""
+        if len(self._times.get(key, ())) < count:
+            self._times = dict(list(self._times.items())[-RACES_KEPT:])
+            self._times[key] = race_times(self.seed, key, count)
+        return self._times[key][:count]
 
 
 Starts = npt.NDArray[np.int64]
@@ -108,3 +124,34 @@ def _pick_on_cpu(probs: Tensor, u: float) -> int:
 @lru_cache(maxsize=8)
 def _block_starts(length: int) -> Starts:
     return np.arange(0, length, BLOCK)
+
+
+Words = npt.NDArray[np.uint64] | np.uint64
+
+
+def winner(probs: Tensor, times: Times) -> int:
+    """The token with the smallest E/p, lowest id on a tie [V], [V] → id: with independent exponential E a draw from p.
+
+    A token of probability zero never wins.
+    """
+    row = probs.double().cpu().numpy()
+    with np.errstate(divide="ignore"):
+        return int((times / row).argmin())
+
+
+def race_times(seed: int, key: Key, count: int) -> Times:
+    """E of tokens 0 … `count` - 1 in the race of this key [count]; `uniform_draws.race_time` gives them one by one."""
+    _, position, lane = key
+    begun = _mix(np.uint64(stream(seed, race_purpose(lane))) ^ np.uint64(position))
+    state = _mix(begun ^ np.arange(count, dtype=np.uint64))
+    u = (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return -np.log1p(-(u + 2.0**-54))
+
+
+def _mix(x: Words) -> Words:
+    """`uniform_draws._mix` for many at once."""
+    with np.errstate(over="ignore"):
+        x = x + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))

@@ -79,8 +79,8 @@ class DraftContext:
     """use keys ("draft", round, index) with an index not used before in this round"""
     noise: str = "guess"
     """purpose of the keys (noise, position, 0) with which `randomness.peek` may be asked what a position of the text
-    will be: `target`, the very noise of the token there, where the verifier samples the target; `guess`, one of its
-    own"""
+    will be: `target` or `race`, the very noise of the token there, where the verifier samples the target; `guess`, one
+    of its own"""
     target_proposal: TargetProposal | None = None
     """what follows the root by the target's last pass, where its last token was left open for the tree policy"""
     start_s: float = 0.0

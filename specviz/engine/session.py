@@ -231,7 +231,7 @@ class Session:
             return Proposal(DraftTree.from_root(self.tokens[-1]))
         method, depth = self.method, self._left() - 1
         number = self._first_round + self.rounds
-        noise = "target" if method.verifier.samples_target else "guess"
+        noise = method.verifier.noise if method.verifier.samples_target else "guess"
         context = DraftContext(
             self.tokens, number, depth, method.sampling, method.randomness, noise, self._target_proposal, self.decode_s
         )

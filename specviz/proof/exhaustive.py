@@ -28,9 +28,10 @@ from specviz.errors import ProofError
 from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
 from specviz.options import Options
+from specviz.proof.races import Race
 from specviz.proof.small_models import move_weights, toy_texts, toy_weights
 from specviz.stop_policies.base import STOP_POLICIES
-from specviz.trace.uniform_draws import Key
+from specviz.trace.uniform_draws import RACE, Key
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 
@@ -157,6 +158,8 @@ class Branch:
     text: Text
     records: list[RoundRecord]
     over: bool
+    open_races: tuple[object, ...] = ()
+    """what the draft has already learned of races that the target has not run yet"""
 
 
 def branches(case: ProofCase, script: tuple[int, ...], rounds: int) -> Iterator[Branch]:
@@ -169,7 +172,14 @@ def branches(case: ProofCase, script: tuple[int, ...], rounds: int) -> Iterator[
         session.begin()
         records = [session.round() for _ in range(rounds + 1)]
         text = tuple(session.tokens[len(case.prompt) :])
-        yield Branch(tuple(randomness.played), randomness.weight(fixed), text, records, session.finished is not None)
+        yield Branch(
+            tuple(randomness.played),
+            randomness.weight(fixed),
+            text,
+            records,
+            session.finished is not None,
+            randomness.open_races(len(session.tokens)),
+        )
         following = randomness.next_script(fixed)
 
 
@@ -181,8 +191,8 @@ def law(case: ProofCase, merged: bool = True, watch: Watch = lambda record, weig
     """The exact law of the first `length` tokens as the engine produces them, over all rounds it takes.
 
     With `merged`, of the branches of a round with the same text so far, the same number of accepted nodes, the same
-    depth of the draft and the same token left open one is followed further, with the weight of all: what the others
-    differ in has been judged and dropped, and a stop policy has learned the same. A
+    depth of the draft, the same token left open and the same races looked into one is followed further, with the weight
+    of all: what the others differ in has been judged and dropped, and a stop policy has learned the same. A
     drafter that learns from the target remembers what they differ in, so all its branches are followed.
     """
     learns = issubclass(DRAFTERS.get(case.drafter), Observes)
@@ -218,7 +228,7 @@ def _left_by(branch: Branch) -> object:
     """What of a round can matter to the rounds after it."""
     record = branch.records[-1]
     waiting = record.verdict.token if record.commitment.trimmed == "open" else -1
-    return branch.text, (*record.verdict.path, -1, max(record.proposal.tree.depths), waiting)
+    return branch.text, (*record.verdict.path, -1, max(record.proposal.tree.depths), waiting), branch.open_races
 
 
 def exact(case: ProofCase) -> Law:
@@ -274,13 +284,18 @@ class EnumeratedRandom:
         self._keys: set[Key] = set()
         self._noise: dict[Key, tuple[float, float]] = {}
         """between which bounds the uniform number of a key lies, as far as it was looked at"""
+        self._races: dict[Key, Race] = {}
+
+    def open_races(self, length: int) -> tuple[object, ...]:
+        """What was looked at of races for places from `length` on: who won under which distribution."""
+        return tuple((key, race.looks) for key, race in sorted(self._races.items()) if key[1] >= length)
 
     def accept(self, probability: float, key: Key) -> AcceptDraw:
         check_probability(probability)
         return AcceptDraw(bool(self._choose([(1, probability), (0, 1.0 - probability)], key)), None)
 
     def draw(self, probs: Tensor, key: Key) -> TokenDraw:
-        if key in self._noise:
+        if key in self._noise or key[0] == RACE:
             self._use(key)
             return TokenDraw(self._look(probs, key), None)
         return TokenDraw(self._choose(list(enumerate(probs.tolist())), key), None)
@@ -293,8 +308,11 @@ class EnumeratedRandom:
     def _look(self, probs: Tensor, key: Key) -> int:
         """Branch over the tokens that the uniform number may pick, and keep the bounds that the choice implies.
 
-        Draws with one number from several distributions are thereby joined as `chance.pick` joins them.
+        Draws with one number from several distributions are thereby joined as `randomness.pick` joins them, and races
+        with the same times as `randomness.winner` does.
         """
+        if key[0] == RACE:
+            return self._run(probs, key)
         low, high = self._noise.get(key, (0.0, 1.0))
         pieces, below = dict[int, tuple[float, float]](), 0.0
         for token, p in enumerate(probs.tolist()):
@@ -304,6 +322,15 @@ class EnumeratedRandom:
             below += p
         token = self._play([(token, (b - a) / (high - low)) for token, (a, b) in pieces.items()])
         self._noise[key] = pieces[token]
+        return token
+
+    def _run(self, probs: Tensor, key: Key) -> int:
+        """Branch over the winners that the times of the race still allow."""
+        race = self._races.get(key) or Race(len(probs))
+        shares = probs.tolist()
+        won = {token: race.won(token, shares) for token, p in enumerate(shares) if p > 0.0}
+        token = self._play([(token, after.share / race.share) for token, after in won.items() if after.share > SLIVER])
+        self._races[key] = won[token]
         return token
 
     def _choose(self, outcomes: list[tuple[int, float]], key: Key) -> int:

@@ -26,7 +26,7 @@ from specviz.proof.exhaustive import SLIVER, EnumeratedRandom, ProofCase, check_
 from specviz.proof.planted import fault_of
 from specviz.protocol.proofs import DRAWS as KNOWN_DRAWS
 from specviz.protocol.proofs import MOST_CANDIDATES, Drafted, Lines, ProofLine, Toy, Trial
-from specviz.trace.uniform_draws import Key
+from specviz.trace.uniform_draws import RACE, Key
 from specviz.tree_policies.drawing import DRAWS, choose_draw
 from specviz.verifiers.base import VERIFIERS
 
@@ -52,13 +52,13 @@ class Decision:
     """One look at a random number."""
 
     verb: str
-    """`accept` or `draw`"""
+    """`accept`, `draw` or `peek`"""
     key: Key
     outcome: int
     """the token drawn; 1 accepted, 0 rejected"""
     low: float
     high: float
-    """between which the number lies by now"""
+    """between which the number lies by now; a race has none, and goes from 0 to 1"""
     threshold: float
     """of an acceptance; 1 for a draw"""
     prob: float
@@ -87,14 +87,19 @@ class NotedRandom(EnumeratedRandom):
 
     def draw(self, probs: Tensor, key: Key) -> TokenDraw:
         purpose, position, _ = key
-        if purpose == "target" and position > len(PROMPT):
+        if purpose in ("target", RACE) and position > len(PROMPT):
             return TokenDraw(int(probs.argmax()), None)
         token = self._look(probs, key)
         self._note("draw", key, token, 1.0)
         return TokenDraw(token, None)
 
+    def peek(self, probs: Tensor, key: Key) -> int:
+        token = super().peek(probs, key)
+        self._note("peek", key, token, 1.0)
+        return token
+
     def _note(self, verb: str, key: Key, outcome: int, threshold: float) -> None:
-        low, high = self._noise[key]
+        low, high = self._noise.get(key, (0.0, 1.0))
         prob = self.options[-1][self.played[-1]][1]
         self.decisions.append(Decision(verb, key, outcome, low, high, threshold, prob))
 
@@ -171,9 +176,10 @@ def _walk(case: ProofCase, models: tuple[Given, Given]) -> Iterator[ProofLine]:
 def _line(record: RoundRecord, randomness: NotedRandom) -> ProofLine:
     tree, verdict = record.proposal.tree, record.verdict
     trials = [decision for decision in randomness.decisions if decision.verb == "accept"]
-    draws = [decision for decision in randomness.decisions if decision.verb == "draw"]
-    drawn = [Drafted(draw.outcome, draw.prob) for draw in draws if draw.key[0] == "draft"]
-    ends = [draw for draw in draws if draw.key[0] != "draft"]
+    draws = [decision for decision in randomness.decisions if decision.verb != "accept"]
+    drafts = [draw for draw in draws if draw.verb == "peek" or draw.key[0] == "draft"]
+    drawn = [Drafted(draw.outcome, draw.prob) for draw in drafts]
+    ends = [draw for draw in draws if draw not in drafts]
     if verdict.path:
         source = "accepted"
     else:

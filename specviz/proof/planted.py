@@ -151,7 +151,7 @@ class TargetForResidual(SequentialVerifier[Options]):
         return replace(verdict, token=randomness.draw(target.probs(end), ("again", position, 0)).token)
 
 
-class DrawPerPath(NaiveVerifier):
+class DrawPerPath(NaiveVerifier[Options]):
     """One sample of the target per candidate path instead of per node; the longest match wins."""
 
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:

@@ -21,7 +21,19 @@ from specviz.trace.declared_method import DRAFTERS, STOP_POLICIES, TREE_POLICIES
 from specviz.trace.declared_rule import KNOWN
 from specviz.trace.events import FORMAT, Trace
 from specviz.trace.files import STANDARD, Limits
-from specviz.trace.rules import commit, distributions, draft, header, passes, residuals, run, stops, verdicts, wholeness
+from specviz.trace.rules import (
+    commit,
+    distributions,
+    draft,
+    header,
+    passes,
+    races,
+    residuals,
+    run,
+    stops,
+    verdicts,
+    wholeness,
+)
 from specviz.trace.rules.scene import producer_of, scenes_of
 from specviz.trace.structure import Problem, structure
 
@@ -131,6 +143,8 @@ _ROUND_RULES = (
     residuals.uniforms,
     residuals.candidates,
     residuals.followed,
+    races.winners,
+    races.drafted,
     residuals.adjusted,
     residuals.residual,
     residuals.scaled_residuals,

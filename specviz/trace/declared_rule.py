@@ -44,6 +44,8 @@ class Rule:
     """every trial has a uniform draw u, accepted means u < threshold; False: the verdict is settled without one"""
     draws: bool = True
     """the round's last token is drawn; False: it is the target's most probable"""
+    races: bool = False
+    """what is drawn, is by a time for every token instead of one number u for all"""
     survivors: str = ""
     """a yes-or-no option under which the drafts that share an accepted token all stay candidates; empty: there is none,
     and the children of the accepted node follow"""
@@ -147,6 +149,7 @@ class KnownRule:
     subtracts: bool
     compares: bool
     draws: bool
+    races: bool
     survivors: str
     judges: frozenset[CandidateKind]
     """candidate kinds for which the rule is what it claims to be"""
@@ -180,7 +183,19 @@ def _declared(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _known(declared: Mapping[str, Any]) -> KnownRule:
-    names = ("order", "words", "numbers", "lossless", "subtracts", "compares", "draws", "survivors", "chains", "greedy")
+    names = (
+        "order",
+        "words",
+        "numbers",
+        "lossless",
+        "subtracts",
+        "compares",
+        "draws",
+        "races",
+        "survivors",
+        "chains",
+        "greedy",
+    )
     judges = frozenset(declared["judges"])
     return KnownRule(expression=declared["threshold"], judges=judges, **{name: declared[name] for name in names})
 

@@ -1,15 +1,18 @@
 """The uniform number that belongs to a seed and a key: the one source of randomness, in plain Python.
 
-The engine's random source (`chance`) and the simulated runs (`simulation`) take their numbers here.
+The engine's random source (`core.randomness`) and the simulated runs (`simulation`) take their numbers here.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import log1p
 
 Key = tuple[str, int, int]
 """(purpose, position, index): which decision this is. A run never decides twice with the same key."""
 
+RACE = "race"
+"""purpose of keys (`RACE`, position, lane) whose noise is a time for every token instead of one number for all"""
 _MASK = (1 << 64) - 1
 
 
@@ -24,15 +27,30 @@ def _mix(x: int) -> int:
 def uniform(seed: int, key: Key) -> float:
     """The 53-bit uniform in [0, 1) that belongs to (seed, key); the same on every machine and device."""
     purpose, position, index = key
-    state = _mix(_stream(seed, purpose) ^ (position & _MASK))
+    state = _mix(stream(seed, purpose) ^ (position & _MASK))
     state = _mix(state ^ (index & _MASK))
     return (state >> 11) * 2.0**-53
 
 
 @lru_cache(maxsize=256)
-def _stream(seed: int, purpose: str) -> int:
+def stream(seed: int, purpose: str) -> int:
     """What the keys of one purpose have in common; a run has a handful of them and asks for each all the time."""
     state = _mix(seed & _MASK)
     for byte in purpose.encode():
         state = _mix(state ^ byte)
     return state
+
+
+def race_purpose(lane: int) -> str:
+    """Purpose of the numbers behind the times of a lane, whose index is the token."""
+    return f"{RACE}.{lane}"
+
+
+def race_time(seed: int, key: Key, token: int) -> float:
+    """E of a token in the race of this key: exponential with rate 1, never 0, independent between tokens.
+
+    The token with the smallest E/p wins, and does so with probability p: no two distributions change its E, so that
+    similar ones have mostly the same winner. Daliri et al. (2408.07978); Gumbel-max in another scale.
+    """
+    _, position, lane = key
+    return -log1p(-(uniform(seed, (race_purpose(lane), position, token)) + 2.0**-54))

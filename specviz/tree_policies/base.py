@@ -91,6 +91,12 @@ class Draft(Protocol):
         """An outcome of a distribution, with noise that is used only once."""
         ...
 
+    def candidate(self, probs: Tensor, index: int, lane: int = 0) -> int:
+        """A candidate below the nodes that were expanded last, drawn from a distribution [V] with the `index`-th noise
+        of this round; where the verifier lets the target race, the winner of `lane` at the candidate's place in the
+        text instead."""
+        ...
+
     def arrange(self, nodes: Sequence[int]) -> None:
         """Keep these nodes in this order and renumber them; the root first, parents before children.
 

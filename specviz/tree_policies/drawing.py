@@ -48,7 +48,7 @@ class Independent:
         for q in transform(logits, draft.sampling).unbind(0):
             children: Children = []
             for _ in range(width):
-                children.append((draft.randomness.draw(q, ("draft", draft.round, used)).token, q))
+                children.append((draft.candidate(q, used, lane=len(children)), q))
                 used += 1
             found.append(children)
         return found, used - first
@@ -65,7 +65,7 @@ class WithoutReplacement:
             children: Children = []
             left, mass = q, 1.0
             while mass > 0.0:
-                token = draft.randomness.draw(left, ("draft", draft.round, used)).token
+                token = draft.candidate(left, used)
                 children.append((token, q))
                 used += 1
                 if len(children) == width:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
+from specviz.registry import OptionsT_co
 from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
@@ -19,7 +20,7 @@ class NaiveOptions(Options):
 
 
 @VERIFIERS.register("naive")
-class NaiveVerifier(Verifier[NaiveOptions]):
+class NaiveVerifier(Verifier[OptionsT_co]):
     """Draws the target's own token at each visited node and follows it if a child has it.
 
     The text is the target's own sample: with the same seed, token for token that of plain decoding. Needs nothing
@@ -44,7 +45,7 @@ class NaiveVerifier(Verifier[NaiveOptions]):
         """One draw per visited node; `threshold` of a trial is p(token), the probability it had before the draw."""
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
         while True:
-            drawn = randomness.draw(target.probs(node), ("target", position + len(path), 0))
+            drawn = randomness.draw(target.probs(node), (self.noise, position + len(path), 0))
             children = tree.children(node)
             accepted = None
             for child in children:

@@ -43,6 +43,21 @@ const rules = (function (S) {
     steps: (facts, said) => plainly(facts, said),
   };
 
+  const coupled = {
+    words: (facts) =>
+      facts.accepted
+        ? `${quote(facts.token)} won the target's race as well as the draft's, with the same times: kept.`
+        : `With the same times ${facts.drawn === null ? "another token" : quote(facts.drawn)} won the target's race, ` +
+          `not ${quote(facts.token)}: rejected.`,
+    numbers: (facts) => [
+      ["winner", facts.drawn ?? "–", "smallest E/p: the target's own draw"],
+      ["p", S.prob(facts.target_prob), "the probability that the target's winner would be this token"],
+      ["q", S.prob(facts.draft_prob), "the same for the draft's"],
+      ["draft", facts.token, facts.accepted ? "the same winner: accepted" : "another winner: rejected"],
+    ],
+    steps: (facts, said) => plainly(facts, said),
+  };
+
   /** Siblings by name alone, where no number decides.
       @param {Facts} facts */
   function plainly(facts, said) {
@@ -79,7 +94,7 @@ const rules = (function (S) {
       ]),
   };
 
-  const rules = { ...S.siblingRules, ...S.pathRules, greedy, naive };
+  const rules = { ...S.siblingRules, ...S.pathRules, greedy, naive, coupled };
   const mine = (found, name) => (Object.hasOwn(found, name) ? found[name] : {});
 
   /** Sentences, numbers and steps of a round's rule, with the formula and code that its verifier declares.

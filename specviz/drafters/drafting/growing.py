@@ -25,6 +25,7 @@ from specviz.errors import DraftError
 from specviz.options import Options, option
 from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.trace.events import CandidateKind, Option
+from specviz.trace.uniform_draws import RACE
 from specviz.tree_policies.base import TargetProposal, TreePolicy
 from specviz.tree_policies.drawing import DRAWS, check_size
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
@@ -49,6 +50,8 @@ class GrowingDraft:
     hidden_of: Callable[[int], Tensor | None] = lambda node: None
     """the drafter's last hidden state [H] at a node it has read, where it gives one"""
     draws: int = 0
+    _depth: int = 1
+    """of what follows the nodes that were expanded last"""
 
     @property
     def tree(self) -> DraftTree:
@@ -86,7 +89,8 @@ class GrowingDraft:
             asked = self.stop_policy.going_on(self, asked)
         if not asked:
             return [], torch.empty(0)
-        logits = self.answer(asked, 1 + max(depths[node] for node in asked))
+        self._depth = 1 + max(depths[node] for node in asked)
+        logits = self.answer(asked, self._depth)
         self.proposal.draft_logits.append((asked, logits))
         drawn = [index for index, node in enumerate(asked) if self.stop_policy.draws_at(self, node)]
         if len(drawn) == len(asked):
@@ -101,6 +105,12 @@ class GrowingDraft:
     def draw(self, probs: Tensor) -> int:
         self.draws += 1
         return self.randomness.draw(probs, ("draft", self.round, self.draws - 1)).token
+
+    def candidate(self, probs: Tensor, index: int, lane: int = 0) -> int:
+        """See `tree_policies.base.Draft.candidate`."""
+        if self.context.noise == RACE:
+            return self.randomness.peek(probs, (RACE, len(self.context.tokens) - 1 + self._depth, lane))
+        return self.randomness.draw(probs, ("draft", self.round, index)).token
 
     def arrange(self, nodes: Sequence[int]) -> None:
         """See `tree_policies.base.Draft.arrange`."""

@@ -286,9 +286,10 @@ def needed(scene: Scene) -> Iterator[Problem]:
             yield Problem(f"{where}.trials[{index}].u", f"{said}, but '{judged.rule}' {does}")
     if judged.u is None and producer_of(scene.started) == "other":
         return
-    if (judged.u is not None) != rule.draws:
-        said = "is missing" if rule.draws else f"is {judged.u}"
-        does = "draws the last token" if rule.draws else "takes the most probable token"
+    one_number = rule.draws and not rule.races
+    if (judged.u is not None) != one_number:
+        said = "is missing" if one_number else f"is {judged.u}"
+        does = "draws the last token" if one_number else "draws no number for the last token"
         yield Problem(f"{where}.u", f"{said}, but '{judged.rule}' {does}")
 
 
@@ -314,7 +315,7 @@ def followed(scene: Scene) -> Iterator[Problem]:
 
 def candidates(scene: Scene) -> Iterator[Problem]:
     """Drawn candidates lie where their u points to, where the draws of a round are numbered like its nodes."""
-    if producer_of(scene.started) != "engine" or not numbered_like_nodes(scene):
+    if producer_of(scene.started) != "engine" or not numbered_like_nodes(scene) or (scene.rule and scene.rule.races):
         return
     begun = scene.started.branch.round if scene.started.branch is not None else 0
     for node in scene.round.nodes[1:]:

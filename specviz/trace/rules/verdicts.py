@@ -187,8 +187,8 @@ def thresholds(scene: Scene) -> Iterator[Problem]:
 
 
 def _settled(scene: Scene, trial: Trial) -> bool:
-    """The verdict of a rule that compares no u: the naive one follows the token it drew, others the threshold."""
-    if scene.round.judged.rule != "naive":
+    """The verdict of a rule that compares no u: those that draw first follow their token, others the threshold."""
+    if scene.round.judged.rule not in ("naive", "coupled"):
         return trial.threshold > 0.5
     path = set(scene.round.judged.path)
     return trial.node in path

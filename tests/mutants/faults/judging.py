@@ -27,6 +27,20 @@ FAULTS: tuple[Fault, ...] = (
         (f"{RULES}/test_greedy_and_naive.py",),
     ),
     Fault(
+        "coupled: the draft runs the race of another place",
+        "specviz/drafters/drafting/growing.py",
+        "(RACE, len(self.context.tokens) - 1 + self._depth, lane)",
+        "(RACE, len(self.context.tokens) + self._depth, lane)",
+        ("tests/proof/test_coupled.py",),
+    ),
+    Fault(
+        "race: times are compared with probabilities upside down",
+        "specviz/core/randomness.py",
+        "return int((times / row).argmin())",
+        "return int((times * row).argmin())",
+        ("tests/proof/test_coupled.py",),
+    ),
+    Fault(
         "greedy: the first candidate passes",
         "specviz/verifiers/greedy.py",
         "hit = tree.tokens[child] == best",

@@ -41,6 +41,7 @@ BASES: dict[str, Path] = {
     "kseq": RECORDED / "verifier-kseq.json.gz",
     "specinfer": RECORDED / "verifier-specinfer.json.gz",
     "naive": RECORDED / "verifier-naive.json.gz",
+    "coupled": RECORDED / "verifier-coupled.json.gz",
     "lenience": RECORDED / "verifier-lenience.json.gz",
     "typical": RECORDED / "verifier-typical.json.gz",
     "longest path": RECORDED / "verifier-longest-path.json.gz",

@@ -24,6 +24,7 @@ def u_of_a_rejected(data: Data) -> None:
 
 @falsification("another seed", "chain")
 @falsification("another seed of a naive run", "naive")
+@falsification("another seed of a coupled run", "coupled")
 def another_seed(data: Data) -> None:
     data["started"]["seed"] += 1
 
@@ -48,6 +49,7 @@ def last_u_removed(data: Data) -> None:
 
 @falsification("a u where nothing is compared", "chain, greedy")
 @falsification("a u where a token is matched", "naive")
+@falsification("a u where two races are compared", "coupled")
 def u_invented(data: Data) -> None:
     _, trial = next(trials(data, lambda this, one: one["accepted"]))
     trial["u"] = trial["threshold"] / 2
@@ -55,6 +57,7 @@ def u_invented(data: Data) -> None:
 
 @falsification("a u for the most probable token", "chain, greedy")
 @falsification("a u for a typical run's last token", "typical")
+@falsification("a u for the winner of a race", "coupled")
 def last_u_invented(data: Data) -> None:
     data["rounds"][0]["judged"]["u"] = 0.25
 
@@ -90,3 +93,11 @@ def candidate_replaced(data: Data) -> None:
                     node[name] = parent[head]["probs"][parent[head]["tokens"].index(other)]
                 return
     raise AssertionError("no such candidate")
+
+
+@falsification("a last token that lost its race", "coupled")
+def lost_the_race(data: Data) -> None:
+    this = data["rounds"][-1]
+    end = this["nodes"][this["judged"]["final_node"]]
+    taken = {this["judged"]["token"], *(one["token"] for one in this["nodes"])}
+    last_token(this, next(token for token in end["target"]["tokens"] if token not in taken))
