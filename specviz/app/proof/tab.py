@@ -18,6 +18,7 @@ from specviz.app.form.request import Limits
 from specviz.app.job import Cancellable, Faults, idle, starts
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUIET
+from specviz.app.proof.grammar import grammar_part
 from specviz.app.proof.view import (
     equality_badge,
     exact_summary,
@@ -219,8 +220,9 @@ def proof_tab(actions: ProofActions, tab: gr.Tab) -> Kept:
     gr.HTML(part_heading("Write the rule", "exact", WRITTEN))
     RuleEditor()
     toy = _exact(actions, tab)
+    grammar = grammar_part(tab)
     sampled, greedy = _sampled(actions, toy), _greedy(actions)
-    return Kept("proof", {**dict(zip(TOY_NAMES, toy, strict=True)), **sampled, **greedy})
+    return Kept("proof", {**dict(zip(TOY_NAMES, toy, strict=True)), **grammar, **sampled, **greedy})
 
 
 def _exact(actions: ProofActions, tab: gr.Tab) -> list[Any]:

@@ -234,7 +234,7 @@ def part_heading(title: str, kind: str, meaning: str) -> str:
 def exact_summary(view: ExactView) -> str:
     """Verdict, reason and bars."""
     why = f'<p class="sv-proof-why">{escape(view.why)}</p>' if view.why else ""
-    return _verdict_line(view.verdict, view.tone) + why + bars(view.bars, "p", "output", view.tone == "bad")
+    return verdict_line(view.verdict, view.tone) + why + bars(view.bars, "p", "output", view.tone == "bad")
 
 
 def exact_table(view: ExactView) -> str:
@@ -252,9 +252,7 @@ def exact_table(view: ExactView) -> str:
 def sampled_summary(view: SampledView) -> str:
     """Verdict, distance and bars."""
     distance = f'<p class="sv-proof-why">{escape(view.distance)}</p>'
-    return (
-        _verdict_line(view.verdict, view.tone) + distance + bars(view.bars, "expected", "counted", view.tone == "bad")
-    )
+    return verdict_line(view.verdict, view.tone) + distance + bars(view.bars, "expected", "counted", view.tone == "bad")
 
 
 def equality_badge(text: str, tone: str, note: str) -> str:
@@ -295,7 +293,8 @@ def _track(kind: str, name: str, share: float, text: str, extra: str, after: str
     )
 
 
-def _verdict_line(text: str, tone: str) -> str:
+def verdict_line(text: str, tone: str) -> str:
+    """One sentence in the colour of its tone."""
     return f'<p class="sv-proof-verdict sv-proof-{tone}" role="status" aria-live="polite">{escape(text)}</p>'
 
 

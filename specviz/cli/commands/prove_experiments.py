@@ -31,6 +31,7 @@ from specviz.protocol.proofs import (
 from specviz.protocol.races import compare
 from specviz.protocol.runs import RunRequest
 from specviz.resources import ROOT
+from specviz.theory.grammar import Brackets, total_variation
 
 if TYPE_CHECKING:
     from specviz.proof.survivors import Gain
@@ -87,6 +88,30 @@ def _greedy_flags(parser: argparse.ArgumentParser) -> None:
     add("--prompt", required=True, metavar="TEXT", help="the prompt")
     add("--tokens", type=int, default=64, metavar="N", help="tokens to compare (default %(default)s)")
     add("--json", action="store_true", help="print one JSON object")
+
+
+def grammar_flags(parser: argparse.ArgumentParser) -> None:
+    default = Brackets()
+    add = parser.add_argument
+    add("--opening", type=float, default=default.opening, metavar="P", help='p of "(" (default %(default)s)')
+    add("--ending", type=float, default=default.ending, metavar="P", help="p of the end (default %(default)s)")
+    add("--most", type=int, default=4, metavar="N", help="brackets in a word at most (default %(default)s)")
+    add("--ahead", type=int, default=0, metavar="N", help="tokens that the rows look ahead (default %(default)s: mask)")
+
+
+def grammar(args: argparse.Namespace) -> int:
+    """Laws side by side; on up to four brackets the engine's, walked with the sequential rule, as well."""
+    from specviz.proof.grammar import MOST_WALKED, words
+
+    brackets = Brackets(args.opening, args.ending, args.most)
+    laws = {"asked for": brackets.conditional(), "sampled by the rows": brackets.law(args.ahead)}
+    if args.most <= MOST_WALKED:
+        laws["speculative decoding of these rows"] = words("model", "sequential", brackets, args.ahead)
+    lines = [(word or "(none)", *(f"{law.get(word, 0.0):.6f}" for law in laws.values())) for word in brackets.law(0)]
+    out().line(markdown_table(("word", *laws), lines))
+    for name, law in list(laws.items())[1:]:
+        out().line(f"{name}: total variation {total_variation(law, laws['asked for']):.4f} from the law asked for")
+    return 0
 
 
 def _toy(args: argparse.Namespace) -> Toy:
@@ -279,5 +304,6 @@ PARTS: Mapping[str, tuple[str, Flags, Callable[[argparse.Namespace], int]]] = {
         survivors_flags,
         survivors,
     ),
+    "grammar": ("the laws of words under a grammar: asked for, masked, corrected, and walked", grammar_flags, grammar),
     "lossy": ("measure how far each lossy method is from the target's law", lossy_flags, lossy),
 }
