@@ -41,7 +41,7 @@ class ModelSizes:
     read_parameters: int
     """numbers a pass reads whatever its width: all but an input embedding that is no output head too"""
     number_bytes: int
-    """bytes of one number, of weights and of cached keys and values alike"""
+    """bytes of one number of cached keys and values, and of weights where nothing else is said"""
     layers: int
     hidden_size: int
     attention_size: int
@@ -50,11 +50,13 @@ class ModelSizes:
     """key heads × head size"""
     vocab_size: int
     context_length: int
+    stored_bytes: int | None = None
+    """bytes of one number of the weights, where passes over a few rows read them as the checkpoint stores them"""
 
     @property
     def weight_bytes(self) -> int:
         """Bytes a pass reads whatever its width."""
-        return self.read_parameters * self.number_bytes
+        return self.read_parameters * (self.stored_bytes or self.number_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +206,11 @@ def _check(curve: HardwareCurve) -> None:
 
 
 def _problems(curve: HardwareCurve) -> Iterator[str]:
-    sizes: Mapping[str, int] = {
+    sizes: Mapping[str, int | None] = {
         name: getattr(curve.model, name) for name in ModelSizes.__slots__ if name not in ("name", "weights_sha256")
     }
-    yield from (f"model.{name} is {value}, which is below 1" for name, value in sizes.items() if value < 1)
+    below = {name: value for name, value in sizes.items() if value is not None and value < 1}
+    yield from (f"model.{name} is {value}, which is below 1" for name, value in below.items())
     if curve.machine.threads < 1 or curve.machine.cores < 1:
         yield "machine names no thread or no core"
     for name, rate in (("reading", curve.reading), ("arithmetic", curve.arithmetic)):

@@ -18,6 +18,7 @@ from statistics import median
 from specviz.protocol.sweeps.intervals import Estimate, median_over_prompts, ratio_of_sums
 from specviz.protocol.sweeps.points import BASELINE, Policies, SweepPoint, title
 from specviz.theory import metrics
+from specviz.theory.formulas import StepTimes
 from specviz.trace.events import Round
 
 NGRAM = 4
@@ -49,6 +50,31 @@ def repeats_itself(point: SweepPoint) -> bool:
 def varied(points: Sequence[SweepPoint]) -> list[SweepPoint]:
     """The runs whose texts do not repeat themselves: what headlines are taken from."""
     return [point for point in points if not repeats_itself(point)]
+
+
+# --- what passes take inside rounds ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTimes:
+    """Passes inside rounds, where each model's weights drive the other's out of the processor's caches, on the clock of
+    the step times."""
+
+    step_s: float
+    """seconds of one drafter pass; 0 where it makes none"""
+    widening: float
+    """a target pass over the same one in a loop"""
+
+
+def round_times(points: Sequence[SweepPoint], plain: Sequence[SweepPoint], times: StepTimes) -> RoundTimes:
+    """Of the runs `points` of one drafter, medians over them. `plain`: runs of plain decoding beside them, which is
+    such a loop; their passes over t(1) say how much slower the machine was then than when `times` were measured."""
+    passes = [(run, run.cost.target_pass_s / run.rounds) for run in points if run.rounds and run.cost.target_pass_s]
+    loop = [run.cost.target_pass_s / run.rounds for run in plain if run.rounds and run.cost.target_pass_s]
+    pace = median(loop) / times.at(1) if loop else 1.0
+    steps = [run.cost.draft_pass_s / run.cost.draft_passes for run in points if run.cost.draft_passes]
+    widenings = [seconds / times.at(run.cost.target_rows / run.rounds) for run, seconds in passes]
+    return RoundTimes(median(steps or [0.0]) / pace, median(widenings or [pace]) / pace)
 
 
 # --- one run --------------------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from specviz.app.look import notices
 from specviz.app.look.notices import badges
 from specviz.app.runs.panels import acceptance_by_depth, accepted_lengths, bar_panels
@@ -58,12 +60,22 @@ def test_hovering_a_point_tells_what_is_divided_by_what() -> None:
     )
 
 
-def test_the_theory_uses_measured_alpha_and_pass_times() -> None:
-    """alpha 0.5 and gamma 2 with flat pass times and free drafts: 1 + 0.5 + 0.25 tokens for the price of one pass."""
+def test_the_theory_uses_measured_alpha_and_what_passes_take_inside_rounds() -> None:
+    """Alpha 0.5 gives 1.5 tokens at γ = 1 and 1.75 at γ = 2. Eight rounds spent 60 ms in the target and 16 in as many
+    drafter passes: 7.5 ms beside a plain pass of 10 ms, and a step of 1 ms."""
     view = speedup_view([point(1.4)])
     assert view.series[0].theory is not None
     assert view.series[0].theory.gammas == (1, 2)
-    assert view.series[0].theory.speedups == (1.5, 1.75)
+    assert view.series[0].theory.speedups == pytest.approx((15 / 8.5, 17.5 / 9.5))
+    assert "takes 0.75 times as long there" in view.series[0].theory.explanation
+
+
+def test_the_theory_is_told_by_the_plain_runs_how_fast_the_machine_was() -> None:
+    """Plain passes of 7.5 ms too, where 10 were measured at first: no pass became dearer in rounds, and a step of 1 ms
+    is one of 4/3 ms on that clock."""
+    view = speedup_view([point(1.0, None, "none"), point(1.4)])
+    assert view.series[0].theory is not None
+    assert view.series[0].theory.speedups == pytest.approx((15 / (10 + 4 / 3), 17.5 / (10 + 8 / 3)))
 
 
 def test_of_many_series_those_with_three_lengths_or_more_have_a_theory() -> None:

@@ -99,6 +99,18 @@ def test_one_sequence_is_timed_on_the_engines_own_pass(checkpoint):
     assert timed.pass_timer(3, 1, 2, lambda: 1.0)() == 0.0
 
 
+def test_weights_that_a_pass_reads_as_they_are_stored_are_counted_so(checkpoint):
+    def stored_short(*given, **asked):
+        loaded = load(*given, **asked)
+        loaded.model._info = replace(loaded.model.info, read_dtype="bfloat16")
+        return loaded
+
+    folder = checkpoint("llama")
+    whole, short = (open_model(request(folder, batches=(1,)), loader).sizes for loader in (load, stored_short))
+    assert (whole.number_bytes, whole.stored_bytes) == (4, None)
+    assert (short.number_bytes, short.stored_bytes, short.weight_bytes) == (4, 2, whole.weight_bytes / 2)
+
+
 def test_other_batches_are_timed_on_bare_passes_of_the_same_sizes(checkpoint):
     folder = checkpoint("llama")
     engine, bare = (open_model(request(folder, batches=batches), load) for batches in ((1,), (2,)))

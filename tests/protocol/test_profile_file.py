@@ -21,6 +21,17 @@ def test_a_curve_is_read_back_as_it_was_written() -> None:
     assert loads(dumps(curve).encode()) == curve
 
 
+def test_how_weights_are_stored_may_be_said_and_need_not() -> None:
+    curve = hardware_curve()
+    short = replace(curve, model=replace(curve.model, stored_bytes=2))
+    assert loads(dumps(short).encode()) == short
+    older = json.loads(dumps(curve))
+    del older["model"]["stored_bytes"]
+    assert loads(json.dumps(older).encode()) == curve
+    with pytest.raises(TraceError, match=r"model\.stored_bytes is 0, which is below 1"):
+        dumps(replace(curve, model=replace(curve.model, stored_bytes=0)))
+
+
 def test_every_time_has_a_line_of_its_own() -> None:
     lines = [line for line in dumps(hardware_curve()).splitlines() if line.startswith('  {"n"')]
     assert len(lines) == 5

@@ -18,6 +18,14 @@ def test_cached_bytes_are_keys_and_values_of_every_layer() -> None:
     assert hardware.cached_bytes(MODEL, 10) == 480
 
 
+def test_weights_are_counted_as_they_are_read_and_cached_rows_as_they_are_kept() -> None:
+    """100 numbers of 2 bytes where the checkpoint stores them so; with 480 bytes of cached rows at 88 bytes/s."""
+    curve = hardware_curve()
+    short = replace(curve, model=replace(MODEL, stored_bytes=2))
+    assert (MODEL.weight_bytes, short.model.weight_bytes) == (400, 200)
+    assert roofline(short, context=10).reading_s == pytest.approx(680 / 88)
+
+
 def test_a_row_multiplies_every_weight_and_attends_in_every_layer() -> None:
     """2 × 100 weights + 4 × 2 layers × 5 wide × 10 rows."""
     assert hardware.row_flops(MODEL, 10) == 600

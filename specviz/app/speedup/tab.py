@@ -38,9 +38,11 @@ from specviz.protocol.sweeps.store import is_sweep
 INTRO = (
     "How much faster is it? Each prompt runs with plain decoding and with every setting you choose, interleaved. Marks "
     "are **measured**: the median over the prompts of the ratio of tokens per second, with the central 95 % of 2000 "
-    "resamples of the prompts. Dotted lines are **theory**, from the measured acceptance and pass times. Below 1, "
-    "drafting costs more than it saves. The recorded sweep is of one machine; *Predict for this machine* times passes "
-    "here for three seconds and draws the same runs on this clock, as open marks."
+    "resamples of the prompts. Dotted lines are **theory**, from the measured acceptance and what passes take inside "
+    "rounds: longer than each alone in a loop, for the drafter's weights drive the target's out of the processor's "
+    "caches, and these the drafter's. Below 1, drafting costs more than it saves. The recorded sweep is of one "
+    "machine; *Predict for this machine* times passes here for three seconds and draws the same runs on this clock, as "
+    "open marks."
 )
 
 FILLED = "This link fills in what to measure and which chart to show; Run sweep measures it here."

@@ -23,7 +23,7 @@ from specviz.protocol.sweeps.result import points_of
 from specviz.protocol.sweeps.store import sweep_csv, to_toml
 from specviz.theory import formulas as theory
 from specviz.theory import machines
-from specviz.theory.rows import MOST, SweepRow, repeats_itself, summarise, varied
+from specviz.theory.rows import MOST, SweepRow, repeats_itself, round_times, summarise, varied
 from specviz.trace.header import ModelCard, in_role
 
 MANY = 40
@@ -152,14 +152,14 @@ def _series(label: str, rows: Sequence[SweepRow], points: Sequence[SweepPoint], 
     measured = tuple(
         MeasuredPoint(row.ratio.value, row.ratio.low, row.ratio.high, _explain(row), row.gamma or 0) for row in own
     )
-    return Series(
-        label, own[0].drafter, measured, _curve([point for point in points if _name(point, several) == label], own)
-    )
+    same = [point for point in points if _name(point, several) == label]
+    plain = [point for point in points if point.drafter == BASELINE and point.temperature == same[0].temperature]
+    return Series(label, own[0].drafter, measured, _curve(same, plain, own))
 
 
-def _curve(points: Sequence[SweepPoint], rows: Sequence[SweepRow]) -> Curve | None:
-    """Theory with this drafter's measured alpha and measured step times; None where one of them is missing, or where a
-    policy may end drafts before γ, of which the formula knows nothing."""
+def _curve(points: Sequence[SweepPoint], plain: Sequence[SweepPoint], rows: Sequence[SweepRow]) -> Curve | None:
+    """Theory with this drafter's measured alpha, measured step times, and what passes took inside its rounds; None
+    where one of them is missing, or where a policy may end drafts before γ, of which the formula knows nothing."""
     if any(str(row.policies) for row in rows):
         return None
     alphas = [row.alpha for row in rows if row.alpha is not None]
@@ -169,9 +169,16 @@ def _curve(points: Sequence[SweepPoint], rows: Sequence[SweepRow]) -> Curve | No
     alpha = median(alphas)
     gammas = tuple(range(1, max(row.gamma or 1 for row in rows) + 1))
     times = theory.StepTimes.of(timed.step_times)
-    draft_s = timed.draft_step_s or 0.0
-    speedups = tuple(theory.speedup(alpha, gamma, times, draft_s) for gamma in gammas)
-    return Curve(gammas, speedups, f"theory with measured acceptance α = {alpha:.2f} and measured pass times")
+    inside = round_times(points, plain, times)
+
+    def expected(gamma: int) -> float:
+        return theory.speedup(alpha, gamma, times, inside.step_s, (inside.widening - 1) * times.at(gamma + 1))
+
+    explanation = (
+        f"theory with measured acceptance α = {alpha:.2f} and pass times as measured inside rounds: a target pass "
+        f"takes {inside.widening:.2f} times as long there as in a loop of its own"
+    )
+    return Curve(gammas, tuple(map(expected, gammas)), explanation)
 
 
 def _explain(row: SweepRow) -> str:

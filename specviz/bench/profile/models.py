@@ -6,7 +6,7 @@ Place in the flow: `bench.profile` opens one and asks it for passes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -125,9 +125,9 @@ def _engine_sizes(config: dict[str, Any], loaded: LoadedModel) -> ModelSizes:
             "profile a dense model."
         )
     shape = shape_of(config, loaded.info.name)
-    return _sizes(
-        shape, loaded.info.name, loaded.info.weights_sha256, loaded.info.parameters, DTYPES[loaded.info.dtype]
-    )
+    info = loaded.model.info
+    sizes = _sizes(shape, info.name, info.weights_sha256, info.parameters, DTYPES[info.dtype])
+    return replace(sizes, stored_bytes=DTYPES[info.read_dtype].itemsize) if info.read_dtype else sizes
 
 
 def _sizes(shape: LlamaShape, name: str, sha256: str, numbers: int, dtype: torch.dtype) -> ModelSizes:
