@@ -1,6 +1,6 @@
 """A CUDA device that is not there: tensors that say they lie on one, with the numbers that a CPU works out for them.
 
-    operation ─► torch's FakeTensorMode: shape and device of the result, tensors of two devices refused as CUDA does
+    operation ─► where its tensors lie: of two devices they are refused as CUDA does
               └► the same on the CPU: its numbers
 
 So the engine runs whole, down to the last token, on a machine without a device, and two kinds of mistake show: a tensor
@@ -12,37 +12,42 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._python_dispatch import TorchDispatchMode
 
 aten = torch.ops.aten
 CUDA = torch.device("cuda", 0)
-ASKS = {aten.item.default, aten._local_scalar_dense.default, aten.nonzero.default, aten.equal.default}
-"""operations whose result the processor has to see"""
+ASKS = {aten.item.default, aten.where.default, aten.argwhere.default, aten.nonzero_numpy.default}
+"""operations whose result the processor has to see though torch has no mark on them"""
+SEEN = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+"""torch's marks of those that it has"""
+INDEXED = {aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default}
+"""their index may lie on the CPU, and one of truth values has to be counted"""
+LOOKS = {aten._has_compatible_shallow_copy_type.default}
+"""looks at two tensors, wherever they are"""
+numbers_only = torch._C._DisableTorchDispatch
+"""no operation inside comes here"""
 
 
 class OnDevice(Tensor):
     """A tensor on the device."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl
-    shape_there: Tensor
-    """what FakeTensorMode knows of it"""
     numbers: Tensor
     """on the CPU"""
 
     @staticmethod
-    def __new__(cls, shape_there: Tensor, numbers: Tensor) -> OnDevice:
+    def __new__(cls, numbers: Tensor) -> OnDevice:
         made: OnDevice = Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
-            cls, shape_there.shape, strides=shape_there.stride(), dtype=shape_there.dtype, device=CUDA
+            cls, numbers.shape, strides=numbers.stride(), dtype=numbers.dtype, device=CUDA
         )
-        made.shape_there, made.numbers = shape_there, numbers
+        made.numbers = numbers
         return made
 
     def tolist(self) -> Any:
@@ -73,7 +78,7 @@ class OnDevice(Tensor):
         return found
 
     def detach(self) -> Tensor:
-        return OnDevice(self.shape_there, self.numbers)
+        return OnDevice(self.numbers)
 
     def copy_(self, other: Tensor, non_blocking: bool = False) -> Tensor:
         found: Tensor = aten.copy_.default(self, other, non_blocking)
@@ -82,8 +87,7 @@ class OnDevice(Tensor):
     def __getitem__(self, index: Any) -> Any:
         """A build of torch without CUDA cannot pass an index on to a device, so that its rules stand here: the index
         may lie on this device or on the CPU, and one of truth values has to be counted."""
-        found = _ACTIVE[-1].wrapped(self.numbers[_index(index)])
-        return found
+        return OnDevice(self.numbers[_index(index)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         found = self[index]
@@ -101,60 +105,29 @@ class OnDevice(Tensor):
 
 
 class FakeDevice(TorchDispatchMode):
-    """Carries every operation out twice, as above."""
+    """Carries every operation out on the CPU, and says where its result lies."""
 
-    def __init__(self, shapes: FakeTensorMode) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._shapes = shapes
         self.asked: list[str] = []
         """the functions of the package that waited for the device, innermost first, as "module.function" """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        given = {id(one.numbers): one for one in tree_leaves((args, kwargs)) if isinstance(one, OnDevice)}
-        with _disable_current_modes():
-            if not given and CUDA.type not in map(_kind, tree_leaves((args, kwargs))):
-                return func(*args, **kwargs)
-            here = func(*tree_map(_numbers, args), **tree_map(_numbers, kwargs))
-        if func in ASKS:
+        given = {id(one.numbers): one for one in _tensors((args, *kwargs.values())) if isinstance(one, OnDevice)}
+        there = _lies_there(func, args, kwargs, bool(given))
+        with numbers_only():
+            here = func(*map(_numbers, args), **{name: _numbers(value) for name, value in kwargs.items()})
+        if not given:
+            return _each(here, OnDevice) if there else here
+        if _is_seen(func, args):
             self.waited()
-            return self.wrapped(here) if isinstance(here, Tensor) else here
-        there = func(*tree_map(self._shape, args), **tree_map(self._shape, kwargs))
-        return self._joined(there, here, given)
-
-    def _joined(self, there: Any, here: Any, given: dict[int, OnDevice]) -> Any:
-        if isinstance(here, (list, tuple)):
-            both = zip(there, here, strict=True)
-            return type(here)(self._joined(shape, numbers, given) for shape, numbers in both)
-        if not isinstance(here, Tensor):
-            return here
-        if there.device.type == "cuda":
-            # an operation in place gives back what it was given
-            return given[id(here)] if id(here) in given else self._wrapped(there, here)
-        if given:  # it left the device
+        elif not there:  # it left the device
             self.waited()
-            with _disable_current_modes():
+            with numbers_only():
                 return here.clone()
-        return here
-
-    def wrapped(self, here: Tensor) -> OnDevice:
-        """A tensor of the device with these numbers."""
-        return OnDevice(self._outline(here, CUDA), here)
-
-    def _wrapped(self, there: Tensor, here: Tensor) -> OnDevice:
-        assert there.shape == here.shape, f"the device would give {there.shape}, but the numbers are {here.shape}."
-        return OnDevice(there, here)
-
-    def _shape(self, given: Any) -> Any:
-        if isinstance(given, OnDevice):
-            return given.shape_there
-        if _kind(given) == CUDA.type:
-            return CUDA  # "cuda" alone would ask which device is the current one
-        return self._outline(given, given.device) if isinstance(given, Tensor) else given
-
-    def _outline(self, given: Tensor, device: torch.device) -> Tensor:
-        with _disable_current_modes(), self._shapes:
-            return torch.empty_strided(given.shape, given.stride(), dtype=given.dtype, device=device)
+        # an operation in place gives back what it was given
+        return _each(here, lambda one: given[id(one)] if id(one) in given else OnDevice(one)) if there else here
 
     def waited(self) -> None:
         """Note who waits."""
@@ -177,10 +150,52 @@ class FakeDevice(TorchDispatchMode):
 _ACTIVE: list[FakeDevice] = []
 
 
+def _tensors(given: Any) -> Iterator[Tensor]:
+    """Those in it, and in the lists in it."""
+    for one in given:
+        if isinstance(one, Tensor):
+            yield one
+        elif isinstance(one, (list, tuple)):
+            yield from _tensors(one)
+
+
+def _each(given: Any, change: Callable[[Tensor], Any]) -> Any:
+    """With every tensor in it changed."""
+    if isinstance(given, (list, tuple)):
+        return type(given)(_each(one, change) for one in given)
+    return change(given) if isinstance(given, Tensor) else given
+
+
 def _numbers(given: Any) -> Any:
-    if isinstance(given, OnDevice):
-        return given.numbers
-    return torch.device("cpu") if isinstance(given, torch.device) else given
+    if isinstance(given, torch.device):
+        return torch.device("cpu") if given.type == CUDA.type else given
+    return _each(given, lambda one: one.numbers if isinstance(one, OnDevice) else one)
+
+
+def _lies_there(func: Any, args: Any, kwargs: Any, given: bool) -> bool:
+    """Whether the result lies on the device; `given`: whether something there goes in. Raises RuntimeError, as CUDA
+    does, for a tensor of the CPU beside one of the device, unless it is a single number."""
+    for named in (*args, *kwargs.values()):
+        if isinstance(named, torch.device):
+            return named.type == CUDA.type
+    if not given:
+        return False
+    if func in LOOKS:
+        return True
+    if func is aten.copy_.default:
+        return isinstance(args[0], OnDevice)
+    beside = (args[0], *args[2:]) if func in INDEXED else args
+    for one in _tensors((beside, *kwargs.values())):
+        if not isinstance(one, OnDevice) and one.dim():
+            raise RuntimeError(f"{func} was given tensors of two devices, {CUDA} and {one.device}.")
+    return True
+
+
+def _is_seen(func: Any, args: Any) -> bool:
+    """Whether the processor must see the device's answer before it goes on."""
+    if func in INDEXED:
+        return any(one.dtype == torch.bool for one in _tensors((args[1],)))
+    return func in ASKS or not SEEN.isdisjoint(func.tags)
 
 
 def _index(given: Any) -> Any:
@@ -189,17 +204,13 @@ def _index(given: Any) -> Any:
     return tuple(map(_index, given)) if isinstance(given, tuple) else _numbers(given)
 
 
-def _kind(given: Any) -> str:
-    return given.type if isinstance(given, torch.device) else ""
-
-
 @contextmanager
 def fake_cuda(monkeypatch: Any) -> Iterator[FakeDevice]:
     """The device is there inside; `torch.cuda.synchronize` has nothing to wait for."""
     monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: None)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device=None: "a device that is not there")
-    # Gradients would be asked of a real device.
-    with torch.inference_mode(), FakeTensorMode(allow_non_fake_inputs=True) as shapes, FakeDevice(shapes) as device:
+    # Gradients would be asked of a real device, and without FakeTensorMode torch would look for one.
+    with torch.inference_mode(), FakeTensorMode(allow_non_fake_inputs=True), FakeDevice() as device:
         _ACTIVE.append(device)
         overwrites = torch.__future__.get_overwrite_module_params_on_conversion()
         torch.__future__.set_overwrite_module_params_on_conversion(True)  # or a module's weights lose their class

@@ -73,7 +73,9 @@ def source() -> LiveSource:
 
 @pytest.fixture(scope="module")
 def greedy() -> list[tuple[dict[str, Any], Trace]]:
-    requests = [asked(prompt, one) for prompt in prompts(60) for one in GREEDY]
+    """Each way to draft on one of the two prompts, in turn."""
+    texts = prompts(60)
+    requests = [asked(texts[place % len(texts)], way) for place, way in enumerate(GREEDY)]
     return list(zip(requests, written(requests), strict=True))
 
 
