@@ -33,6 +33,7 @@ from specviz.errors import ModelError, OptionError
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.lm.llama.model import LlamaModel
 from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.vocabulary import TrimmedModel
 from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED
 
@@ -90,6 +91,7 @@ class SmallModelShape(Options):
 
     size: int = option(128, help="width of its blocks; a multiple of 4", minimum=4, maximum=4096)
     layers: int = option(2, help="its blocks", minimum=1, maximum=32)
+    draft_tokens: int = option(0, help="tokens that it can draft, the most frequent ones; 0: all of them", minimum=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -121,6 +123,7 @@ class SmallModelModule(DrafterModule[SmallModelShape]):
         self.widen = nn.Linear(options.size, self.hidden_size, bias=False)
         spread = float(target.embedding.float().std())
         self.scale = 1.0 / spread if spread > 0 else 1.0
+        self.keep_tokens(options.draft_tokens)
 
     @classmethod
     def folder_name(cls, options: Options) -> str:
@@ -141,15 +144,18 @@ class SmallModelModule(DrafterModule[SmallModelShape]):
 
     def logits(self, tokens: Tensor) -> Tensor:
         """What it says after every token [B, T, V]."""
-        return functional.linear(self.states(tokens), self.head)
+        return self.whole(functional.linear(self.states(tokens), self.read_head()))
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         """The distance of the target to it, or its cross entropy to the text where that alone is to be learnt."""
         places = Places.of(batch, 1, self.training)
-        said = functional.linear(self.states(batch.tokens)[places.text, places.token + 1], self.head)
+        said = functional.linear(self.states(batch.tokens)[places.text, places.token + 1], self.read_head())
         if batch.text_alone:
-            return {"text": functional.cross_entropy(said, places.following(batch)[:, 0], ignore_index=NOTHING)}
-        return {"tokens": batch.distance(said, places.wanted(batch, self.head)[:, 0])}
+            following = places.following(batch)[:, 0]
+            if self.map is not None:
+                following = following.masked_fill(~self.map.t2d[following.clamp(min=0)], NOTHING)
+            return {"text": functional.cross_entropy(self.whole(said), following, ignore_index=NOTHING)}
+        return {"tokens": batch.distance(said, self.known(places.wanted(batch, self.head)[:, 0]).log_softmax(-1))}
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """It reads nothing of the target, so each depth is its answer at that place."""
@@ -245,7 +251,7 @@ class SmallModelDrafter(GrowingDrafter[SmallModelOptions], Attaches, Begins):
                 "other weights."
             )
         self.options = replace(self.options, weights=shown_weights(self.options.weights))
-        self._draft = ModelDraft(_model_of(module), self.name)
+        self._draft = ModelDraft(running(module), self.name)
 
     def begin(self, tokens: Sequence[int]) -> None:
         self._draft.begin(tokens, self.draft_policies.stop_policy)
@@ -254,11 +260,12 @@ class SmallModelDrafter(GrowingDrafter[SmallModelOptions], Attaches, Begins):
         return self._draft.propose(context, self.tree_policy, self.draft_policies.stop_policy)
 
 
-_MODELS: WeakKeyDictionary[SmallModelModule, LlamaModel] = WeakKeyDictionary()
+_MODELS: WeakKeyDictionary[SmallModelModule, LanguageModel] = WeakKeyDictionary()
 
 
-def _model_of(module: SmallModelModule) -> LlamaModel:
-    """The same one each time: its routines are chosen by trying them."""
+def running(module: SmallModelModule) -> LanguageModel:
+    """The network as it drafts; the same one each time: its routines are chosen by trying them."""
     if module not in _MODELS:
-        _MODELS[module] = module.as_model()
+        model = module.as_model()
+        _MODELS[module] = model if module.map is None else TrimmedModel(model, module.map.tokens.tolist())
     return _MODELS[module]

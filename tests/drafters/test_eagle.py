@@ -30,6 +30,7 @@ SHAPES = {
     "fused": EagleShape(depths=(1, 2, 3)),
     "eagle3": EagleShape(wiring="eagle3", depths=(0, 1, 3), draft_tokens=24, heads=4, kv_heads=2),
     "eagle3 on one depth": EagleShape(wiring="eagle3"),
+    "some rows of the target's head": EagleShape(draft_tokens=24, own_head=False),
 }
 
 
@@ -168,8 +169,9 @@ def test_the_unrolled_loss_counts_later_steps_less(target):
 
 
 @torch.no_grad()
-def test_its_own_head_learns_where_the_targets_choice_is_one_of_its_tokens(target):
-    module = fresh(EagleModule, TargetParts.of(target), EagleShape(draft_tokens=20, unroll=1))
+@pytest.mark.parametrize("own_head", [True, False])
+def test_a_smaller_head_learns_where_the_targets_choice_is_one_of_its_tokens(target, own_head):
+    module = fresh(EagleModule, TargetParts.of(target), EagleShape(draft_tokens=20, own_head=own_head, unroll=1))
     batch = batch_of(target, text(30), module.depths())
     wanted = batch.target_logits(module.head)[0, 1:]
     own = module.drafts(batch, 1)[0][0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from specviz.drafters.learned.module import TargetParts, fresh
+from specviz.drafters.learned.module import FeatureBatch, TargetParts, fresh
 from specviz.drafters.learned.weights import read_card, write_module
 from specviz.drafters.small_model import (
     EXTREMES,
@@ -15,12 +16,15 @@ from specviz.drafters.small_model import (
     SmallModelDrafter,
     SmallModelModule,
     SmallModelShape,
+    running,
     shape_of,
 )
 from specviz.errors import ModelError, OptionError
-from specviz.proof.small_models import small_pair
+from specviz.proof.small_models import SHAPE, small_pair
 from specviz.protocol.trainings import UNTRAINED
 from specviz.resources import ROOT
+
+SIZES = replace(SHAPE, vocab_size=12)
 
 
 def _layers(drafter: SmallModelDrafter) -> int:
@@ -63,14 +67,34 @@ def test_the_shallowest_and_the_deepest_network_are_shipped_under_their_names(ne
     assert card.training["tokens"] == read_card(ROOT / "modules" / "small_model_1x320").training["tokens"]
 
 
-def test_the_running_network_says_what_the_trained_one_says() -> None:
-    target, _ = small_pair()
-    module = fresh(SmallModelModule, TargetParts.of(target), SmallModelShape(size=12, layers=3))
-    model = module.as_model()
+@pytest.mark.parametrize("draft_tokens", [0, 5])
+def test_the_running_network_says_what_the_trained_one_says(draft_tokens: int) -> None:
+    target, _ = small_pair(shape=SIZES)
+    shape = SmallModelShape(size=12, layers=3, draft_tokens=draft_tokens)
+    module = fresh(SmallModelModule, TargetParts.of(target), shape)
+    model = running(module)
     tokens = [1, 2, 3, 4, 5]
+    said = model.forward(tokens, model.new_cache())
+    assert int(said.isfinite()[0].sum()) == (draft_tokens or target.info.vocab_size)
     torch.testing.assert_close(
-        model.forward(tokens, model.new_cache()),
+        said,
         module.logits(torch.tensor([tokens]))[0].detach(),
         rtol=1e-4,
         atol=1e-4,
     )
+
+
+@torch.no_grad()
+def test_it_learns_the_targets_law_on_the_tokens_that_it_can_draft() -> None:
+    """From the target, and from the text alone, where a token that it cannot draft says nothing."""
+    target, _ = small_pair(shape=SIZES)
+    module = fresh(SmallModelModule, TargetParts.of(target), SmallModelShape(size=8, layers=1, draft_tokens=3))
+    tokens = torch.tensor([[1, 2, 9, 0, 1]])
+    final = torch.randn(1, 5, target.info.hidden_size, generator=torch.Generator().manual_seed(1))
+    batch = FeatureBatch(tokens, final[:, :, None][:, :, :0], final)
+    own = module.logits(tokens)[0, 1:, :3].log_softmax(-1)
+    wanted = batch.target_logits(module.head)[0, 1:, :3].softmax(-1)
+    distance = (wanted * (wanted.log() - own)).sum(-1).mean()
+    assert float(module.loss(batch)["tokens"]) == pytest.approx(float(distance), rel=1e-4)
+    text = -(own[1, 0] + own[2, 1]) / 2  # the 0 and the 1 behind the 9, which itself cannot be drafted
+    assert float(module.loss(replace(batch, text_alone=True))["text"]) == pytest.approx(float(text), rel=1e-4)

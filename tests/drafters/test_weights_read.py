@@ -72,6 +72,7 @@ def test_what_is_read_once_a_round_is_not_part_of_every_pass(target: LlamaModel)
     assert plain.weights_read() == 4 * (plain.parameter_count() - 16 * 16 + HEAD), "tokens are looked up"
     trimmed = module(target, EagleModule, draft_tokens=4)
     assert plain.weights_read() - trimmed.weights_read() == 4 * (HEAD - 4 * 16)
+    assert module(target, EagleModule, draft_tokens=4, own_head=False).weights_read() == trimmed.weights_read()
     block = module(target, MaskedBlockModule, layers=2)
     states = 16 + 2 * 16 * 32
     assert block.weights_read() == 4 * (sum(one.numel() for one in block.block.parameters()) - states + HEAD)

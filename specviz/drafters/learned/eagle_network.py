@@ -7,7 +7,7 @@
 One architecture with options: EAGLE-1 (2401.15077) joins embedding and state by one matrix; EAGLE-3 (2503.01840) fuses
 several depths, lets attention read both side by side, unrolls drafts in training and has a head of its own.
 
-Shapes: B texts, T tokens, K depths, H hidden size, V vocabulary, V' tokens of its own head.
+Shapes: B texts, T tokens, K depths, H hidden size, V vocabulary, V' tokens that it can draft.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from specviz.drafters.learned.module import (
     divergence,
     least_squares,
 )
-from specviz.drafters.learned.token_map import TokenMap
 from specviz.errors import OptionError
 from specviz.lm.kernels import Projection, settle
 from specviz.lm.llama.replay import Replays
@@ -60,7 +59,10 @@ class EagleShape(Options):
         3, help="steps that a draft is unrolled in training (training-time test); 1: none", minimum=1, maximum=8
     )
     draft_tokens: int = option(
-        0, help="tokens that a head of its own answers for; 0: the target's head, all of them", minimum=0
+        0, help="tokens that it can draft; 0: all of them, read out by the target's head", minimum=0
+    )
+    own_head: bool = option(
+        True, help="whether a smaller head has weights of its own; otherwise it has the target's rows"
     )
     heads: int = option(0, help="attention heads; 0: one for every 64 of the hidden size", minimum=0)
     kv_heads: int = option(0, help="key and value heads; 0: as many", minimum=0)
@@ -107,15 +109,12 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
             raise OptionError(
                 f"depths name {wrong[0]}, but {self.target.name} has {self.target.layers} layers; choose fewer."
             )
-        if options.draft_tokens > self.target.vocab_size:
-            raise OptionError(
-                f"draft_tokens is {options.draft_tokens}, but {self.target.name} has {self.target.vocab_size} tokens."
-            )
         self.fuse = Linear(len(options.depths) * hidden, hidden, bias=False) if options.depths else None
         self._add_join(hidden)
         self.block = DraftBlock(options.block(hidden, self.extra))
-        self.map = TokenMap(options.draft_tokens, self.target.vocab_size) if options.draft_tokens else None
-        self.own_head = nn.Linear(hidden, options.draft_tokens, bias=False) if options.draft_tokens else None
+        self.keep_tokens(options.draft_tokens)
+        has_own = options.own_head and options.draft_tokens
+        self.own_head = nn.Linear(hidden, options.draft_tokens, bias=False) if has_own else None
         spread = float(target.embedding.float().std())
         self.scale = 1.0 / spread if options.scale_embedding and spread > 0 else 1.0
         self._lean: LeanTrunk | None = None
@@ -165,10 +164,10 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         through, whose products are looked up."""
         looked_up = bytes_of(self.fc.weight) // 2 if self.joins_by_one_matrix else 0
         own_head = self.own_head is not None
-        return bytes_of(self) - bytes_of(self.fuse) - looked_up + (0 if own_head else bytes_of(self.head))
+        return bytes_of(self) - bytes_of(self.fuse) - looked_up + (0 if own_head else bytes_of(self.read_head()))
 
     def head_weight(self) -> Tensor:
-        return self.head if self.own_head is None else self.own_head.weight
+        return self.read_head() if self.own_head is None else self.own_head.weight
 
     def unroll(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """The block's outputs [B, T - 1 - k, H + extra] of the steps k = 0, 1, … of a draft from every place."""
@@ -194,11 +193,7 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
 
     def answer(self, read: Tensor) -> Tensor:
         """Logits [..., V]; minus infinity for tokens that its head does not know."""
-        logits = functional.linear(read, self.head_weight())  # [..., V], or of its own tokens [..., draft_tokens]
-        if self.map is None:
-            return logits
-        whole = logits.new_full((*logits.shape[:-1], self.target.vocab_size), -torch.inf)
-        return whole.index_copy(-1, self.map.tokens, logits)
+        return self.whole(functional.linear(read, self.head_weight()))
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         known = batch.target_logits(self.head)  # [B, T, V]
@@ -237,7 +232,7 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         counts = None
         if self.map is not None:
             counts = self.map.t2d[known.argmax(-1)].float()
-            known = known[..., self.map.tokens]
+            known = self.known(known)
         return known.softmax(-1).to(known.dtype) @ self.head_weight(), counts
 
     def _token_loss(self, read: Tensor, expected: Tensor, counts: Tensor | None) -> Tensor:
@@ -245,7 +240,7 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
 
         -Σ p log q = logsumexp(W x) - x · (pᵀ W): what stands behind the dot is the same for every unrolled step."""
         if self.own_head is None:
-            normaliser = log_normaliser(read, self.head)  # [B, rows], without keeping logits [B, rows, V]
+            normaliser = log_normaliser(read, self.read_head())  # [B, rows], without keeping logits [B, rows, V']
         else:
             normaliser = self.own_head(read).float().logsumexp(-1)
         each = normaliser - (read.float() * expected.float()).sum(-1)
@@ -253,19 +248,17 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
 
     def _distance(self, distance: Distance, read: Tensor, known: Tensor, counts: Tensor | None) -> Tensor:
         """Any other distance to p, on the rows that count; it needs every token's logit, which the one above avoids."""
-        if self.map is not None:
-            known = known[..., self.map.tokens]  # [B, T, V] → [B, T, draft_tokens]
+        known = self.known(known)  # [B, T, V] → [B, T, V']
         logits = functional.linear(read, self.head_weight()).float()  # as wide as `known`
         if counts is not None:
             logits, known = logits[counts.bool()], known[counts.bool()]  # [rows that count, draft_tokens]
         return distance(logits, known.float().log_softmax(-1))
 
     def calibrate(self, tokens: Tensor) -> None:
-        if self.map is None or self.own_head is None:
-            return
-        self.map.choose(tokens, self.target.eos_ids)
-        with torch.no_grad():
-            self.own_head.weight.copy_(self.head[self.map.tokens])
+        super().calibrate(tokens)
+        if self.own_head is not None:
+            with torch.no_grad():
+                self.own_head.weight.copy_(self.read_head())
 
     @torch.no_grad()
     def begin(self, batch: FeatureBatch) -> None:
@@ -285,15 +278,6 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         if self._lean is None:
             self._lean = LeanTrunk(self)
         return self._lean
-
-    def facts(self) -> dict[str, Any]:
-        if self.map is None or self.map.coverage is None:
-            return {}
-        return {"coverage": round(self.map.coverage, 4), "map_sha256": bytes(self.map.digest.tolist()).hex()}
-
-    def check(self) -> None:
-        if self.map is not None:
-            self.map.check(self.target.eos_ids)
 
 
 class LeanTrunk:
@@ -366,8 +350,4 @@ class LeanTrunk:
     def logits(self, out: Tensor) -> Tensor:
         """What follows rows with the outputs [n, H + extra]; [n, V]."""
         trunk = self.trunk
-        found = self._head(trunk.read(out))  # [n, V or draft_tokens]
-        if trunk.map is None:
-            return found
-        whole = found.new_full((len(found), trunk.target.vocab_size), -torch.inf)
-        return whole.index_copy_(1, trunk.map.tokens, found)
+        return trunk.whole(self._head(trunk.read(out)))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +24,6 @@ from torch.nn import functional
 
 from specviz.drafters.base import bytes_of
 from specviz.drafters.learned.module import DrafterModule, FeatureBatch, TargetParts
-from specviz.drafters.learned.token_map import TokenMap
 from specviz.errors import OptionError
 from specviz.lm.rotary import turned
 from specviz.options import Options, option
@@ -265,33 +264,14 @@ class FlashTrunk(DrafterModule[FlashShapeT]):
             raise OptionError(
                 f"depths name {wrong[0]}, but {self.target.name} has {self.target.layers} layers; choose fewer."
             )
-        if options.draft_tokens > vocabulary:
-            raise OptionError(
-                f"draft_tokens is {options.draft_tokens}, but {self.target.name} has {vocabulary} tokens."
-            )
         kept = options.draft_tokens or (KEPT_OF_LARGE if vocabulary > LARGE_VOCABULARY else vocabulary)
-        self.map = TokenMap(kept, vocabulary) if kept < vocabulary else None
+        self.keep_tokens(kept if kept != vocabulary else 0)
         self.network = FlashNetwork(options.sizes(hidden), options.layers, len(self.depths()))
         with torch.no_grad():
             self.network.mask.mul_(float(target.embedding.float().std()))
 
     def depths(self) -> Sequence[int]:
         return self.options.taps(self.target.layers)
-
-    def read_head(self) -> Tensor:
-        """Rows [V', H] of the target's head that are read out."""
-        return self.head if self.map is None else self.head[self.map.tokens]
-
-    def known(self, logits: Tensor) -> Tensor:
-        """Of the target's logits [..., V] those of the tokens that are read out [..., V']."""
-        return logits if self.map is None else logits[..., self.map.tokens]
-
-    def whole(self, logits: Tensor) -> Tensor:
-        """Logits [..., V] of those [..., V'] that were read out: minus infinity for the others."""
-        if self.map is None:
-            return logits
-        every = logits.new_full((*logits.shape[:-1], self.target.vocab_size), -torch.inf)
-        return every.index_copy(-1, self.map.tokens, logits)
 
     def weights_read(self) -> int:
         """Less what the target's states go through before the layers, which is done once a round."""
@@ -325,20 +305,7 @@ class FlashTrunk(DrafterModule[FlashShapeT]):
         shares = [exp(-k / FADE) for k in range(slots)]
         return [share / sum(shares) for share in shares]
 
-    def calibrate(self, tokens: Tensor) -> None:
-        if self.map is not None:
-            self.map.choose(tokens, self.target.eos_ids)
-
     @torch.no_grad()
     def begin(self, batch: FeatureBatch) -> None:
         """Its states as large as those that the head is used to, component by component."""
         self.network.norm.weight.copy_(batch.final.flatten(0, 1).square().mean(0).sqrt())
-
-    def facts(self) -> dict[str, Any]:
-        if self.map is None or self.map.coverage is None:
-            return {}
-        return {"coverage": round(self.map.coverage, 4), "map_sha256": bytes(self.map.digest.tolist()).hex()}
-
-    def check(self) -> None:
-        if self.map is not None:
-            self.map.check(self.target.eos_ids)

@@ -5,7 +5,7 @@
 
     FeatureBatch ─► loss ─► weights ─► a folder (`weights`) ─► the drafter
 
-Shapes: B texts, T tokens each, K depths, H hidden size, V vocabulary.
+Shapes: B texts, T tokens each, K depths, H hidden size, V vocabulary, V' tokens that can be drafted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from specviz.drafters.base import bytes_of
-from specviz.errors import ModelError
+from specviz.drafters.learned.token_map import TokenMap
+from specviz.errors import ModelError, OptionError
 from specviz.lm.base import GivesFeatures, ModelInfo
 from specviz.options import Options
 from specviz.registry import OptionsT_co, Registry
@@ -143,6 +144,7 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
         self.options = options
         self.register_buffer("embedding", target.embedding.detach(), persistent=False)
         self.register_buffer("head", target.head.detach(), persistent=False)
+        self.map: TokenMap | None = None
 
     embedding: Tensor
     head: Tensor
@@ -174,9 +176,32 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
         tokens up to t + 1 + k: the text's own, so that its answer is comparable with the target's,
         `target_logits[:, 1 + k :]`. What it would hand itself from one token to the next is its own."""
 
+    def keep_tokens(self, count: int) -> None:
+        """Draft `count` tokens alone; 0: all. Raises OptionError for more than there are."""
+        if count > self.target.vocab_size:
+            raise OptionError(f"draft_tokens is {count}, but {self.target.name} has {self.target.vocab_size} tokens.")
+        self.map = TokenMap(count, self.target.vocab_size) if count else None
+
+    def read_head(self) -> Tensor:
+        """Rows [V', H] of the target's head that are read out: of all tokens, or of those that can be drafted."""
+        return self.head if self.map is None else self.head[self.map.tokens]
+
+    def known(self, logits: Tensor) -> Tensor:
+        """Of the target's logits [..., V] those of the tokens that can be drafted [..., V']."""
+        return logits if self.map is None else logits[..., self.map.tokens]
+
+    def whole(self, logits: Tensor) -> Tensor:
+        """Logits [..., V] of those [..., V'] that were read out: minus infinity for the others."""
+        if self.map is None:
+            return logits
+        every = logits.new_full((*logits.shape[:-1], self.target.vocab_size), -torch.inf)
+        return every.index_copy(-1, self.map.tokens, logits)
+
     def calibrate(self, tokens: Tensor) -> None:
         """Told once before training, with text [n] of the kind it will draft: what it chooses by that (which tokens it
         can draft) goes into its weights' file."""
+        if self.map is not None:
+            self.map.choose(tokens, self.target.eos_ids)
 
     def begin(self, batch: FeatureBatch) -> None:
         """Shown a little text as the target read it, once before training: for first weights that are worked out, not
@@ -184,18 +209,23 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
 
     def facts(self) -> dict[str, Any]:
         """What it found while `calibrate` ran, for its card."""
-        return {}
+        if self.map is None or self.map.coverage is None:
+            return {}
+        return {"coverage": round(self.map.coverage, 4), "map_sha256": bytes(self.map.digest.tolist()).hex()}
 
     def check(self) -> None:
         """Asked once its weights are loaded. Raises ModelError where they do not fit together."""
+        if self.map is not None:
+            self.map.check(self.target.eos_ids)
 
     @property
     def hidden_size(self) -> int:
         return self.target.hidden_size
 
     def weights_read(self) -> int:
-        """Bytes of weights that a pass of it reads as it drafts; here all of its own and the target's head."""
-        return bytes_of(self, self.head)
+        """Bytes of weights that a pass of it reads as it drafts; here all of its own and what it reads of the target's
+        head."""
+        return bytes_of(self, self.read_head())
 
     def parameter_count(self) -> int:
         """Numbers that training changes and the file holds."""
