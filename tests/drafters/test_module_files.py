@@ -29,6 +29,7 @@ from specviz.drafters.small_model import SmallModelModule
 from specviz.errors import ModelError, SpecVizError
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import TARGET_SEED, toy
+from specviz.protocol.trainings import SHIPPED
 
 
 @pytest.fixture
@@ -85,6 +86,22 @@ def test_a_folder_without_weights_is_one_sentence(target, folder):
     (folder / "model.safetensors.bz2").unlink()
     with pytest.raises(ModelError, match="cannot be read"):
         read_module(folder, target)
+
+
+def test_shipped_weights_of_another_target_than_the_bundled_are_those_whose_card_names_it(
+    target, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module_weights, "MODULES_FOLDER", tmp_path)
+    for name, made_for in (("eagle", "a" * 64), ("later", target.info.weights_sha256), ("real", "b" * 64)):
+        write_module(fresh(EagleModule, TargetParts.of(target), EagleShape()), tmp_path / name, {})
+        card = json.loads((tmp_path / name / "module.json").read_text())
+        (tmp_path / name / "module.json").write_text(json.dumps(card | {"target_sha256": made_for}))
+    own = numbers(target, tmp_path / "later")
+    found = module_for(EagleModule, SHIPPED, target).state_dict()
+    assert all(torch.equal(own[name], found[name]) for name in own)
+    (tmp_path / "later" / "module.json").unlink()
+    with pytest.raises(ModelError, match="eagle were trained on the states of the target aaaaaaaaaaaa"):
+        module_for(EagleModule, SHIPPED, target)
 
 
 def test_a_matrix_is_stored_in_eight_bits_with_a_scale_for_each_row():

@@ -32,7 +32,7 @@ from specviz.errors import ModelError, TraceError
 from specviz.lm.base import GivesFeatures
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
-from specviz.resources import ROOT, altered, take_over
+from specviz.resources import ROOT, altered, take_over, without
 from specviz.trace.files import STANDARD
 from specviz.trace.guard import json_of, sentence_of
 
@@ -276,7 +276,7 @@ def module_for(
     shape and files are the same, and not too many others were asked for in between."""
     known = _KNOWN.setdefault(target, {})
     shape = shape or {}
-    key = kind.name, weights, _written_at(_folder_of(kind, weights, shape)), repr(sorted(shape.items()))
+    key = kind.name, weights, _written_at(_folder_of(kind, weights, target, shape)), repr(sorted(shape.items()))
     found = known.pop(key) if key in known else _module_for(kind, weights, target, shape)
     known[key] = found
     passing = [one for one in known if one[1] != SHIPPED]
@@ -290,6 +290,8 @@ def shown_weights(weights: str) -> str:
     return weights if weights in (SHIPPED, UNTRAINED) else Path(weights).name
 
 
+MODULES_FOLDER = ROOT / "modules"
+"""of the shipped weights"""
 MOST_PASSING = 3
 """modules of a target that are kept beside the shipped ones, those asked for last: a page trains one after the other,
 and each is put to work several times on the way"""
@@ -298,10 +300,23 @@ Asked = tuple[str, str, int, str]
 _KNOWN: WeakKeyDictionary[GivesFeatures, dict[Asked, DrafterModule[Options]]] = WeakKeyDictionary()
 
 
-def _folder_of(kind: type[DrafterModule[Options]], weights: str, shape: Mapping[str, Any]) -> Path:
+def _folder_of(
+    kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any]
+) -> Path:
+    """Of shipped weights: the folder that is named for this shape, which is the bundled target's; for another target
+    the one whose card names it, where there is one."""
     if weights != SHIPPED:
         return Path(weights)
-    return ROOT / "modules" / kind.folder_name(from_mapping(kind.options_type, shape))
+    usual = MODULES_FOLDER / kind.folder_name(from_mapping(kind.options_type, shape))
+    wanted = kind.name, target.info.weights_sha256
+    cards = sorted(MODULES_FOLDER.glob(f"*/{CARD}"), key=lambda card: (card.parent != usual, card))
+    return next((card.parent for card in cards if without(card, _made_for, None) == wanted), usual)
+
+
+def _made_for(card: Path) -> tuple[str, str]:
+    """Which module it is of, and of which target."""
+    known = _card(card.read_text(encoding="utf-8"))
+    return known.module, known.target_sha256
 
 
 def _written_at(folder: Path) -> int:
@@ -316,7 +331,7 @@ def _module_for(
         parts, options = TargetParts.of(target), from_mapping(kind.options_type, shape)
         outline(kind, parts, options)
         return fresh(kind, parts, options)
-    folder = _folder_of(kind, weights, shape)
+    folder = _folder_of(kind, weights, target, shape)
     if weights == SHIPPED and not folder.is_dir():
         raise ModelError(
             f"no weights of '{folder.name}' are shipped; train some with `specviz train module {kind.name}`, or set "
