@@ -83,6 +83,11 @@ class DraftContext:
     of its own"""
     target_proposal: TargetProposal | None = None
     """what follows the root by the target's last pass, where its last token was left open for the tree policy"""
+    ends: frozenset[int] = frozenset()
+    """tokens that end the text: what a draft has behind one is never committed"""
+    unsaid: frozenset[int] = frozenset()
+    """special tokens that end none, such as the marks of a chat template: they stand in a prompt, and the target does
+    not write them"""
     start_s: float = 0.0
     """the engine's clock as the round begins, in seconds since the first round did; it stands still between rounds"""
 

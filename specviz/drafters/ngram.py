@@ -110,9 +110,11 @@ class NgramDrafter(Drafter[NgramOptions], Begins):
         copies = list[_Copy]()
         child: dict[tuple[int, int], int] = {}
         for length, after in self._index.find(tokens):
+            if tokens[after] in context.unsaid:
+                continue
             copy = _Copy(length, after, min(self.options.gamma, context.max_depth))
             before = len(tree)
-            copy.draft(tokens, tree, child, self.name)
+            copy.draft(context, tree, child, self.name)
             if len(tree) > before or not copies:
                 copies.append(copy)
             if len(copies) == self.options.continuations:
@@ -135,15 +137,20 @@ class _Copy:
     depth: int
     nodes: list[int] = field(default_factory=list)
 
-    def draft(self, tokens: Sequence[int], tree: DraftTree, child: dict[tuple[int, int], int], source: str) -> None:
-        """Add what the tree does not hold yet; beyond the text's end the copy's own tokens are copied."""
-        node = ROOT
+    def draft(self, context: DraftContext, tree: DraftTree, child: dict[tuple[int, int], int], source: str) -> None:
+        """Add what the tree does not hold yet; beyond the text's end the copy's own tokens are copied. It stops before
+        a mark of a chat template and behind the end of a text, whatever the prompt goes on with."""
+        node, tokens = ROOT, context.tokens
         for i in range(self.after, self.after + self.depth):
             token = tokens[i] if i < len(tokens) else tree.tokens[self.nodes[i - len(tokens)]]
+            if token in context.unsaid:
+                break
             if (node, token) not in child:
                 child[node, token] = tree.add(node, token, "point_mass", None, source)
             node = child[node, token]
             self.nodes.append(node)
+            if token in context.ends:
+                break
 
     def rows(self, tokens: Sequence[int], tree: DraftTree) -> list[ExhibitRow]:
         """Match and copy as they stand in the text, mark k being node k; what was copied from the copy has no place."""

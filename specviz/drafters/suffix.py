@@ -147,7 +147,7 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
     def propose(self, context: DraftContext) -> Proposal:
         self._follow(context.tokens)
         tree = DraftTree.from_root(context.tokens[-1])
-        matches = list(self._matches(context.max_depth))
+        matches = list(self._matches(context))
         self._score = max((match.score for match in matches), default=0.0)
         if not matches:
             return Proposal(tree, note={"match_length": 0})
@@ -172,9 +172,9 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
         self._read = len(tokens)
         self._tokens = tokens
 
-    def _matches(self, depth: int) -> Iterator[Match]:
+    def _matches(self, context: DraftContext) -> Iterator[Match]:
         """Every suffix of the text that was followed by something, the text's own matches first."""
-        options = self.options
+        options, marks = self.options, (context.ends, context.unsaid)
         text, past, cursor = self._text, self._past, self._in_past
         earlier = text.shorter[text.whole]
         for automaton, source, suffixes in (
@@ -184,7 +184,7 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
             for length, state in suffixes:
                 most = min(options.max_nodes, int(length * options.factor))
                 width = 0 if options.tree else 1
-                found = best_first(state, automaton.after, most, depth, options.min_share, width)
+                found = best_first(state, automaton.after, most, context.max_depth, options.min_share, width, *marks)
                 if found:
                     yield Match(length, state, automaton, source, found)
 

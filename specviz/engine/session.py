@@ -233,8 +233,9 @@ class Session:
         number = self._first_round + self.rounds
         noise = method.verifier.noise if method.verifier.samples_target else "guess"
         context = DraftContext(
-            self.tokens, number, depth, method.sampling, method.randomness, noise, self._target_proposal, self.decode_s
-        )
+            self.tokens, number, depth, method.sampling, method.randomness, noise, self._target_proposal,
+            self.ending.ends, self.ending.unsaid, self.decode_s,
+        )  # fmt: skip
         proposal = method.drafter.propose(context)
         tree = proposal.tree
         if tree.tokens[0] != self.tokens[-1] or max(tree.depths) > depth:

@@ -19,6 +19,8 @@ class Limits:
     max_new_tokens: int
     eos_ids: frozenset[int] = frozenset()
     stop: tuple[str, ...] = ()
+    unsaid: frozenset[int] = frozenset()
+    """special tokens that end no text"""
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
@@ -40,6 +42,16 @@ class Ending:
         self.reason: EndReason | None = None
         self.surplus_bytes = 0
         """bytes of the last token beyond the end of the stop string"""
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """Tokens that end the text."""
+        return self._limits.eos_ids
+
+    @property
+    def unsaid(self) -> frozenset[int]:
+        """Special tokens that do not."""
+        return self._limits.unsaid
 
     @property
     def left(self) -> int:

@@ -104,7 +104,7 @@ def _ending(request: RunRequest, who: Participants) -> Ending:
     """When the text is over; special tokens have no bytes in which a stop string could be found."""
     text, eos = who.target.tokenizer, frozenset(who.target.info.eos_ids)
     special = frozenset(text.special_ids)
-    limits = Limits(request.max_new_tokens, eos, request.stop)
+    limits = Limits(request.max_new_tokens, eos, request.stop, special - eos)
     return Ending(limits, lambda token: b"" if token in special else text.token_bytes(token))
 
 

@@ -30,7 +30,7 @@ class Candidates:
     deepest: str = ""
     """the option that bounds their depth"""
     reaches: bool = False
-    """every path is as deep as that option says, or as there is room"""
+    """every path is as deep as that option says, or as there is room, or as a copy goes"""
     leaves: str = ""
     """the option that bounds the number of paths"""
     hybrid: bool = False

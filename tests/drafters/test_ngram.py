@@ -30,6 +30,19 @@ def test_the_most_recent_of_several_matches_is_copied():
     assert draft([7, 1, 7, 2, 7], gamma=1) == ([2], {"match_length": 1, "source_position": 3})
 
 
+def test_a_copy_ends_behind_what_ends_a_text_and_before_a_mark_of_the_template():
+    made, sampling = NgramDrafter(NgramOptions(gamma=4)), Sampling(0.0)
+
+    def drafted(tokens, **marks):
+        return made.propose(DraftContext(tokens, 0, 9, sampling, SeededRandom(0), **marks)).tree.tokens[1:]
+
+    text = [5, 7, 2, 9, 1, 6, 5]
+    assert drafted(text) == [7, 2, 9, 1]
+    assert drafted(text, ends=frozenset({2})) == [7, 2]
+    assert drafted(text, unsaid=frozenset({9})) == [7, 2]
+    assert drafted(text, unsaid=frozenset({7})) == []
+
+
 def test_a_match_that_runs_into_the_end_goes_on_with_itself():
     assert draft([5, 1, 2, 1, 2], gamma=5) == ([1, 2, 1, 2, 1], {"match_length": 2, "source_position": 3})
 

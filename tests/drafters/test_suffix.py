@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -90,6 +91,20 @@ def test_the_most_frequent_prefixes_are_kept_and_their_shares_multiply():
 def test_an_end_counts_as_something_that_followed_but_is_never_drafted():
     found = best_first("", {"": [(-1, 1, "x"), (4, 3, "y")], "y": []}.get, most=5, depth=5, floor=0.0)
     assert [(one.token, one.share) for one in found] == [(4, 0.75)]
+
+
+def test_nothing_is_drafted_behind_an_end_of_text_nor_a_mark_of_the_template():
+    text = [5, 7, 2, 9, 5, 7, 3, 9, 5, 8, 1, 5]
+    context = DraftContext(text, 0, 3, Sampling(0.0), SeededRandom(0))
+
+    def drafted(**marks):
+        drafter = SuffixDrafter(SuffixOptions(factor=8.0))
+        drafter.begin(text)
+        return sorted(paths(drafter.propose(replace(context, **marks))))
+
+    assert drafted() == [[7], [7, 2], [7, 2, 9], [7, 3], [7, 3, 9], [8], [8, 1], [8, 1, 5]]
+    assert drafted(ends=frozenset({2})) == [[7], [7, 2], [7, 3], [7, 3, 9], [8], [8, 1], [8, 1, 5]]
+    assert drafted(unsaid=frozenset({1, 9})) == [[7], [7, 2], [7, 3], [8]]
 
 
 def test_several_continuations_become_a_tree_with_the_most_frequent_first():

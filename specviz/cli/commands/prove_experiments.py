@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.report import check_section, markdown_table, origin_here, with_interval, write_between
+from specviz.cli import generated_texts
 from specviz.cli.sources import live_source
 from specviz.cli.terminal import bar, out, printable, progress
 from specviz.errors import OptionError
@@ -299,6 +300,11 @@ PARTS: Mapping[str, tuple[str, Flags, Callable[[argparse.Namespace], int]]] = {
     "lines": ("every way one decision on three tokens can go, and the sums against p", _toy_flags, _lines),
     "sample": ("count texts and compare the counts with the target's law", _sample_flags, _sample),
     "greedy": ("compare a drafter's greedy text with plain decoding, token for token", _greedy_flags, _greedy),
+    "chat": (
+        "compare an instruct model's greedy texts, with every drafter, with those of transformers.generate",
+        generated_texts.flags,
+        generated_texts.run,
+    ),
     "survivors": (
         "count the drafts that K-SEQ accepts, with and without the surviving ones",
         survivors_flags,

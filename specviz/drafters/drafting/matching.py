@@ -138,11 +138,14 @@ class Found:
     depth: int
 
 
-def best_first(start: Place, follow: Follow[Place], most: int, depth: int, floor: float, width: int = 0) -> list[Found]:
+def best_first(
+    start: Place, follow: Follow[Place], most: int, depth: int, floor: float, width: int = 0,
+    ends: frozenset[int] = frozenset(), unsaid: frozenset[int] = frozenset(),
+) -> list[Found]:  # fmt: skip
     """The `most` prefixes with the largest shares, none below `floor` or longer than `depth`; parents come first.
 
     A prefix is at least as frequent as what begins with it, so the best are closed under parents. `width` keeps that
-    many children per node; 0: all.
+    many children per node; 0: all. `ends` and `unsaid`, as in `DraftContext`: nothing is below one, or is one.
     """
     chosen: list[Found] = []
     heap: list[tuple[float, int, Found, Place]] = []
@@ -151,7 +154,7 @@ def best_first(start: Place, follow: Follow[Place], most: int, depth: int, floor
     def push(place: Place, parent: int, share: float, level: int) -> None:
         following = follow(place)
         total = sum(times for _, times, _ in following)
-        drafted = [one for one in following if one[0] >= 0]
+        drafted = [one for one in following if one[0] >= 0 and one[0] not in unsaid]
         for token, times, after in heapq.nlargest(width or len(drafted), drafted, key=lambda one: one[1]):
             part = share * times / total
             if part >= floor:
@@ -162,7 +165,7 @@ def best_first(start: Place, follow: Follow[Place], most: int, depth: int, floor
     while heap and len(chosen) < most:
         _, _, best, place = heapq.heappop(heap)
         chosen.append(best)
-        if best.depth < depth and len(chosen) < most:
+        if best.depth < depth and len(chosen) < most and best.token not in ends:
             push(place, len(chosen) - 1, best.share, best.depth + 1)
     return chosen
 

@@ -8,6 +8,7 @@ declarations. Called by `check` on a structurally sound round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from specviz.trace.declared_method import (
     FALLBACK,
@@ -130,9 +131,19 @@ def _paths(scene: Scene, card: MethodCard, drafter: KnownDrafter) -> Iterator[Pr
     if drafter.reaches and isinstance(depth, int):
         due = min(depth, room_below(scene))
         for node in ends:
-            if node.depth < due:
+            if node.depth < due and not _copied_out(scene, node):
                 stated = f"ends at depth {node.depth}, but '{card.name}' ran with {drafter.deepest} {depth}"
                 yield Problem(f"{scene.place}.nodes[{node.id}]", stated)
+
+
+def _copied_out(scene: Scene, node: Node) -> bool:
+    """Whether a copy of the text ends with this candidate however long it may be: with the end of a text, or before a
+    special token that is none, such as the mark of a chat template."""
+    started = scene.started
+    ends = {*started.eos_ids}
+    marks = {*started.tokenizer.special_ids} - ends
+    followed = any(token == node.token and after in marks for token, after in pairwise(scene.text))
+    return node.kind == "point_mass" and (node.token in ends or followed)
 
 
 def _riding(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
