@@ -103,7 +103,7 @@ def spread(prompts: Sequence[PromptCard], count: int) -> list[PromptCard]:
 def row_of(prompt: str, drafter: str, most: int, expected: Generated, written: Sequence[int], passes: int) -> Row:
     """`written`: the output of the drafter's run, of at most `most` tokens."""
     pairs = zip(expected.tokens, written, strict=False)
-    equal = next((place for place, (one, other) in enumerate(pairs) if one != other), None)
+    equal = next((at for at, (theirs, ours) in enumerate(pairs) if theirs != ours), None)
     if equal is None:
         equal = min(len(expected.tokens), len(written))
     whole = tuple(written) == expected.tokens
@@ -142,10 +142,10 @@ def _run(source: TraceSource, request: RunRequest, card: PromptCard, drafter: st
     return run.finished.output_ids, len(run.rounds)
 
 
-def summaries(found: Sequence[Row]) -> list[Summary]:
+def summaries(compared: Sequence[Row]) -> list[Summary]:
     """By drafter, in the order of the rows."""
-    drafters = dict.fromkeys(row.drafter for row in found)
-    return [_summary(name, [row for row in found if row.drafter == name]) for name in drafters]
+    drafters = dict.fromkeys(row.drafter for row in compared)
+    return [_summary(name, [row for row in compared if row.drafter == name]) for name in drafters]
 
 
 def _summary(drafter: str, own: Sequence[Row]) -> Summary:
@@ -158,9 +158,9 @@ def _summary(drafter: str, own: Sequence[Row]) -> Summary:
 _ROWS = TypeAdapter(list[Row])
 
 
-def keep(path: Path, found: Sequence[Row]) -> None:
+def keep(path: Path, compared: Sequence[Row]) -> None:
     """As JSON."""
-    path.write_text(json.dumps([asdict(row) for row in found], indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps([asdict(row) for row in compared], indent=1) + "\n", encoding="utf-8")
 
 
 def kept(path: Path) -> list[Row]:

@@ -55,32 +55,32 @@ def run(args: argparse.Namespace) -> int:
     request = RunRequest("", args.target, max_new_tokens=args.tokens)
     names = {card.id for card in prompts}
     known = [] if args.out is None else kept(args.out)
-    found = [row for row in known if row.prompt in names and row.drafter in drafters and row.most == args.tokens]
-    running = rows(source, Reference(folder), prompts, request, drafters, tuple(found))
-    for row in progress(running, "texts", len(prompts) * len(drafters) - len(found)):
-        found.append(row)
+    compared = [row for row in known if row.prompt in names and row.drafter in drafters and row.most == args.tokens]
+    running = rows(source, Reference(folder), prompts, request, drafters, tuple(compared))
+    for row in progress(running, "texts", len(prompts) * len(drafters) - len(compared)):
+        compared.append(row)
         known.append(row)
         if args.out is not None:
             keep(args.out, known)
     if args.write:
         told = f"`specviz prove chat`: {len(prompts)} messages to {args.target}, at most {args.tokens} tokens each."
-        write_between(PAGE, MARK, f"{table(found)}\n\n{told}")
-    out().line(json.dumps([asdict(row) for row in found]) if args.json else printable(table(found)))
-    return 0 if all(row.margin is None or row.margin < SURE for row in found if not row.whole) else 1
+        write_between(PAGE, MARK, f"{table(compared)}\n\n{told}")
+    out().line(json.dumps([asdict(row) for row in compared]) if args.json else printable(table(compared)))
+    return 0 if all(row.margin is None or row.margin < SURE for row in compared if not row.whole) else 1
 
 
-def table(found: Sequence[Row]) -> str:
+def table(compared: Sequence[Row]) -> str:
     """A drafter a line; where a text differs, from which token on and how near the next token was to the first."""
     head = ("drafter", "texts that differ, and by which margin", "texts alike", "tokens a pass", "smallest margin")
     body = [
         (
-            f"`{one.drafter}`",
-            "; ".join(map(_difference, one.different)) or "–",
-            f"{one.whole} of {one.prompts}",
-            f"{one.tokens_per_pass:.2f}",
-            f"{one.least:.4f}",
+            f"`{drafter.drafter}`",
+            "; ".join(map(_difference, drafter.different)) or "–",
+            f"{drafter.whole} of {drafter.prompts}",
+            f"{drafter.tokens_per_pass:.2f}",
+            f"{drafter.least:.4f}",
         )
-        for one in summaries(found)
+        for drafter in summaries(compared)
     ]
     return markdown_table(head, body, words=2)
 

@@ -43,11 +43,11 @@ def test_messages_are_taken_family_by_family() -> None:
 
 
 def test_a_table_names_what_differs_and_where() -> None:
-    found = [row_of("sky", "ngram", 8, THEIRS, [5, 6, 7, 2], 2), row_of("sea", "ngram", 8, THEIRS, [5, 9], 2)]
-    (one,) = summaries(found)
+    compared = [row_of("sky", "ngram", 8, THEIRS, [5, 6, 7, 2], 2), row_of("sea", "ngram", 8, THEIRS, [5, 9], 2)]
+    (one,) = summaries(compared)
     assert (one.whole, one.prompts, one.tokens_per_pass, one.least) == (1, 2, 1.5, 0.0002)
     line = "| `ngram` | sea from token 2 (0.0002 apart) | 1 of 2 | 1.50 | 0.0002 |"
-    assert table(found).splitlines()[-1] == line
+    assert table(compared).splitlines()[-1] == line
 
 
 def test_rows_that_are_kept_are_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -61,17 +61,17 @@ def test_rows_that_are_kept_are_not_run_again(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(generated, "collect", collect)
     theirs = SimpleNamespace(generate=lambda message, tokens: THEIRS)
     request, cards = RunRequest("", "real", max_new_tokens=8), [card("a", "x"), card("b", "x")]
-    found = list(rows(None, theirs, cards, request, ("none", "ngram")))  # type: ignore[arg-type]
-    assert [(row.prompt, row.drafter, row.passes) for row in found] == [
+    compared = list(rows(None, theirs, cards, request, ("none", "ngram")))  # type: ignore[arg-type]
+    assert [(row.prompt, row.drafter, row.passes) for row in compared] == [
         ("a", "none", 2),
         ("a", "ngram", 2),
         ("b", "none", 2),
         ("b", "ngram", 2),
     ]
-    keep(tmp_path / "rows.json", found[:3])
+    keep(tmp_path / "rows.json", compared[:3])
     ran.clear()
     known = kept(tmp_path / "rows.json")
-    assert list(rows(None, theirs, cards, request, ("none", "ngram"), known)) == found[3:]  # type: ignore[arg-type]
+    assert list(rows(None, theirs, cards, request, ("none", "ngram"), known)) == compared[3:]  # type: ignore[arg-type]
     assert ran == [("say b", "ngram")]
 
 
