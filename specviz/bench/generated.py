@@ -148,11 +148,11 @@ def summaries(compared: Sequence[Row]) -> list[Summary]:
     return [_summary(name, [row for row in compared if row.drafter == name]) for name in drafters]
 
 
-def _summary(drafter: str, own: Sequence[Row]) -> Summary:
-    per_pass = sum(row.written for row in own) / sum(row.passes for row in own)
-    different = tuple(row for row in own if not row.whole)
-    least = min(row.least for row in own)
-    return Summary(drafter, len(own) - len(different), len(own), per_pass, least, different)
+def _summary(drafter: str, answers: Sequence[Row]) -> Summary:
+    per_pass = sum(row.written for row in answers) / sum(row.passes for row in answers)
+    different = tuple(row for row in answers if not row.whole)
+    least = min(row.least for row in answers)
+    return Summary(drafter, len(answers) - len(different), len(answers), per_pass, least, different)
 
 
 _ROWS = TypeAdapter(list[Row])

@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
         if args.out is not None:
             keep(args.out, known)
     if args.write:
-        told = f"`specviz prove chat`: {len(prompts)} messages to {args.target}, at most {args.tokens} tokens each."
-        write_between(PAGE, MARK, f"{table(compared)}\n\n{told}")
+        said = f"`specviz prove chat`: {len(prompts)} messages to {args.target}, at most {args.tokens} tokens each."
+        write_between(PAGE, MARK, f"{table(compared)}\n\n{said}")
     out().line(json.dumps([asdict(row) for row in compared]) if args.json else printable(table(compared)))
     return 0 if all(row.margin is None or row.margin < SURE for row in compared if not row.whole) else 1
 

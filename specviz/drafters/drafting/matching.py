@@ -154,7 +154,7 @@ def best_first(
     def push(place: Place, parent: int, share: float, level: int) -> None:
         following = follow(place)
         total = sum(times for _, times, _ in following)
-        drafted = [one for one in following if one[0] >= 0 and one[0] not in unsaid]
+        drafted = [after for after in following if after[0] >= 0 and after[0] not in unsaid]
         for token, times, after in heapq.nlargest(width or len(drafted), drafted, key=lambda one: one[1]):
             part = share * times / total
             if part >= floor:
