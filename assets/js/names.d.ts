@@ -290,6 +290,7 @@ interface Names extends page.Slots {
   complete: typeof bytes.complete;
   pieces: typeof bytes.pieces;
   signs: typeof bytes.signs;
+  legible: typeof bytes.legible;
   visible: typeof bytes.visible;
   spoken: typeof bytes.spoken;
   label: typeof bytes.label;

@@ -18,6 +18,7 @@ from specviz.theory.slowdown import why_slower
 from specviz.theory.speedup import gain, is_noisy
 from specviz.trace import cautions
 from specviz.trace.cautions import full_contexts
+from specviz.trace.characters import legible
 from specviz.trace.events import Trace, VocabEntry
 from specviz.trace.header import MethodCard, Started, in_role
 
@@ -182,4 +183,4 @@ class TokenTexts:
 def label(vocab: Mapping[str, VocabEntry], token: int) -> str:
     """A single token for display, where it stands alone (a node, a bar)."""
     entry = vocab.get(str(token))
-    return entry.text if entry else f"<{token}>"
+    return legible(base64.b64decode(entry.bytes)) if entry else f"<{token}>"

@@ -29,6 +29,30 @@ def decoded(data: bytes) -> str:
     return data.decode("utf-8", errors="replace")
 
 
+def _piece(error: UnicodeError) -> tuple[str, int]:
+    """What bytes that are no character are shown as."""
+    assert isinstance(error, UnicodeDecodeError), "nothing is encoded here."
+    piece = error.object[error.start : error.end]
+    return f"⟨{'·'.join(f'{byte:02X}' for byte in piece)}⟩", error.end
+
+
+codecs.register_error("specviz-pieces", _piece)
+
+
+def legible(token: bytes) -> str:
+    """A token that stands alone: its characters, and the bytes of what is only a piece of one.
+
+    >>> legible(b" \\xf0\\x9f")
+    ' ⟨F0·9F⟩'
+    """
+    return token.decode("utf-8", errors="specviz-pieces").replace("⟩⟨", "·")
+
+
+def token_alone(trace: Trace, token: int) -> str:
+    """The same of a token of the trace."""
+    return legible(token_bytes(trace, token))
+
+
 def output_bytes(trace: Trace) -> bytes:
     """The output as bytes: all output ids but the tokenizer's special ones, which are not text."""
     special = set(trace.started.tokenizer.special_ids)

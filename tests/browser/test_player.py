@@ -268,7 +268,7 @@ def test_a_character_spread_over_tokens_appears_when_it_is_whole(page: Page, tmp
     trace = json.loads(SAMPLE)
     trace["vocab"]["9"]["bytes"], trace["vocab"]["10"]["bytes"] = "8J8=", "moAh"  # F0 9F | 9A 80 "!"
     opened(page, tmp_path, json.dumps(trace), "#round=1&beat=6")
-    expect(page.locator(".svp-tok").nth(0)).to_have_text("⟨F0 9F⟩")
+    expect(page.locator(".svp-tok").nth(0)).to_have_text("⟨F0·9F⟩")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".svp-tok").nth(1)).to_have_text("🚀!")
 

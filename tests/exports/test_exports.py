@@ -26,6 +26,7 @@ GOLDEN = [ROOT / "tests" / "golden" / name for name in ("trace-1.0-sample.json",
 BESIDE = ROOT / "tests" / "golden" / "trace-1.3-beside.json"
 TRACES = [*GOLDEN, BESIDE, *sorted((ROOT / "assets" / "traces").glob("*.json.gz"))[::9]]
 HOSTILE = '`|`\n<b>&"\t\x00\x0b``\u2028 '
+PIECE = b"\xf0\x9f"
 WRITE = """
 const { S } = require("%s/tests/js/load.js");
 const trace = JSON.parse(require("node:fs").readFileSync(0, "utf-8"));
@@ -44,8 +45,9 @@ def read(path: Path) -> Trace:
 
 
 def hostile(trace: Trace) -> Trace:
-    """The same run, whose every token reads like markup."""
-    entries = {name: VocabEntry(b64encode(HOSTILE.encode()).decode(), HOSTILE) for name in trace.vocab}
+    """The same run, whose every token reads like markup and ends inside a character."""
+    content = b64encode(HOSTILE.encode() + PIECE).decode()
+    entries = {name: VocabEntry(content, f"{HOSTILE}\ufffd") for name in trace.vocab}
     return replace(trace, vocab=entries, started=replace(trace.started, prompt_text=HOSTILE))
 
 

@@ -35,7 +35,9 @@ test("blanks and what nobody can see become signs", () => {
 });
 
 test("a piece of a character shows its bytes, an empty token says so", () => {
-  assert.equal(S.visible("", bytes(0xf0, 0x9f)), "⟨F0 9F⟩");
+  assert.equal(S.visible("", bytes(0xf0, 0x9f)), "⟨F0·9F⟩");
+  assert.equal(S.visible("\ufffd\ufffd", bytes(0x20, 0x91, 0x41, 0xe2, 0x80)), "␣⟨91⟩A⟨E2·80⟩");
+  assert.equal(S.visible("🚀", bytes(0x9a, 0x80)), "🚀");
   assert.equal(S.visible("", bytes()), "(empty)");
 });
 

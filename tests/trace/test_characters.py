@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.trace.characters import decoded, display_pieces, output_bytes, token_bytes
+from specviz.trace.characters import decoded, display_pieces, legible, output_bytes, token_bytes
 from tests.trace.changing import sample
 
 
@@ -42,3 +42,11 @@ def test_special_tokens_are_not_text() -> None:
     trace.finished.output_ids.append(0)
     assert output_bytes(trace).decode() == trace.finished.text
     assert token_bytes(trace, 0) == b"<|end|>"
+
+
+@pytest.mark.parametrize(
+    ("token", "text"),
+    [(b" na", " na"), ("🚀".encode(), "🚀"), (b" \xf0\x9f", " ⟨F0·9F⟩"), (b"\x91A\xe2\x80", "⟨91⟩A⟨E2·80⟩"), (b"", "")],
+)
+def test_a_token_that_stands_alone_shows_the_bytes_of_a_piece_of_a_character(token: bytes, text: str) -> None:
+    assert legible(token) == text

@@ -61,11 +61,36 @@ const bytes = (function () {
     return parts;
   }
 
-  /** One line for a token: ␣ and ⏎ for blanks, ⟨F0 9F⟩ for a piece of a character. */
-  function visible(text, bytes) {
-    if (text === "" && bytes && bytes.length) {
-      return "⟨" + Array.from(bytes, (b) => b.toString(16).toUpperCase().padStart(2, "0")).join(" ") + "⟩";
+  const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+  /** The character that begins at a place of the bytes, and how many it takes; null: none does. */
+  function character(bytes, at) {
+    for (let length = 1; length <= 4 && at + length <= bytes.length; length++) {
+      try {
+        return { text: strict.decode(bytes.subarray(at, at + length)), length };
+      } catch {
+        continue; // a piece of one, or no beginning
+      }
     }
+    return null;
+  }
+
+  /** A token that stands alone: its characters, and the bytes of what is only a piece of one, as ⟨F0·9F⟩. */
+  function legible(bytes) {
+    let text = "";
+    for (let at = 0; at < bytes.length;) {
+      const found = character(bytes, at);
+      text += found ? found.text : `⟨${bytes[at].toString(16).toUpperCase().padStart(2, "0")}⟩`;
+      at += found ? found.length : 1;
+    }
+    return text.replaceAll("⟩⟨", "·");
+  }
+
+  /** One line for a token: ␣ and ⏎ for blanks, ⟨F0·9F⟩ for a piece of a character that what stands before does not
+      complete. */
+  function visible(text, bytes) {
+    const broken = text === "" || text.includes("\ufffd");
+    if (broken && bytes && bytes.length) text = legible(bytes);
     if (text === "") return "(empty)";
     return signs(text)
       .map((part) => part.text.replace(/␣{5,}/g, (run) => `␣×${run.length}`))
@@ -114,6 +139,6 @@ const bytes = (function () {
       .replace(/\//g, "_")
       .replace(/=+$/, "");
 
-  return { tokenBytes, complete, pieces, signs, visible, spoken, label, short, textHash, base64url };
+  return { tokenBytes, complete, pieces, signs, legible, visible, spoken, label, short, textHash, base64url };
 })();
 Object.assign(SpecViz, bytes);

@@ -1,6 +1,6 @@
 /* A round or a run in the formats of other tools, made in the page so that it works without a server. Pure; the same
    as `specviz/trace/exports` and `specviz/trace/exports/tables.py` in Python, which tests hold. */
-// needs: distributions, numbers, timeline
+// needs: bytes, distributions, numbers, timeline
 const exports = (function (S) {
   "use strict";
 
@@ -32,7 +32,7 @@ const exports = (function (S) {
     "p and q are what the models believe before temperature 0, at which the target's first choice decides.";
   const HEAD = ["node", "parent", "token", "fate", "p (target)", "q (draft)", "acceptance probability", "u"];
   /** @param {trace.Trace} trace */
-  const textOf = (trace, token) => trace.vocab[String(token)].text;
+  const textOf = (trace, token) => S.legible(S.tokenBytes(trace, token));
   /** @param {trace.Started} started */
   const methodsOf = (started) =>
     [started.drafter, started.tree_policy, started.stop_policy, started.verifier]

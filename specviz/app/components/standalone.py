@@ -23,6 +23,7 @@ from specviz.errors import SpecVizError
 from specviz.lessons.exercises import shipped_sets
 from specviz.resources import asset_path, read_text
 from specviz.theory.two_clocks import clocks
+from specviz.trace.characters import token_alone
 from specviz.trace.declared_rule import declarations
 from specviz.trace.events import Node, Trace
 from specviz.trace.exports.markdown import number, picked
@@ -281,7 +282,7 @@ def _node(trace: Trace, node: Node, place: tuple[float, float], size: float) -> 
 
 def _label(trace: Trace, node: Node) -> str:
     """The token's text with signs for what one cannot see; characters that XML cannot hold show as U+FFFD."""
-    text = trace.vocab[str(node.token)].text.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
+    text = token_alone(trace, node.token).replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
     text = re.sub(r"[\x00-\x1f\x7f\ufffe\uffff]", "\ufffd", text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 

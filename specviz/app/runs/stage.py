@@ -8,6 +8,7 @@ trace.
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 import zlib
@@ -32,6 +33,7 @@ from specviz.errors import OptionError, TraceError
 from specviz.protocol.runs import Resume, RunRequest, TraceSource
 from specviz.trace import codec
 from specviz.trace.cautions import full_contexts
+from specviz.trace.characters import legible
 from specviz.trace.check import read_checked
 from specviz.trace.codec import assemble, dumps, step_data
 from specviz.trace.events import FORMAT, VERSION, Finished, PlainDecoding, Round, Step, Trace
@@ -179,7 +181,7 @@ def token_text(player: str, token: int) -> str:
         entry = codec.loads(player, UPLOAD).vocab.get(str(token))
     except TraceError:
         entry = None
-    return str(token) if entry is None else entry.text.replace(" ", "␣").replace("\n", "⏎")
+    return str(token) if entry is None else legible(base64.b64decode(entry.bytes)).replace(" ", "␣").replace("\n", "⏎")
 
 
 def pack(text: str) -> bytes:

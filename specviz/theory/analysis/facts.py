@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import log2
 
 from specviz.theory.metrics import accepted_drafts, counted
-from specviz.trace.characters import decoded, token_bytes
+from specviz.trace.characters import decoded, token_alone, token_bytes
 from specviz.trace.events import Agreement, Node, Round, TopK, Trace
 from specviz.trace.summary import behind_the_end, ends_text
 
@@ -333,7 +333,7 @@ class _Place:
         return decoded(b"".join(token_bytes(self.trace, token) for token in self._tokens_to(parent)[-CONTEXT:]))
 
     def _text(self, token: int) -> str:
-        return self.trace.vocab[str(token)].text
+        return token_alone(self.trace, token)
 
 
 def _share(head: TopK, token: int) -> float | None:

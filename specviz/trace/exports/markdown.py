@@ -9,6 +9,7 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 
 from specviz.errors import OptionError
+from specviz.trace.characters import token_alone
 from specviz.trace.events import Node, Round, TopK, Trace, Trial
 from specviz.trace.summary import behind_the_end, ends_text
 
@@ -68,7 +69,7 @@ def _row(trace: Trace, this: Round, node: Node, trial: Trial | None, behind: boo
     return (
         str(node.id),
         "root" if node.parent == 0 else str(node.parent),
-        code(trace.vocab[str(node.token)].text),
+        code(token_alone(trace, node.token)),
         BEHIND if behind else node.fate,
         _believed(parent.target_raw, node.token) if cold else number(p),
         _believed(parent.draft_raw, node.token) if cold else number(q),
@@ -98,9 +99,9 @@ def _end(trace: Trace, this: Round) -> str:
     count = len(committed.tokens)
     made = f"{count} token{'' if count == 1 else 's'} from one target pass over {this.scored.target_pass.rows} rows."
     if ends_text(this):
-        last = code(trace.vocab[str(committed.tokens[-1].token)].text)
+        last = code(token_alone(trace, committed.tokens[-1].token))
         return f"The text ends with {last}: what was judged behind it is no text; {made}"
-    return f"The round ends with the {judged.origin} {code(trace.vocab[str(judged.token)].text)}{mass}{drawn}; {made}"
+    return f"The round ends with the {judged.origin} {code(token_alone(trace, judged.token))}{mass}{drawn}; {made}"
 
 
 def number(value: float | None) -> str:

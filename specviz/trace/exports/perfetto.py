@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from specviz.trace.characters import token_alone
 from specviz.trace.events import IN_TURN, LaneSpan, Round, Trace
 from specviz.trace.summary import accepted_drafts, counted, drafts
 
@@ -109,7 +110,7 @@ def _round(trace: Trace, this: Round, begin: float, first: str) -> list[Event]:
     at += this.judged.seconds
     for trial in this.judged.trials:
         if not trial.accepted:
-            token = trace.vocab[str(this.nodes[trial.node].token)].text
+            token = token_alone(trace, this.nodes[trial.node].token)
             events.append(
                 _instant(f"rejected {token}", at, {"node": trial.node, "depth": this.nodes[trial.node].depth})
             )

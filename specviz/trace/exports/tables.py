@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from specviz.errors import TraceError
-from specviz.trace.characters import token_bytes
+from specviz.trace.characters import token_alone
 from specviz.trace.events import Agreement, Node, Round, Trace
 from specviz.trace.summary import (
     acceptance_rate,
@@ -170,7 +170,7 @@ def _round(trace: Trace, this: Round) -> Row:
         "order": judged.order,
         "final_node": judged.final_node,
         "token": judged.token,
-        "text": _text(trace, judged.token),
+        "text": token_alone(trace, judged.token),
         "origin": judged.origin,
         "u": judged.u,
         "residual_mass": judged.residual_mass,
@@ -191,7 +191,7 @@ def _nodes(trace: Trace) -> Iterator[Row]:
                 "depth": node.depth,
                 "position": this.base_length - prompt + node.depth - 1,
                 "token": node.token,
-                "text": _text(trace, node.token),
+                "text": token_alone(trace, node.token),
                 "kind": node.kind,
                 "fate": node.fate,
                 "source": node.source,
@@ -229,22 +229,18 @@ def _trials(trace: Trace) -> Iterator[Row]:
 def _tokens(trace: Trace) -> Iterator[Row]:
     prompt, run = trace.started.prompt_ids, trace.started.run_id
     for position, token in enumerate(prompt, start=-len(prompt)):
-        yield {"run": run, "position": position, "token": token, "text": _text(trace, token), "origin": "prompt"}
+        yield {"run": run, "position": position, "token": token, "text": token_alone(trace, token), "origin": "prompt"}
     for this in trace.rounds:
         for position, made in enumerate(this.committed.tokens, start=this.base_length - len(prompt)):
             yield {
                 "run": run,
                 "position": position,
                 "token": made.token,
-                "text": _text(trace, made.token),
+                "text": token_alone(trace, made.token),
                 "origin": made.origin,
                 "round": this.index,
                 "node": made.node,
             }
-
-
-def _text(trace: Trace, token: int) -> str:
-    return trace.vocab[str(token)].text
 
 
 def to_graph(this: Round, trace: Trace | None = None) -> nx.DiGraph[int]:
@@ -277,7 +273,7 @@ def _attributes(node: Node, trace: Trace | None) -> dict[str, Any]:
         "y": node.y,
     }
     if trace is not None:
-        attributes["text"] = token_bytes(trace, node.token).decode(errors="replace")
+        attributes["text"] = token_alone(trace, node.token)
     for name in ("target_prob", "draft_prob"):
         if (value := getattr(node, name)) is not None:
             attributes[name] = value
