@@ -103,7 +103,7 @@ def spread(prompts: Sequence[PromptCard], count: int) -> list[PromptCard]:
 def row_of(prompt: str, drafter: str, most: int, expected: Generated, written: Sequence[int], passes: int) -> Row:
     """`written`: the output of the drafter's run, of at most `most` tokens."""
     pairs = zip(expected.tokens, written, strict=False)
-    equal = next((at for at, (theirs, ours) in enumerate(pairs) if theirs != ours), None)
+    equal = next((at for at, (wanted, written_token) in enumerate(pairs) if wanted != written_token), None)
     if equal is None:
         equal = min(len(expected.tokens), len(written))
     whole = tuple(written) == expected.tokens

@@ -83,7 +83,6 @@ SHORT = {
     "specviz/core/clock.py": "every folder that times something reads it",
     "specviz/protocol/choice.py": "requests, sweeps, links and recordings all hold their methods by it",
     "specviz/protocol/lanes.py": "`asynchronous` makes lanes and a study shows them, and neither knows the other",
-    "specviz/trace/characters.py": "check, recorder, analysis and race all spell tokens by it",
     "specviz/trace/notebook.py": "the events show themselves by it, so it knows none of them",
     "specviz/trace/uniform_draws.py": "engine, check, audit, proof and simulation take every uniform number from it",
 }
