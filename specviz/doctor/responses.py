@@ -13,6 +13,7 @@ from typing import Any
 from specviz.doctor.logs import off_by
 from specviz.doctor.record import Record, total
 from specviz.errors import TraceError, shown
+from specviz.trace.guard import whole
 
 Data = Mapping[str, Any]
 CLOSE = 1e-3
@@ -38,19 +39,6 @@ def inside(*keys: str, needs: Sequence[str] = ()) -> Callable[[Data], Data | Non
         return None
 
     return part
-
-
-def count(row: Data, *names: str) -> int | None:
-    """The first of these fields that is there. Raises TraceError where it is no whole number of at least 0."""
-    name = next((name for name in names if row.get(name) is not None), None)
-    if name is None:
-        return None
-    value = row[name]
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if type(value) is not int or value < 0:
-        raise TraceError(f"{name} is {shown(row[name])}, but must be a whole number of at least 0.")
-    return value
 
 
 def amount(row: Data, *names: str) -> float | None:
@@ -84,16 +72,16 @@ def from_timings(rows: Sequence[Data]) -> Record:
     """`timings` of llama.cpp's server: `draft_n` and `draft_n_accepted` stand there only where something was drafted.
     Target passes are `predicted_n` less what was accepted. mlx-vlm writes the same fields and `draft_rounds`."""
     mlx = any("draft_kind" in row or "draft_rounds" in row for row in rows)
-    drafting = [row for row in rows if count(row, "draft_n")]
-    drafted, accepted = (sum(count(row, name) or 0 for row in drafting) for name in ("draft_n", "draft_n_accepted"))
-    output = total(count(row, "predicted_n") for row in rows)
-    rounds = total(count(row, "draft_rounds") for row in drafting) if mlx else None
-    implied = sum(max(0, (count(row, "predicted_n") or 0) - (count(row, "draft_n_accepted") or 0)) for row in drafting)
+    drafting = [row for row in rows if whole(row, "draft_n")]
+    drafted, accepted = (sum(whole(row, name) or 0 for row in drafting) for name in ("draft_n", "draft_n_accepted"))
+    output = total(whole(row, "predicted_n") for row in rows)
+    rounds = total(whole(row, "draft_rounds") for row in drafting) if mlx else None
+    implied = sum(max(0, (whole(row, "predicted_n") or 0) - (whole(row, "draft_n_accepted") or 0)) for row in drafting)
     broken = [
-        sentence for row in rows for sentence in more_accepted(count(row, "draft_n_accepted"), count(row, "draft_n"))
+        sentence for row in rows for sentence in more_accepted(whole(row, "draft_n_accepted"), whole(row, "draft_n"))
     ]
     for row in rows:
-        made, accepted_here = count(row, "predicted_n"), count(row, "draft_n_accepted")
+        made, accepted_here = whole(row, "predicted_n"), whole(row, "draft_n_accepted")
         if made is not None and accepted_here is not None and accepted_here > made:
             broken.append(f"{accepted_here} candidates were accepted, but the answer has only {made} tokens.")
     return Record(
@@ -123,19 +111,19 @@ def from_lm_studio(rows: Sequence[Data]) -> Record:
     broken, drafted, accepted = list[str](), 0, 0
     drafting = 0
     for row in rows:
-        made = count(row, "totalDraftTokensCount", "total_draft_tokens_count")
-        kept = count(row, "acceptedDraftTokensCount", "accepted_draft_tokens_count")
+        made = whole(row, "totalDraftTokensCount", "total_draft_tokens_count")
+        kept = whole(row, "acceptedDraftTokensCount", "accepted_draft_tokens_count")
         parts = [
-            count(row, f"{what}DraftTokensCount", f"{what}_draft_tokens_count")
+            whole(row, f"{what}DraftTokensCount", f"{what}_draft_tokens_count")
             for what in ("accepted", "rejected", "ignored")
         ]
-        whole = total(parts)
-        if made is not None and whole is not None and whole != made:
-            broken.append(f"accepted, rejected and ignored drafts sum to {whole}, but {made} are told in total.")
+        summed = total(parts)
+        if made is not None and summed is not None and summed != made:
+            broken.append(f"accepted, rejected and ignored drafts sum to {summed}, but {made} are told in total.")
         broken += more_accepted(kept, made)
         drafted, accepted, drafting = drafted + (made or 0), accepted + (kept or 0), drafting + bool(made)
-    output = total(count(row, "predictedTokensCount", "predicted_tokens_count") for row in rows)
-    speeds = [(count(row, "predictedTokensCount"), amount(row, "tokensPerSecond")) for row in rows]
+    output = total(whole(row, "predictedTokensCount", "predicted_tokens_count") for row in rows)
+    speeds = [(whole(row, "predictedTokensCount"), amount(row, "tokensPerSecond")) for row in rows]
     decode = [made / speed for made, speed in speeds if made and speed]
     steps = output - accepted if output is not None and drafted and output > accepted else None
     return Record(
@@ -161,14 +149,14 @@ def from_tensorrt_iterations(rows: Sequence[Data]) -> Record:
     """`specDecodingStats` of iterations; a step is one request in one iteration:
     acceptanceLength = 1 + numAcceptedTokens ÷ numRequestsWithDraftTokens."""
     drafted, accepted, steps = (
-        total(count(row, name) for row in rows)
+        total(whole(row, name) for row in rows)
         for name in ("numDraftTokens", "numAcceptedTokens", "numRequestsWithDraftTokens")
     )
     broken = list[str]()
     for row in rows:
-        here = count(row, "numRequestsWithDraftTokens")
+        here = whole(row, "numRequestsWithDraftTokens")
         if here:
-            due = 1 + (count(row, "numAcceptedTokens") or 0) / here
+            due = 1 + (whole(row, "numAcceptedTokens") or 0) / here
             broken += off_by("acceptanceLength", amount(row, "acceptanceLength"), due, CLOSE)
     broken += more_accepted(accepted, drafted)
     return Record(
@@ -187,7 +175,7 @@ def from_tensorrt_iterations(rows: Sequence[Data]) -> Record:
 def from_tensorrt_requests(rows: Sequence[Data]) -> Record:
     """`speculative_decoding` of a request's performance metrics."""
     drafted, accepted = (
-        total(count(row, name, other) for row in rows)
+        total(whole(row, name, other) for row in rows)
         for name, other in (
             ("total_draft_tokens", "totalDraftTokens"),
             ("total_accepted_draft_tokens", "totalAcceptedDraftTokens"),
@@ -195,8 +183,8 @@ def from_tensorrt_requests(rows: Sequence[Data]) -> Record:
     )
     broken = more_accepted(accepted, drafted)
     for row in rows:
-        made = count(row, "total_draft_tokens", "totalDraftTokens")
-        kept = count(row, "total_accepted_draft_tokens", "totalAcceptedDraftTokens")
+        made = whole(row, "total_draft_tokens", "totalDraftTokens")
+        kept = whole(row, "total_accepted_draft_tokens", "totalAcceptedDraftTokens")
         if made and kept is not None:
             broken += off_by("acceptance_rate", amount(row, "acceptance_rate", "acceptanceRate"), kept / made, CLOSE)
     return Record(
@@ -220,7 +208,7 @@ def from_sglang_server(rows: Sequence[Data]) -> Record:
     states = row.get("internal_states")
     state = states[0] if isinstance(states, list) and states and isinstance(states[0], dict) else {}
     algorithm = row.get("speculative_algorithm")
-    drafts = count(row, "speculative_num_draft_tokens")
+    drafts = whole(row, "speculative_num_draft_tokens")
     return Record(
         "SGLang",
         "a server's own account",
@@ -236,7 +224,7 @@ def from_ollama(rows: Sequence[Data]) -> Record:
     return Record(
         "Ollama",
         "final responses",
-        output_tokens=total(count(row, "eval_count") for row in rows),
+        output_tokens=total(whole(row, "eval_count") for row in rows),
         decode_s=seconds(rows, "eval_duration", 1e-9),
         requests=len(rows),
         untold=("whether speculation was on", "what was drafted", "what was accepted"),

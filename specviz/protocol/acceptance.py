@@ -17,7 +17,7 @@ from specviz.errors import ContradictionError, SilentError, TraceError, shown
 from specviz.trace import codec
 from specviz.trace.events import FORMAT, Trace
 from specviz.trace.files import STANDARD, Limits, read_file
-from specviz.trace.guard import rows_of, text_of
+from specviz.trace.guard import rows_of, text_of, whole
 from specviz.trace.summary import accepted_drafts, as_judged, branches, drafts
 
 CLOSE = 1e-6
@@ -307,10 +307,9 @@ def _object(value: object, name: str) -> Data:
 
 
 def _count(fields: Data, name: str) -> int:
-    value = fields.get(name)
-    if type(value) is not int or value < 0:
-        stated = "is missing" if value is None else f"is {shown(value)}"
-        raise TraceError(f"{name} {stated}, but must be a whole number of at least 0.")
+    value = whole(fields, name)
+    if value is None:
+        raise TraceError(f"{name} is missing, but must be a whole number of at least 0.")
     return value
 
 

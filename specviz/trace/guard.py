@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -110,6 +110,20 @@ def rows_of(text: str, limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"entry {number}: ", row
     else:
         yield "", json_of(text, limits)
+
+
+def whole(fields: Mapping[str, Any], *names: str) -> int | None:
+    """The first of these fields that is there, a count; None where none is. Raises TraceError where it is no whole
+    number of at least 0; a JSON writer may have put a fraction of 0 behind it."""
+    name = next((name for name in names if fields.get(name) is not None), None)
+    if name is None:
+        return None
+    value = fields[name]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is not int or value < 0:
+        raise TraceError(f"{name} is {shown(fields[name])}, but must be a whole number of at least 0.")
+    return value
 
 
 def _without_strings(text: str, limits: Limits) -> str:

@@ -31,18 +31,18 @@ BATCH = 16
 class Checkpoint:
     """One model of the header, in float32."""
 
-    def __init__(self, card: ModelCard, place: str) -> None:
+    def __init__(self, card: ModelCard, where: str) -> None:
         """Raises ModelError where the checkpoint is missing or another one than the run's."""
         self.card = card
-        self.folder = locate(place)
-        fetch_weights(place, self.folder)
+        self.folder = locate(where)
+        fetch_weights(where, self.folder)
         found = sha256_of(weight_files(self.folder, card.name))
         if found != card.weights_sha256:
             raise ModelError(
                 f"the run was made with weights of {card.name} whose hash begins {card.weights_sha256[:12]}, but the "
                 f"checkpoint at hand has {found[:12]}; nothing was recomputed: audit it with its own checkpoint."
             )
-        self._model = _loaded(self.folder, card.name)
+        self._model = plain_model(self.folder, card.name)
 
     def see(self, scene: SceneCard) -> None:
         """Put what the checkpoint's eyes make of the picture into the embeddings of the tokens that stand for it, where
@@ -100,7 +100,8 @@ class Checkpoint:
         return read_out
 
 
-def _loaded(folder: Path, name: str) -> Any:
+def plain_model(folder: Path, name: str, dtype: torch.dtype = torch.float32) -> Any:
+    """A checkpoint as transformers loads it, with plain attention. Raises ModelError where it cannot."""
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
@@ -108,7 +109,7 @@ def _loaded(folder: Path, name: str) -> Any:
     try:
         model: Any = AutoModelForCausalLM.from_pretrained(
             folder,
-            dtype=torch.float32,
+            dtype=dtype,
             attn_implementation="eager",
             use_safetensors=True,
             trust_remote_code=False,
