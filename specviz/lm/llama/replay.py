@@ -2,10 +2,10 @@
 
     placement ─► tokens, positions, rows, mask at fixed addresses ─► replay ─► results at fixed addresses
 
-A pass over n rows is padded to the next width. A padded row stands behind the new ones, sees itself alone, and whatever
-comes next is written over it. What a pass reads and writes lies at the same addresses every time, so that it is
-recorded once for each width and storage; storages, with what was recorded over them, go from one finished run to the
-next.
+A pass over n rows is padded to the next width. A padded row stands behind the new ones, is seen by none of them, and
+whatever comes next is written over it. What a pass reads and writes lies at the same addresses every time, so that it is
+recorded once for each width and storage, for chains and for trees; storages, with what was recorded over them, go from
+one finished run to the next.
 
 On any device the same code runs without being recorded (`direct`), which is how it is held against the plain path. The
 engine chooses it on CUDA alone (`lm.load`); a CPU has nothing to gain.
@@ -79,11 +79,13 @@ Body = Callable[[Tensor, FixedStep, Tensor | None], tuple[Tensor, ...]]
 class FixedPass:
     """One body over one storage, for one width."""
 
-    def __init__(self, width: int, kv: Tensor, turns: Turns, body: Body, states: int) -> None:
-        """`states`: numbers per row that the body reads beside the tokens; 0: none."""
+    def __init__(self, width: int, kv: Tensor, turns: Turns, body: Body, states: int, tree: bool) -> None:
+        """`states`: numbers per row that the body reads beside the tokens; 0: none. Without `tree` a row sees all that
+        stands before it, which needs no mask from the processor."""
         self._width, self._kv, self._turns, self._body = width, kv, turns, body
         self._numbers = torch.zeros(3, width, dtype=torch.int64, device=kv.device)  # tokens, positions, rows
-        self._seen = torch.zeros(width, kv.shape[2], dtype=torch.bool, device=kv.device)  # [w, T]
+        self._places = torch.arange(kv.shape[2], device=kv.device)  # [T]
+        self._seen = torch.zeros(width, kv.shape[2], dtype=torch.bool, device=kv.device) if tree else None  # [w, T]
         self._states = kv.new_zeros(width, states) if states else None  # [w, S]
         self._results: tuple[Tensor, ...] = ()
         self._replay: Replay | None = None
@@ -102,19 +104,21 @@ class FixedPass:
         numbers = np.zeros((3, self._width), dtype=np.int64)
         numbers[0, :n], numbers[1, :n] = placement.tokens, placement.positions
         numbers[2] = np.arange(start, start + self._width)
-        seen = np.zeros(tuple(self._seen.shape), dtype=np.bool_)
-        seen[:n, :stop] = np.tri(n, stop, start, dtype=np.bool_) if placement.visible is None else placement.visible
-        padded = np.arange(n, self._width)
-        seen[padded, start + padded] = True
         self._numbers.copy_(torch.from_numpy(numbers), non_blocking=True)
-        self._seen.copy_(torch.from_numpy(seen), non_blocking=True)
+        if self._seen is not None:
+            seen = np.zeros(tuple(self._seen.shape), dtype=np.bool_)
+            seen[:n, :stop] = placement.visible
+            padded = np.arange(n, self._width)
+            seen[padded, start + padded] = True
+            self._seen.copy_(torch.from_numpy(seen), non_blocking=True)
         if self._states is not None and states is not None:
             self._states[:n].copy_(states)
 
     def _carry_out(self) -> None:
         tokens, positions, rows = self._numbers.unbind(0)
-        mask = torch.zeros(self._seen.shape, dtype=self._kv.dtype, device=self._kv.device)
-        mask.masked_fill_(self._seen.logical_not(), torch.finfo(mask.dtype).min)
+        unseen = self._places > rows[:, None] if self._seen is None else self._seen.logical_not()  # [w, T]
+        mask = torch.zeros(unseen.shape, dtype=self._kv.dtype, device=self._kv.device)
+        mask.masked_fill_(unseen, torch.finfo(mask.dtype).min)
         self._results = self._body(tokens, FixedStep(self._turns.at(positions), mask, self._kv, rows), self._states)
 
 
@@ -194,7 +198,8 @@ class Replays:
         assert isinstance(cache, ReplayedCache), "this cache belongs to another adapter."
         width = next(width for width in WIDTHS if width >= len(placement.tokens))
         kv, passes = cache.room(placement.start + width), cache.storage.passes
-        if (kind, width) not in passes:
+        key = kind, width, placement.visible is not None
+        if key not in passes:
             size = 0 if states is None else states.shape[1]
-            passes[kind, width] = FixedPass(width, kv, self._blocks.turns, body, size)
-        return passes[kind, width].run(placement, states, self.record)
+            passes[key] = FixedPass(width, kv, self._blocks.turns, body, size, placement.visible is not None)
+        return passes[key].run(placement, states, self.record)
