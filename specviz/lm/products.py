@@ -59,7 +59,8 @@ class Short:
 
 
 def shortened(weight: Tensor) -> Short | None:
-    """The same numbers, bit for bit; None where there is no such form, or no compiled product. weight [out, in] float32."""
+    """The same numbers, bit for bit; None where there is no such form, or no product for it. weight
+    [out, in] float32."""
     if weight.dtype != torch.float32 or weight.device.type != "cpu":
         return None
     exact = weight.bfloat16()

@@ -3,9 +3,9 @@
     placement ─► tokens, positions, rows, mask at fixed addresses ─► replay ─► results at fixed addresses
 
 A pass over n rows is padded to the next width. A padded row stands behind the new ones, is seen by none of them, and
-whatever comes next is written over it. What a pass reads and writes lies at the same addresses every time, so that it is
-recorded once for each width and storage, for chains and for trees; storages, with what was recorded over them, go from
-one finished run to the next.
+whatever comes next is written over it. What a pass reads and writes lies at the same addresses every time, so that it
+is recorded once for each width and storage, for chains and for trees; storages, with what was recorded over them, go
+from one finished run to the next.
 
 On any device the same code runs without being recorded (`direct`), which is how it is held against the plain path. The
 engine chooses it on CUDA alone (`lm.load`); a CPU has nothing to gain.
