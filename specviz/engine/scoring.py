@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from specviz.core.sampling import Sampling, transform
+from specviz.core.sampling import Sampling, most_probable, transform
 from specviz.core.tree import DraftTree
 from specviz.lm.base import Cache, LanguageModel, SplitModel, Unfinished
 
@@ -48,7 +48,7 @@ class ScoredTree:
     def argmax(self, node: int) -> int:
         """The most probable token at the node, lowest id on a tie."""
         if not self._argmax:
-            self._argmax = self._logits.argmax(-1).tolist()
+            self._argmax = most_probable(self._logits)
         return self._argmax[node]
 
     def all_probs(self) -> Tensor:

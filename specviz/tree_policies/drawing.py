@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from specviz.core.sampling import Sampling, transform, without
+from specviz.core.sampling import Sampling, most_probable, transform, without
 from specviz.core.tree import ROOT
 from specviz.errors import OptionError
 from specviz.trace.events import CandidateKind
@@ -82,7 +82,9 @@ class MostProbable:
 
     def level(self, draft: Draft, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
         width = min(width, logits.shape[-1])
-        chosen = logits.argmax(-1, keepdim=True) if width == 1 else logits.float().topk(width, dim=-1).indices
+        if width == 1:
+            return [[(token, None)] for token in most_probable(logits)], 0
+        chosen = logits.float().topk(width, dim=-1).indices
         return [[(token, None) for token in row] for row in chosen.tolist()], 0
 
 
@@ -148,7 +150,8 @@ def grow_levels(
             part = nodes[start:stop]
             if not part or not children:
                 continue
-            found, used = draw.level(draft, logits[start:stop], children, draft.draws)
+            rows = logits if len(part) == len(logits) else logits[start:stop]
+            found, used = draw.level(draft, rows, children, draft.draws)
             draft.draws += used
             level += [
                 draft.add(parent, token, draw.kind, q)

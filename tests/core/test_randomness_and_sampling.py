@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from specviz.core.randomness import SeededRandom, pick, uniform
-from specviz.core.sampling import Sampling, residual, transform, without
+from specviz.core.sampling import Sampling, most_probable, residual, transform, without
 from specviz.errors import OptionError
 from tests.scripted_random import ScriptedRandom
 
@@ -169,6 +169,12 @@ def test_a_script_plays_its_outcomes_and_names_the_decision_it_lacks():
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_the_most_probable_token_of_each_row_is_the_lowest_of_equals(dtype):
+    rows = torch.tensor([[1.0, 3.0, 3.0], [2.0, 2.0, 1.0], [-1.0, -3.0, -1.0]], dtype=dtype)
+    assert most_probable(rows) == [1, 0, 0]
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_the_device_draws_and_cuts_as_the_processor_does():
     torch.manual_seed(0)

@@ -81,7 +81,7 @@ class DraftCache:
         for offset, token in enumerate(missing):
             self._row_of[start + offset - 1, token] = start + offset
         self._row_of_node[ROOT] = self._rows.length - 1
-        return logits[:, : self._vocab_size]
+        return self._shared(logits)
 
     def extend(self, nodes: Sequence[tuple[int, int, int]]) -> Tensor:
         """Feed a level of the tree, given as (parent node, node, token); logits [len(nodes), V]."""
@@ -95,8 +95,12 @@ class DraftCache:
                 parents.append(key[0])
             self._row_of_node[node] = self._row_of[key]
             rows.append(self._row_of[key] - start)
-        logits = self._forward(tokens, parents, last_only=False)[:, : self._vocab_size]
+        logits = self._shared(self._forward(tokens, parents, last_only=False))
         return logits if len(rows) == len(tokens) else logits[rows]
+
+    def _shared(self, logits: Tensor) -> Tensor:
+        """Of the model's logits [n, …] those of the vocabulary [n, V]; a view costs as much as a small operation."""
+        return logits if logits.shape[1] == self._vocab_size else logits[:, : self._vocab_size]
 
     def hidden(self, node: int) -> Tensor | None:
         """The last hidden state [H] at a node that was fed in this round; None where none is kept."""

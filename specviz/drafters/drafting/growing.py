@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import torch
@@ -230,8 +231,9 @@ class ShapeOptions(GrowingOptions):
         """Children per node, level by level."""
         return self.branching or (1,) * self.gamma
 
-    @property
+    @cached_property
     def tree_policy(self) -> TreePolicy[Options]:
+        """The same one in every round."""
         return LevelsTreePolicy(LevelsOptions(branching=self.widths, draw=self.draw))
 
 

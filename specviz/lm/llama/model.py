@@ -105,7 +105,6 @@ class LlamaModel(LlamaRows):
     def _compiled_with(self, head: Projection) -> FewRows | None:
         return FewRows.of(self.shape, self._layers, self.turns.cos, (self._norm, head))
 
-    @torch.inference_mode()
     def forward(
         self,
         tokens: Sequence[int],
@@ -115,6 +114,14 @@ class LlamaModel(LlamaRows):
     ) -> Tensor:
         """Logits [n, V], or [1, V] with `last_only` (see `LanguageModel.forward`)."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        if torch.is_inference_mode_enabled():  # as in every round: to enter it again takes a tenth of a small pass
+            return self._forward(tokens, cache, parents, last_only)
+        with torch.inference_mode():
+            return self._forward(tokens, cache, parents, last_only)
+
+    def _forward(
+        self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None, last_only: bool
+    ) -> Tensor:
         if self.replays is not None and self.replays.takes(len(tokens), cache):
             _, logits = self._replayed(self.replays, tokens, cache, parents)
             return (logits[-1:] if last_only else logits).clone()
