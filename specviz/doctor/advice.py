@@ -1,0 +1,151 @@
+"""Which drafter for this target? From measured speeds beside plain decoding to a recommendation, and how sure it is.
+
+    ratios by prompt ─► advise ─► Advice: who, why, how sure, and the flags that ask an engine for it
+
+Flags after vLLM's pages on n-gram, suffix and draft-model speculation, SGLang's server arguments, and llama.cpp's
+`common/speculative.cpp` (`--spec-type`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from shlex import quote
+from statistics import median
+from typing import Literal
+
+Sure = Literal["high", "middle", "low"]
+MOST_OF = 0.75
+"""share of the prompts on which the best must be ahead to be called ahead"""
+FEW = 8
+"""prompts below which no confidence is high"""
+WORTH = 1.05
+"""speed in plain decoding's below which the trouble is not worth it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to draft, measured on the user's prompts."""
+
+    name: str
+    drafter: str
+    ratios: Mapping[str, float]
+    """prompt → its speed in plain decoding's there"""
+    model: str = ""
+    """its weights, where it has a model of its own"""
+    acceptance_rate: float | None = None
+    tokens_per_pass: float | None = None
+    gamma: int | None = None
+    """speculation length with the largest modelled speedup, by acceptance by position and the measured clock; None:
+    not a chain, or nothing was drafted"""
+
+    @property
+    def ratio(self) -> float:
+        """The median over the prompts."""
+        return median(self.ratios.values())
+
+    def ahead_of(self, other: Mapping[str, float]) -> float:
+        """Share of the common prompts on which this one is faster."""
+        common = self.ratios.keys() & other.keys()
+        return sum(self.ratios[prompt] > other[prompt] for prompt in common) / len(common) if common else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to use."""
+
+    best: Candidate | None
+    """None: plain decoding"""
+    sure: Sure
+    why: str
+    flags: Mapping[str, str]
+    """engine → what its command line needs; engines that do not have it are left out"""
+
+
+def advise(candidates: Sequence[Candidate]) -> Advice:
+    """The fastest by the median over the prompts, where it is worth it. Raises ValueError for nobody."""
+    ordered = sorted(candidates, key=lambda candidate: candidate.ratio, reverse=True)
+    if not ordered:
+        raise ValueError("nobody was measured beside plain decoding.")
+    best, second = ordered[0], ordered[1] if len(ordered) > 1 else None
+    plain = dict.fromkeys(best.ratios, 1.0)
+    ahead, prompts = best.ahead_of(plain), len(best.ratios)
+    if best.ratio < WORTH:
+        lost = all(candidate.ahead_of(plain) < 1 - MOST_OF for candidate in ordered)
+        sure: Sure = "low" if prompts < FEW // 2 else "high" if lost and prompts >= FEW else "middle"
+        return Advice(None, sure, _nothing(best, ahead, prompts), {})
+    before = 1.0 if second is None else best.ahead_of(second.ratios)
+    clear = ahead >= MOST_OF and before >= MOST_OF
+    sure = "low" if prompts < FEW // 2 or ahead < MOST_OF else "high" if clear and prompts >= FEW else "middle"
+    return Advice(best, sure, _reason(best, second, ahead, before), flags_of(best))
+
+
+def _nothing(best: Candidate, ahead: float, prompts: int) -> str:
+    return (
+        f"Nothing is worth its trouble here: the fastest, {best.name}, runs at {best.ratio:.2f} times plain decoding "
+        f"in the median and is ahead on {ahead:.0%} of {prompts} prompts (measured)."
+    )
+
+
+def _reason(best: Candidate, second: Candidate | None, ahead: float, before: float) -> str:
+    beside = (
+        f"; {second.name}, the next, at {second.ratio:.2f}, and is behind it on {before:.0%} of the prompts"
+        if second is not None
+        else ""
+    )
+    accepted = (
+        f" {best.acceptance_rate:.0%} of its drafts were accepted, {best.tokens_per_pass:.2f} tokens for each pass of "
+        "the target."
+        if best.acceptance_rate is not None and best.tokens_per_pass is not None
+        else ""
+    )
+    length = f" Best speculation length on this clock: {best.gamma} (modelled)." if best.gamma else ""
+    return (
+        f"{best.name} runs at {best.ratio:.2f} times plain decoding in the median, ahead of it on {ahead:.0%} of "
+        f"{len(best.ratios)} prompts{beside} (measured).{accepted}{length}"
+    )
+
+
+# --- flags -----------------------------------------------------------------------------------------------------------
+
+
+def _vllm(**config: object) -> str:
+    return f"--speculative-config {quote(json.dumps(config))}"
+
+
+def _ngram(gamma: int, model: str) -> Mapping[str, str]:
+    return {
+        "vLLM": _vllm(method="ngram", num_speculative_tokens=gamma, prompt_lookup_max=4),
+        "SGLang": f"--speculative-algorithm NGRAM --speculative-num-draft-tokens {gamma + 1}",
+        "llama.cpp": f"--spec-type ngram-simple --spec-draft-n-max {gamma}",
+    }
+
+
+def _suffix(gamma: int, model: str) -> Mapping[str, str]:
+    return {"vLLM": _vllm(method="suffix", num_speculative_tokens=gamma)}
+
+
+def _draft_model(gamma: int, model: str) -> Mapping[str, str]:
+    return {
+        "vLLM": _vllm(method="draft_model", model=model, num_speculative_tokens=gamma),
+        "SGLang": f"--speculative-algorithm STANDALONE --speculative-draft-model-path {quote(model)} "
+        f"--speculative-num-steps {gamma} --speculative-eagle-topk 1 --speculative-num-draft-tokens {gamma + 1}",
+        "llama.cpp": f"--spec-type draft-simple --model-draft {quote(model + '.gguf')} --spec-draft-n-max {gamma}",
+    }
+
+
+FLAGS: Mapping[str, Callable[[int, str], Mapping[str, str]]] = {
+    "ngram": _ngram,
+    "suffix": _suffix,
+    "model": _draft_model,
+}
+"""our drafter → engine → flags, of a speculation length and the drafter's weights"""
+USUAL = 4
+"""speculation length where none follows from the measurement"""
+
+
+def flags_of(best: Candidate) -> Mapping[str, str]:
+    """Empty for a drafter that no engine has under a name that is known here."""
+    make = FLAGS.get(best.drafter)
+    return {} if make is None else make(best.gamma or USUAL, best.model)

@@ -1,0 +1,62 @@
+"""`specviz advise` as somebody types it, on a tiny pair."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from specviz.cli.commands import advise
+from specviz.live.source import LiveSource
+from tests.clinic.tiny_pair import prompt, write_pair
+
+Call = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("advise")
+    write_pair(folder)
+    (folder / "prompts.jsonl").write_text("\n".join(json.dumps({"text": prompt(number)}) for number in (0, 2)))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def real(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(advise, "live_source", lambda: LiveSource(measure=False))
+
+
+def asked(specviz: Call, folder: Path, *flags: str) -> Any:
+    return specviz(
+        "advise", "--target", folder / "target", "--prompts", folder / "prompts.jsonl", "--max-new-tokens", "8", *flags
+    )
+
+
+def test_every_drafter_is_measured_beside_plain_decoding_and_what_cannot_run_is_said(
+    specviz: Call, folder: Path
+) -> None:
+    result = asked(specviz, folder, "--json", "--drafters", "ngram,nosuch", "--drafter-model", str(folder / "drafter"))
+    data = json.loads(result.out)
+    assert data["runs"] == 6
+    assert [one["drafter"] for one in data["candidates"]] == ["ngram", "model"]
+    assert [sorted(one["ratios"]) for one in data["candidates"]] == [["own-1", "own-2"]] * 2
+    assert data["sure"] == "low"
+    assert "left out: nosuch: there is no drafter called 'nosuch'" in result.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--minutes", "0"], "--minutes is 0, but must be a number above 0."),
+        (["--head", "eagle"], "--head is 'eagle', but must be a drafter and its weights, as eagle=./eagle."),
+        (["--drafters", "nosuch"], "no drafter can run on this target"),
+    ],
+)
+def test_bad_input_is_one_sentence(specviz: Call, folder: Path, flags: list[str], sentence: str) -> None:
+    result = asked(specviz, folder, *flags)
+    assert (result.code, sentence in result.err) == (2, True)
