@@ -90,17 +90,23 @@ def pairs() -> tuple[ModelPair, ...]:
 
 
 class ReplaySource:
-    """Plays `trace` for every request. `gate`, if given, must be set for the rounds after `free_rounds`."""
+    """Plays `trace` for every request. `gate`, if given, must be set for the rounds after `free_rounds` of every run
+    after the first `free_runs`."""
 
     def __init__(
-        self, trace: Trace, gate: Event | None = None, round_wait_s: float = 0.0, free_rounds: int = 0
+        self,
+        trace: Trace,
+        gate: Event | None = None,
+        round_wait_s: float = 0.0,
+        free_rounds: int = 0,
+        free_runs: int = 0,
     ) -> None:
         self.trace = trace
         self.requests: list[tuple[RunRequest, Resume | None]] = []
         self._gate = gate
         self._wait = Event()
         self._round_wait_s = round_wait_s
-        self._free_rounds = free_rounds
+        self._free_rounds, self._free_runs = free_rounds, free_runs
 
     def catalog(self) -> Catalog:
         return catalog()
@@ -134,7 +140,7 @@ class ReplaySource:
         played = []
         for this in self.trace.rounds:
             self._wait.wait(self._round_wait_s)
-            held = self._gate is not None and len(played) >= self._free_rounds
+            held = len(self.requests) > self._free_runs and len(played) >= self._free_rounds
             while held and self._gate is not None and not self._gate.wait(0.02) and not cancelled():
                 pass
             if cancelled():

@@ -71,16 +71,6 @@ def test_a_chip_fills_the_prompt_and_the_next_press_moves_on(step: Page) -> None
     expect(step.locator("#sv-prompt-note")).to_contain_text("Code, 2 of 2: Second. Another one.")
 
 
-def test_only_the_chosen_drafters_options_are_on_the_page(step: Page) -> None:
-    step.locator("#sv-settings").click()
-    pick(step, "#sv-drafter", "ngram")
-    expect(step.get_by_label("longest").first).to_be_visible()
-    expect(step.get_by_label("branching")).to_be_hidden()
-    pick(step, "#sv-drafter", "none")
-    expect(step.get_by_label("longest").first).to_be_hidden()
-    expect(step.locator("#sv-gamma input")).to_be_disabled()
-
-
 def test_a_lossy_verifier_is_marked_and_an_illegal_pair_explained(step: Page) -> None:
     step.locator("#sv-settings").click()
     step.locator("#sv-verifier").get_by_label("loose").check()
@@ -216,16 +206,20 @@ def test_hostile_names_in_a_file_stay_text(step: Page, tmp_path: Path) -> None:
     assert step.locator("#sv-badges img").count() == 0
 
 
-def test_the_fold_of_smaller_heads_draws_and_answers_its_slider(whole: Page) -> None:
-    open_tab(whole, "Machine")
-    whole.locator("#sv-heads").get_by_text("A smaller draft head").click()
-    whole.locator("#sv-heads-plot .main-svg").first.wait_for(state="visible")
-    box = whole.locator("#sv-heads-plot .main-svg").first.bounding_box()
+def test_machine_draws_a_shipped_curve_and_its_fold_of_smaller_heads_answers_its_slider(paying: Page) -> None:
+    open_tab(paying, "Machine")
+    expect(paying.locator("#sv-machine-sentence")).to_contain_text("Free means at most 10% more time")
+    expect(paying.locator("#sv-machine-plot .legendtext").first).to_have_text("t(n), measured")
+    expect(paying.locator("#sv-machine-table tbody tr").first).to_contain_text("1.00")
+    expect(paying.locator("#sv-machine-run")).to_be_disabled()
+    paying.locator("#sv-heads").get_by_text("A smaller draft head").click()
+    paying.locator("#sv-heads-plot .main-svg").first.wait_for(state="visible")
+    box = paying.locator("#sv-heads-plot .main-svg").first.bounding_box()
     assert box is not None
     assert box["width"] > 400
-    whole.locator("#sv-heads-size input[type=number]").fill("2048")
-    whole.locator("#sv-heads-size input[type=number]").press("Tab")
-    whole.locator("#sv-heads-sentence").get_by_text("2048 of 4096 tokens").wait_for()
+    paying.locator("#sv-heads-size input[type=number]").fill("2048")
+    paying.locator("#sv-heads-size input[type=number]").press("Tab")
+    paying.locator("#sv-heads-sentence").get_by_text("2048 of 4096 tokens").wait_for()
 
 
 def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(whole: Page) -> None:
@@ -243,14 +237,6 @@ def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(whole: Page
     whole.goto("about:blank")
     whole.go_back()
     whole.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
-
-
-def test_the_machine_tab_draws_a_shipped_curve_when_it_is_opened(whole: Page) -> None:
-    open_tab(whole, "Machine")
-    expect(whole.locator("#sv-machine-sentence")).to_contain_text("Free means at most 10% more time")
-    expect(whole.locator("#sv-machine-plot .legendtext").first).to_have_text("t(n), measured")
-    expect(whole.locator("#sv-machine-table tbody tr").first).to_contain_text("1.00")
-    expect(whole.locator("#sv-machine-run")).to_be_disabled()
 
 
 def test_a_sweep_runs_and_shows_measured_points_with_theory(paying: Page) -> None:
@@ -275,28 +261,16 @@ def test_a_sweep_runs_and_shows_measured_points_with_theory(paying: Page) -> Non
     assert read_definition(named(download.value, "sweep.toml")) == result.definition
 
 
-def test_a_modelled_setting_is_stepped_through_as_a_simulated_run(whole: Page) -> None:
-    open_tab(whole, "What if")
-    whole.locator("#sv-what-if-tree input, #sv-what-if-tree textarea").fill("2,1")
-    expect(whole.locator("#sv-what-if-verdict")).to_contain_text("with tree 2,1 (4 candidates) at α 0.70")
-    whole.locator("#sv-what-if-play").click()
-    is_open(whole, "Watch")
-    expect(whole.locator("#sv-badges")).to_contain_text("times modelled")
-    expect(whole.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
-    message(whole).to_contain_text("95 % of such runs lie between")
-
-
 def named(download: Download, name: str) -> Path:
     """A downloaded file, which must have this name."""
     assert download.suggested_filename == name
     return Path(download.path())
 
 
-def test_a_cancelled_sweep_keeps_its_points_goes_on_by_resume_and_opens_again_as_recorded(
-    page: Page, tmp_path: Path
-) -> None:
-    slow = ReplaySource(sample(), round_wait_s=0.02)
-    with served(slow, tmp_path, tabs=MEASURING) as url:
+def test_a_cancelled_sweep_keeps_its_points_and_goes_on_by_resume(page: Page, tmp_path: Path) -> None:
+    """The ninth run waits until the gate opens; only Cancel can end the sweep there."""
+    gate = Event()
+    with served(ReplaySource(sample(), gate, free_runs=8), tmp_path, tabs=MEASURING) as url:
         sweep = speedup(opened(page, url))
         file = tmp_path / "own.toml"
         file.write_text('title = "Own <b>"\nevery_drafter = true\n', encoding="utf-8")
@@ -308,7 +282,7 @@ def test_a_cancelled_sweep_keeps_its_points_goes_on_by_resume_and_opens_again_as
         expect(sweep.locator("#sv-sweep-message")).to_contain_text(re.compile(r"[2-9] of 14 runs"))
         sweep.locator("#sv-sweep-cancel").click()
         message(sweep, "sweep-").to_contain_text("Cancelled. Fastest measured")
-        slow._round_wait_s = 0.0
+        gate.set()
         sweep.locator("#sv-sweep-resume").click()
         message(sweep, "sweep-").to_contain_text("Fastest measured")
         expect(sweep.locator("#sv-sweep-origin")).to_contain_text("2 prompts × 1")
@@ -317,13 +291,6 @@ def test_a_cancelled_sweep_keeps_its_points_goes_on_by_resume_and_opens_again_as
             sweep.get_by_role("link", name="Results as JSON").or_(sweep.get_by_text("Results as JSON")).first.click()
         result = sweep_store.read(named(download.value, "sweep.json"))
         assert (len(result.points), len(result.provenance.continued)) == (14, 1)
-    sweep_store.write(result, tmp_path / "all_drafters.json")
-    with served(ReplaySource(sample()), tmp_path, tabs=MEASURING) as url:
-        sweep = speedup(opened(page, url))
-        expect(sweep.locator("#sv-sweep-origin .sv-badge-recorded")).to_be_visible()
-        expect(sweep.locator("#sv-lab-plot .legendtext").first).to_be_visible()
-        open_table(sweep)
-        expect(sweep.locator(".sv-table tbody tr")).to_have_count(7)
 
 
 def speedup(page: Page) -> Page:
@@ -342,19 +309,15 @@ def open_table(sweep: Page) -> None:
     sweep.get_by_role("button", name="All measurements in a table").click()
 
 
-def test_the_speedup_chart_is_in_the_first_screen_and_no_tools_lie_over_it(paying: Page) -> None:
-    """The chart stood below 800 px of controls, and Plotly's tools covered an entry of its legend."""
-    sweep = speedup(paying)
-    box = sweep.locator("#sv-sweep-plot").bounding_box()
-    assert box is not None
-    assert box["y"] < 480
-    expect(sweep.locator("#sv-sweep-plot .modebar")).to_be_hidden()
-
-
-def test_the_light_button_darkens_player_and_charts_and_is_remembered(paying: Page) -> None:
+def test_the_chart_is_in_the_first_screen_and_the_light_button_darkens_it_and_is_remembered(paying: Page) -> None:
+    """It stood below 800 px of controls, and Plotly's tools covered an entry of its legend."""
     button = paying.get_by_role("button", name="switch between light and dark")
     ink = "getComputedStyle(document.querySelector('#sv-sweep-plot .legendtext, #sv-sweep-plot text')).fill"
     light = speedup(paying).evaluate(ink)
+    box = paying.locator("#sv-sweep-plot").bounding_box()
+    assert box is not None
+    assert box["y"] < 480
+    expect(paying.locator("#sv-sweep-plot .modebar")).to_be_hidden()
     button.focus()
     paying.keyboard.press("Enter")
     expect(paying.locator("body")).to_have_class(re.compile(r"\bdark\b"))
@@ -365,8 +328,12 @@ def test_the_light_button_darkens_player_and_charts_and_is_remembered(paying: Pa
     assert paying.evaluate("getComputedStyle(document.querySelector('.sv-player')).colorScheme") == "dark"
 
 
-def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) -> None:
+def test_the_drawer_has_the_chosen_drafters_options_and_policies_say_what_they_set_aside(step: Page) -> None:
     step.locator("#sv-settings").click()
+    pick(step, "#sv-drafter", "none")
+    expect(step.get_by_label("longest").first).to_be_hidden()
+    expect(step.locator("#sv-gamma input")).to_be_disabled()
+    pick(step, "#sv-drafter", "model")
     fold = step.get_by_role("button", name="How the draft grows and ends: auto, fixed")
     fold.click()
     expect(step.locator("#sv-tree_policy")).to_be_visible()
@@ -377,6 +344,8 @@ def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) ->
     expect(step.locator(".sv-method", has_text="set aside").first).to_contain_text("✓ lossless The same children")
     pick(step, "#sv-drafter", "ngram")
     expect(step.locator("#sv-tree_policy")).to_be_hidden()
+    expect(step.get_by_label("longest").first).to_be_visible()
+    expect(step.get_by_label("branching")).to_be_hidden()
 
 
 def test_no_tab_scrolls_sideways(page: Page, address: str) -> None:

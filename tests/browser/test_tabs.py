@@ -31,16 +31,14 @@ def test_a_first_visitor_sees_five_tabs_and_the_rest_behind_the_last(page: Page,
     ("link", "name", "seen"),
     [
         ("?tab=speedup&chart=plane", "When it pays", "#sv-lab-plot .main-svg"),
-        ("#tab=step", "Watch", PLAYER),
-        ("#tab=machine", "Machine", "#sv-machine-plot .main-svg"),
         ("?tab=train", "Train", "#sv-train-player [data-ready]"),
-        ("#tab=analysis", "Analysis", "#sv-analysis-of"),
         ("#tab=learn", "Learn", ".sv-lessons .svl-row"),
     ],
 )
 def test_a_link_of_any_release_opens_its_tab_and_what_it_shows_is_drawn(
     page: Page, shipped: str, link: str, name: str, seen: str
 ) -> None:
+    """`step`, `machine` and `what-if` are opened by links in test_links.py."""
     opened(page, f"{shipped}{link}")
     is_open(page, name)
     expect(page.locator(seen).first).to_be_visible()

@@ -158,7 +158,7 @@ def _without_leaf(data: Data, r: int, leaf: int) -> None:
     this["committed"]["cache_dropped"] -= 1
 
 
-@forgeries("an unreached leaf dropped, and all counts with it", made=50, found=42, named=("whether ",))
+@forgeries("an unreached leaf dropped, and all counts with it", made=20, found=16, named=("whether ",))
 def dropped_leaf() -> Iterator[Forged]:
     for name, data in shipped():
         made = 1 * bool(data["rounds"][0]["drafted"]["riding"])  # another leaf may be what makes a node a guess
@@ -181,7 +181,7 @@ def dropped_leaf() -> Iterator[Forged]:
                 )
 
 
-@forgeries("a pass of the drafter removed", made=140, found=140)
+@forgeries("a pass of the drafter removed", made=50, found=50)
 def removed_pass() -> Iterator[Forged]:
     for name, data in shipped():
         made = 0

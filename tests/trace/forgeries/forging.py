@@ -71,8 +71,8 @@ def recording(path: Path) -> Data:
 
 
 def shipped(*names: str) -> list[tuple[str, Data]]:
-    """(name, data) of shipped recordings; none named: all of them."""
-    paths = [SHIPPED / f"{name}.json.gz" for name in names] or sorted(SHIPPED.glob("*.json.gz"))
+    """(name, data) of shipped recordings; none named: every third of them."""
+    paths = [SHIPPED / f"{name}.json.gz" for name in names] or sorted(SHIPPED.glob("*.json.gz"))[::3]
     return [(path.name.removesuffix(".json.gz"), recording(path)) for path in paths]
 
 
