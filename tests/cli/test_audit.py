@@ -120,7 +120,7 @@ def test_what_was_found_in_a_folder_is_written_into_the_page_with_the_weights(
     auditor(wrong=1)
     assert specviz("audit", runs, "--write", page).code == 1
     text = page.read_text(encoding="utf-8")
-    assert "all 2 recorded runs with the bundled models: 18 values compared, 2 wrong." in text
+    assert "all 2 recorded runs (2 of target): 18 values compared, 2 wrong." in text
     assert part_of(text, "audit").count("sha256") == 2
     assert bundled(ROOT / "models")["target"] in named(page, "audit")
     auditor(refused="the run was made with other weights.")

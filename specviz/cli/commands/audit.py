@@ -10,6 +10,7 @@ import argparse
 import datetime
 import json
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -72,9 +73,17 @@ def _found(reports: Sequence[dict[str, Any]], files: Sequence[Path]) -> str:
     weights = {name: digits for name, digits in bundled(ROOT / "models").items() if digits in asked}
     runs = "one recorded run" if len(reports) == 1 else f"all {len(reports)} recorded runs"
     return (
-        f"On {datetime.date.today().isoformat()}, {runs} with the bundled models: {compared:,} values compared, "
+        f"On {datetime.date.today().isoformat()}, {runs} ({_by_target(files)}): {compared:,} values compared, "
         f"{wrong:,} wrong.\n{in_words(weights)}"
     )
+
+
+def _by_target(files: Sequence[Path]) -> str:
+    """How many runs there are of each target, the most first."""
+    from specviz.trace import codec
+
+    counts = Counter(codec.read(file).started.target.name for file in files)
+    return ", ".join(f"{count} of {printable(name, keep='')}" for name, count in counts.most_common())
 
 
 def places(given: list[str]) -> dict[str, str]:
