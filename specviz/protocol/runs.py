@@ -242,6 +242,8 @@ class FamilyCard:
     title: str
     expect: str
     """one line: what to expect of its texts, and why"""
+    measured: str = ""
+    """what a sweep measured on them (`bench/sweep/expectations.py`); empty: nothing yet"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,8 @@ def families(catalog: Catalog) -> list[str]:
 
 def expectation(catalog: Catalog, family: str) -> str:
     """What to expect of a family's texts and why, in one line; empty where the set does not say it."""
-    return next((card.expect for card in catalog.families if card.name == family), "")
+    cards = (f"{card.expect} {card.measured}".strip() for card in catalog.families if card.name == family)
+    return next(cards, "")
 
 
 def next_prompt(catalog: Catalog, family: str, current: str) -> tuple[PromptCard, str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from specviz.bench.core.report import check_section, write_between
+from specviz.bench.sweep.expectations import measured_lines, prompt_file, write_families
 from specviz.bench.sweep.runner import every_drafter, runnable, sweep, warm_up
 from specviz.bench.sweep.spread import Cluster, spread
 from specviz.bench.sweep.table import report, workers_table
@@ -51,6 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--write-failures", nargs="?", type=Path, const=DOCUMENT, metavar="PAGE", help=failures_words)
     zip_words = "also write the traces behind those shares into this zip, packed by xz, for the page's Analysis tab"
     add("--zip-traces", type=Path, metavar="FILE.zip.xz", help=zip_words)
+    families_words = "put what was measured of each family beside what to expect of it, in the prompts of the target"
+    add("--write-families", action="store_true", help=families_words)
     own_words = "your own prompts, one JSON object a line, in place of the file's"
     add("--own-prompts", type=Path, metavar="FILE.jsonl", help=own_words)
     add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
@@ -74,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(f"--workers is {args.workers}, but must be at least 1, and --ray must be given too.")
     if args.zip_traces is not None and args.write_failures is None:
         raise OptionError("--zip-traces packs what --write-failures counts; give that too.")
+    if args.write_families:
+        prompt_file(definition.target)
     with ExitStack() as stack:
         if args.write_failures is not None:
             check_section(args.write_failures, SWEEP_SECTION)
@@ -99,6 +104,8 @@ def _run(args: argparse.Namespace, definition: SweepDefinition) -> int:
         write_between(args.write_failures, SWEEP_SECTION, section(args.keep_traces, made))
         if args.zip_traces is not None:
             pack(args.keep_traces, args.zip_traces)
+    if args.write_families:
+        write_families(prompt_file(definition.target), measured_lines(points))
     if args.json:
         out().write(sweep_store.dumps(result))
     else:
