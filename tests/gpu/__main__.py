@@ -58,6 +58,9 @@ def main(words: Sequence[str] | None = None) -> int:
         for job in jobs(out, args.device, args.small)
         if not args.only or any(word in job.name for word in args.only)
     ]
+    if not wanted:
+        say(f"No job's name contains {' or '.join(args.only)}; --list shows them, and words are parted by spaces.")
+        return 2
     if args.list:
         for job in wanted:
             say(f"{job.name:24} {job.tells}")

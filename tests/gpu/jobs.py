@@ -79,7 +79,8 @@ def _benches(out: Path, device: str, small: bool) -> list[Job]:
 
 def _profiles(out: Path, device: str, small: bool) -> list[Job]:
     def profile(name: str, tells: str, *words: str) -> Job:
-        size = ("--rows", "1,2", "--contexts", "16", "--repeats", "3") if small else ("--contexts", "128,1024")
+        contexts = "128,1024" if "--shape" in words else "128,512"  # the bundled target's holds 1024 with the new rows
+        size = ("--rows", "1,2", "--contexts", "16", "--repeats", "3") if small else ("--contexts", contexts)
         where = () if "--device" in words else ("--device", device)
         file = ("--out", str(out / f"{name}.json"))
         return Job(name, tells, (*_specviz("profile"), *words, *where, *size, *file), 60)

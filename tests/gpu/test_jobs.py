@@ -91,6 +91,8 @@ def test_what_is_missing_is_said_in_a_sentence(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(gpu, "_cuda", lambda: "")
     assert gpu.main(["--out", str(tmp_path)]) == 2
     assert "no CUDA device here" in capsys.readouterr().out
+    assert gpu.main(["--out", str(tmp_path), "--only", "profile,race"]) == 2
+    assert "No job's name contains profile,race; --list shows them" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
 
 
@@ -105,6 +107,16 @@ def sparse() -> list[str]:
 
 def test_the_small_checkout_is_small():
     assert 0 < sum((ROOT / name).stat().st_size for name in sparse()) <= MOST_BYTES
+
+
+def test_every_profile_fits_into_the_context_of_its_model(tmp_path):
+    contexts = {
+        one.name: one.words[one.words.index("--contexts") + 1]
+        for one in jobs(tmp_path, "cuda", small=False)
+        if one.name.startswith("profile")
+    }
+    assert contexts["profile-target"] == contexts["profile-target-eager"] == "128,512"
+    assert contexts["profile-7b"] == "128,1024"
 
 
 @pytest.mark.slow

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from weakref import ref
 
 import pytest
 import torch
@@ -48,6 +50,22 @@ def test_a_bare_chain_gives_the_logits_of_the_engine(checkpoint, changes):
     second.tokens[:] = torch.tensor(TEXT[5:])
     logits.append(second.run()[1])
     torch.testing.assert_close(torch.cat(logits), engine.forward(TEXT, engine.new_cache()), atol=1e-4, rtol=1e-4)
+
+
+def test_what_a_recorded_pass_reads_stays_as_long_as_the_recording(monkeypatch):
+    """A graph knows addresses alone: tokens that were given back would be another tensor's by the next launch."""
+    nothing = SimpleNamespace(wait_stream=lambda other: None, replay=lambda: None)
+    for name in ("graph_pool_handle", "Stream", "current_stream", "CUDAGraph"):
+        monkeypatch.setattr(torch.cuda, name, lambda *of: nothing)
+    monkeypatch.setattr(torch.cuda, "stream", lambda aside: nullcontext())
+    monkeypatch.setattr(torch.cuda, "graph", lambda graph, pool: nullcontext())
+    model = BareLlama.random(SHAPE, CPU, torch.float32)
+    model.reserve(1, 4)
+    recorded = BarePass(model, 1, 2, 2)
+    tokens, launch = ref(recorded.tokens), Graphs(CPU).capture(recorded.run)
+    del recorded
+    launch()
+    assert tokens() is not None
 
 
 def test_a_pass_reads_every_weight_but_an_embedding_that_is_no_head():

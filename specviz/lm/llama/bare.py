@@ -204,7 +204,19 @@ class Graphs:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool):
             run()
-        return graph.replay
+        return Recording(graph, run)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A pass as one launch."""
+
+    graph: torch.cuda.CUDAGraph
+    run: Callable[[], object]
+    """what was recorded, with all that it reads: the graph knows addresses alone, and what lies there must stay"""
+
+    def __call__(self) -> None:
+        self.graph.replay()
 
 
 CONTEXT = 32_768
