@@ -136,7 +136,7 @@ class Projection:
 
     def __call__(self, x: Tensor, residual: Tensor | None = None) -> Tensor:
         n = x.shape[0]
-        if self.few is not None and products.takes(n):
+        if self.few is not None and self.few.takes(n):
             return self.few(x, residual)
         if n < len(self.by_rows):
             return self.by_rows[n](x, residual)

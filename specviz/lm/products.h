@@ -195,6 +195,9 @@ static void tile_product(const Matrix *by, const float *x, int n, float *y, int 
 }
 #endif
 
+/* Whether this processor has tiles and the system lends them; called from Python */
+int tiles(void) { return have_tiles(); }
+
 /* x [n, ins] → y [n, outs]; with `add`, on top of what is there; parts: as `split` makes them */
 static void product(const Matrix *by, int parts, const float *x, int n, float *y, int add, uint32_t *columns) {
   int64_t done = 0;

@@ -25,7 +25,9 @@ from specviz.lm.compiled import library
 
 SOURCE = Path(__file__).with_name("products.c")
 MOST_ROWS = 64
-"""of a compiled product or pass; beyond, torch's products keep the processor busy"""
+"""of a compiled product or pass where tiles multiply (Intel's AMX); beyond, torch's keep the processor busy"""
+VECTOR_ROWS = 24
+"""the same where vectors do: on the bundled target 24 rows took 0.85 to 1.05 of torch's time, 32 rows 1.0 to 1.2"""
 FORMATS = (torch.float32, torch.bfloat16)
 WHOLE = 127
 """the largest whole number that a row is made of"""
@@ -88,9 +90,14 @@ def matrix(weight: Tensor, bias: Tensor | None, short: Short | None, held: list[
     return Matrix(at(read), None if bias is None else at(bias.float()), scales, *read.shape, half)
 
 
-def takes(n: int) -> bool:
+def most_rows(compiled: ctypes.CDLL, half: bool) -> int:
+    """Of a pass that a compiled library does no slower than torch; `half`: whether it reads bfloat16."""
+    return MOST_ROWS if half and compiled.tiles() else VECTOR_ROWS
+
+
+def takes(n: int, most: int) -> bool:
     """Whether n rows are few enough for compiled code, which computes on one thread."""
-    return n <= MOST_ROWS and torch.get_num_threads() == 1
+    return n <= most and torch.get_num_threads() == 1
 
 
 class Product:
@@ -103,6 +110,8 @@ class Product:
         self._matrix = matrix(weight, bias, short, self._held)
         self._at, self._outs = ctypes.byref(self._matrix), len(weight)
         self._parts = whole(2 if weight.dtype == torch.bfloat16 else 3)
+        self.most = most_rows(compiled, bool(self._matrix.half))
+        """rows that it takes"""
 
     @classmethod
     def of(cls, weight: Tensor, bias: Tensor | None, short: Short | None = None) -> Product | None:
@@ -112,6 +121,10 @@ class Product:
             return None
         compiled = library(SOURCE)
         return None if compiled is None else cls(compiled, weight, bias, short or shortened(weight))
+
+    def takes(self, n: int) -> bool:
+        """Whether a product of so many rows is one for it."""
+        return takes(n, self.most)
 
     def __call__(self, x: Tensor, residual: Tensor | None = None) -> Tensor:
         """x [n, in], residual [n, out] or None → x Wᵀ + b + residual [n, out], in x's format."""
@@ -134,13 +147,13 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x [..., in] → x Wᵀ + b [..., out], as `functional.linear`; few rows that nobody learns from by the compiled
     product."""
     rows = x.numel() // x.shape[-1]
-    if torch.is_inference_mode_enabled() and takes(rows):
+    if torch.is_inference_mode_enabled() and takes(rows, MOST_ROWS):
         version = -1 if weight.is_inference() else weight._version
         known = _made.get(weight)
         if known is None or known[0] != version:
             _made[weight] = known = version, Product.of(weight.detach(), None if bias is None else bias.detach())
-        if known[1] is not None:
-            product: Product = known[1]
+        product: Product | None = known[1]
+        if product is not None and product.takes(rows):
             return product(x.reshape(rows, -1)).view(*x.shape[:-1], -1)
     return functional.linear(x, weight, bias)
 

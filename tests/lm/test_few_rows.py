@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from specviz.lm import compiled
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import load
-from specviz.lm.products import MOST_ROWS
+from specviz.lm.products import MOST_ROWS, VECTOR_ROWS
 from tests.lm.tiny_models import error, random_parents, random_tokens
 
 SHAPES = {
@@ -71,7 +71,7 @@ def test_a_pass_of_several_blocks_of_sixteen_rows_gets_the_logits_of_the_plain_f
     calls = (random_tokens(0, 7), None), (random_tokens(n, n), parents)
     for checkpoint in (folder, stored_short):
         model = load(checkpoint, dtype="float32").model
-        assert model._few_rows.takes(n)
+        model._few_rows.most = MOST_ROWS
         plain = plainly(model, *calls)
         assert error(logits(model, *calls), plain) < 1e-5 * plain.abs().max().item()
 
@@ -80,6 +80,7 @@ def test_a_pass_of_several_blocks_of_sixteen_rows_gets_the_logits_of_the_plain_f
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_row_is_the_same_bit_for_bit_alone_and_beside_others(folder, dtype):
     model = load(folder, dtype=dtype).model
+    model._few_rows.most = MOST_ROWS
     text, following = random_tokens(0, 5), random_tokens(1, MOST_ROWS)
     together, alone = model.new_cache(), model.new_cache()
     for cache in (together, alone):
@@ -104,6 +105,7 @@ def test_a_float32_model_is_read_in_bfloat16_where_it_is_stored_so_and_nowhere_e
 @needs_compiler
 def test_read_as_it_is_stored_a_row_is_the_same_bit_for_bit_alone_and_beside_others(stored_short):
     model = load(stored_short, dtype="float32").model
+    model._few_rows.most = MOST_ROWS
     following = random_tokens(1, MOST_ROWS)
     rows = model.forward(following, model.new_cache())
     alone = model.new_cache()
@@ -143,9 +145,16 @@ def test_around_bfloat16_weights_numbers_are_float32(folder):
 
 
 @needs_compiler
+def test_where_no_tiles_multiply_torchs_products_take_over_sooner(folder, stored_short):
+    compiled_file = compiled.library(SOURCE)
+    assert load(folder, dtype="float32").model._few_rows.most == VECTOR_ROWS
+    assert load(stored_short).model._few_rows.most == (MOST_ROWS if compiled_file.tiles() else VECTOR_ROWS)
+
+
+@needs_compiler
 def test_a_wide_pass_and_a_second_thread_take_the_plain_forward(folder):
     few_rows = load(folder).model._few_rows
-    assert (few_rows.takes(1), few_rows.takes(MOST_ROWS), few_rows.takes(MOST_ROWS + 1)) == (True, True, False)
+    assert [few_rows.takes(n) for n in (1, few_rows.most, few_rows.most + 1)] == [True, True, False]
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

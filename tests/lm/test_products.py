@@ -110,6 +110,7 @@ def test_a_drafters_block_is_the_plain_one_below_a_text(inputs, extra, n):
     for parents, rows in ((None, 7), (random_parents(n, 7, 7, n), n)):
         read, x = torch.randn(rows, inputs), torch.randn(rows, 64)
         outputs = []
+        compiled_block._few_rows.most = MOST_ROWS
         for block, cache in zip((compiled_block, plain), caches, strict=True):
             placement = cache.place([0] * rows, parents, 128)
             outputs.append(block.append(read, x, cache, placement))

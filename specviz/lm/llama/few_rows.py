@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from specviz.lm.compiled import library
-from specviz.lm.products import FORMATS, Matrix, matrix, pointer, takes, whole
+from specviz.lm.products import FORMATS, Matrix, matrix, most_rows, pointer, takes, whole
 
 if TYPE_CHECKING:
     from specviz.lm.kernels import Projection
@@ -88,6 +88,9 @@ class FewRows:
             eps=shape.norm_eps,
         )
         self._at = ctypes.byref(self._model)
+        half = all(projection.short or projection.weight.dtype == torch.bfloat16 for projection in projections)
+        self.most = most_rows(compiled, half)
+        """rows of a pass that it takes"""
 
     @classmethod
     def of(
@@ -103,7 +106,7 @@ class FewRows:
 
     def takes(self, n: int) -> bool:
         """Whether a pass over so many rows is one for it."""
-        return takes(n)
+        return takes(n, self.most)
 
     def reads(self, table: Tensor) -> bool:
         """Whether `forward` looks embeddings up in this table: as it is, none of its numbers need be rounded."""
