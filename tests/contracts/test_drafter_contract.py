@@ -88,7 +88,8 @@ def test_the_same_seed_gives_the_same_valid_trace(source, drafter, options, veri
     first, second = collect(source, request), collect(source, request)
     assert check(first) == []
     assert difference(first, second) is None
-    if VERIFIERS.get(verifier).lossless:  # a lossy rule may well end every round on the target's first choice
+    # A lossy rule may well end every round on the target's first choice; what a seed means no option changes.
+    if VERIFIERS.get(verifier).lossless and options == option_sets(drafter)[0]:
         other = collect(source, replace(request, seed=8))
         assert (other.finished.output_ids == first.finished.output_ids) == (temperature == 0.0)
 
@@ -148,7 +149,7 @@ def test_running_into_the_end_of_the_context_ends_the_text(pair, drafter, option
 def test_end_of_text_anywhere_in_the_draft_ends_it_there(pair, drafter, options):
     request = request_for(drafter, options, verifier="greedy")
     text = pair.plain_output(request, [5, 6, 7])
-    ends = list(dict.fromkeys(text))[:10]
+    ends = list(dict.fromkeys(text))[:6]
     assert len(ends) > 3
     for eos in ends:
         output = pair.output(request, [5, 6, 7], eos=[eos])
