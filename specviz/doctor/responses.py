@@ -13,6 +13,7 @@ from typing import Any
 from specviz.doctor.logs import off_by
 from specviz.doctor.record import Record, total
 from specviz.errors import TraceError, shown
+from specviz.protocol.acceptance import Acceptance
 from specviz.trace.guard import whole
 
 Data = Mapping[str, Any]
@@ -97,6 +98,48 @@ def from_timings(rows: Sequence[Data]) -> Record:
         speculates=bool(drafting),
         untold=("positions", "which tokens were rejected", "seconds of drafting"),
         broken=tuple(broken),
+    )
+
+
+def to_timings(counts: Acceptance, decode_s: float) -> dict[str, Any]:
+    """Our counts in the field names of llama.cpp's server, as `from_timings` reads them; what was not drafted stands
+    not there. llama.cpp tells no steps. Raises TraceError where nobody counted the output."""
+    if counts.output_tokens is None:
+        raise TraceError("it does not say how many tokens the answer has, which llama.cpp's timings begin with.")
+    timings: dict[str, Any] = {"predicted_n": counts.output_tokens, "predicted_ms": decode_s * 1e3}
+    if counts.output_tokens and decode_s > 0:
+        timings["predicted_per_second"] = counts.output_tokens / decode_s
+    if counts.draft_tokens:
+        timings |= {"draft_n": counts.draft_tokens, "draft_n_accepted": counts.accepted_tokens}
+    return {"timings": timings}
+
+
+def from_llama_dump(rows: Sequence[Data]) -> Record:
+    """llama.cpp's `LLAMA_SPEC_DUMP`: a line per verified draft, with the drafter's own probability at each position and
+    whether it was accepted; position i is, exactly where i < n_accepted."""
+    steps = [(whole(row, "n_draft") or 0, whole(row, "n_accepted") or 0) for row in rows]
+    broken = [sentence for made, kept in steps for sentence in more_accepted(kept, made)]
+    for row, (made, kept) in zip(rows, steps, strict=True):
+        labels = [bool(entry.get("acc")) for entry in row["pos"] if isinstance(entry, dict)]
+        if labels != [index < kept for index in range(made)]:
+            broken.append(
+                f"step {whole(row, 'step')} tells {kept} of {made} accepted, but its labels tell {sum(labels)} of "
+                f"{len(labels)}."
+            )
+    longest = max((made for made, _ in steps), default=0)
+    count = len(steps)
+    return Record(
+        "llama.cpp",
+        "a dump of drafts, position by position",
+        sum(made for made, _ in steps),
+        sum(kept for _, kept in steps),
+        count or None,
+        by_position=tuple(sum(kept > d for _, kept in steps) / count for d in range(longest)) if longest else None,
+        longest=longest or None,
+        requests=len({row.get("seq") for row in rows if isinstance(row.get("seq"), int)}) or None,
+        speculates=any(made for made, _ in steps),
+        untold=("tokens of the answers", "seconds"),
+        broken=tuple(broken[:3]),
     )
 
 
@@ -231,7 +274,13 @@ def from_ollama(rows: Sequence[Data]) -> Record:
     )
 
 
+def dumped(row: Data) -> Data | None:
+    """A line of llama.cpp's dump."""
+    return row if "n_draft" in row and isinstance(row.get("pos"), list) else None
+
+
 JSON_FORMS: Sequence[JsonForm] = (
+    JsonForm(dumped, from_llama_dump),
     JsonForm(inside("specDecodingStats", needs=("numDraftTokens",)), from_tensorrt_iterations),
     JsonForm(
         inside("speculative_decoding", "speculativeDecoding", needs=("total_draft_tokens", "totalDraftTokens")),

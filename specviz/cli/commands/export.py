@@ -18,7 +18,7 @@ from specviz.errors import OptionError
 if TYPE_CHECKING:
     from specviz.trace.events import Trace
 
-ENGINES = ("vllm", "sglang", "aiperf")
+ENGINES = ("vllm", "sglang", "aiperf", "llama.cpp")
 SUFFIXES = {
     "md": ".md",
     "graphml": ".graphml",
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         required=True,
         choices=(*SUFFIXES, "png"),
         help="md: table of a round; graphml, svg: tree of a round; perfetto: lanes of the run; html: plays offline; "
-        "vllm, sglang, aiperf: how much was accepted, in their field names",
+        "vllm, sglang, aiperf, llama.cpp: how much was accepted, in their field names",
     )
     parser.add_argument("--round", type=int, metavar="N", help="the round (the first is 0)")
     parser.add_argument(
@@ -115,6 +115,13 @@ def _acceptance(engine: str) -> Callable[[Trace, int | None], bytes]:
     return write
 
 
+def _timings(trace: Trace, _: int | None) -> bytes:
+    from specviz.doctor.responses import to_timings
+    from specviz.protocol.acceptance import of_trace
+
+    return json.dumps(to_timings(of_trace(trace), trace.finished.decode_s), allow_nan=False).encode() + b"\n"
+
+
 WRITERS: Mapping[str, Callable[[Trace, int | None], bytes]] = {
     "md": _markdown,
     "graphml": _graphml,
@@ -122,4 +129,5 @@ WRITERS: Mapping[str, Callable[[Trace, int | None], bytes]] = {
     "perfetto": _perfetto,
     "html": _html,
     **{engine: _acceptance(engine) for engine in ENGINES},
+    "llama.cpp": _timings,
 }
