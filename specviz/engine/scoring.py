@@ -73,6 +73,11 @@ class ScoredTree:
         row = row if row.dtype == torch.float64 else row.float()
         return float((row[self.tree.tokens[node]] - row.max()).exp())
 
+    def entropy_of_likeliest(self, node: int, count: int) -> float:
+        """-Σ p ln p over the `count` most probable tokens at the node; at temperature 0 by the model's own softmax."""
+        row = self._logits[node].double().softmax(-1) if self._sampling.greedy else self.probs(node).double()
+        return float(torch.special.entr(row.topk(min(count, row.shape[-1])).values).sum())
+
     def probs(self, node: int) -> Tensor:
         """p(· | path to node) [V]."""
         if self._sampling.greedy:

@@ -68,8 +68,8 @@ class GrammarCase(ProofCase):
 def words(drafter: str, verifier: str, brackets: Brackets, ahead: int) -> dict[str, float]:
     """The exact law of the words that the engine writes with a chain of two drafted tokens."""
     case = GrammarCase(drafter, verifier, (("gamma", 2),), length=brackets.most + 1, brackets=brackets, ahead=ahead)
-    found: dict[str, float] = {}
+    by_word: dict[str, float] = {}
     for text, weight in law(case).items():
         word = "".join(TOKENS[token] for token in text[: text.index(END)])
-        found[word] = found.get(word, 0.0) + weight
-    return found
+        by_word[word] = by_word.get(word, 0.0) + weight
+    return by_word

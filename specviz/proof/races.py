@@ -75,15 +75,3 @@ def _beyond(part: Corners, plane: Corners) -> Iterator[Corners]:
             piece = part.copy()
             piece[replaced] = cut
             yield from _beyond(piece, plane)
-
-
-def agreement(p: Sequence[float], q: Sequence[float]) -> float:
-    """How often p and q have the same winner: Σ_x 1 / Σ_y max(p_y/p_x, q_y/q_x) over the tokens that both can draw.
-
-    Both win at x exactly where E_y >= E_x max(p_y/p_x, q_y/q_x) for all y; the exponential integral follows.
-    """
-    return sum(
-        1.0 / sum(max(p_y / p_x, q_y / q_x) for p_y, q_y in zip(p, q, strict=True))
-        for p_x, q_x in zip(p, q, strict=True)
-        if p_x > 0.0 and q_x > 0.0
-    )

@@ -81,13 +81,15 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[ProofCase]:
     """Every registered method × verifier that may be paired.
 
     A tree policy asks every drafter the same question, what follows a node, so all of them grow with one drafter and
-    the others draft as their own options say; `full` is the whole product. Stop policies come last.
+    the others draft as their own options say. A lossy verifier has no law to keep, so it too is measured with one
+    drafter alone. `full` is the whole product. Stop policies come last.
     `only`: those in which one of these methods takes part. Raises OptionError for a name that nothing is called.
     """
     drafted = []
     for drafter, kind in DRAFTERS.items():
         options = _pairs(option_sets(drafter)[0])
-        drafted += [ProofCase(drafter, verifier, options) for verifier in VERIFIERS.names()]
+        rules = [name for name, rule in VERIFIERS.items() if rule.lossless or full or drafter == GROWING]
+        drafted += [ProofCase(drafter, verifier, options) for verifier in rules]
         for tree_policy in TREE_POLICIES.names() if issubclass(kind, Grows) and (full or drafter == GROWING) else ():
             for table_set in TABLE_SETS.get(tree_policy, tree_policy_sets(tree_policy)[:1]):
                 shape = () if drafter == GROWING else options

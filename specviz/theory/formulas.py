@@ -20,8 +20,9 @@ measured by SpecViz; a screen that shows one shows its source too.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 from statistics import fmean
 
@@ -214,6 +215,36 @@ def pair_bound(p: Row, q: Row) -> float:
         inside[best] = not inside[best]
     outside, reach = 1.0 - q[inside].sum(), 1.0 + odds[inside].sum()
     return float(min(1.0, p[inside].sum() + outside * reach))
+
+
+def list_bound(p: Sequence[float], lists: Mapping[tuple[int, ...], float]) -> float:
+    """alpha* of any law of candidate lists (list → probability), by all sets of tokens: for a handful of them.
+
+    >>> list_bound((0.5, 0.5), {(0,): 1.0})
+    0.5
+    """
+    sets = (frozenset(kept) for size in range(len(p) + 1) for kept in combinations(range(len(p)), size))
+    return min(
+        sum(p[token] for token in kept) + 1.0 - sum(mass for drawn, mass in lists.items() if kept.issuperset(drawn))
+        for kept in sets
+    )
+
+
+def race_agreement(p: Sequence[float], q: Sequence[float]) -> float:
+    """How often a race with the same times has the same winner under p and q: Σ_x 1 / Σ_y max(p_y/p_x, q_y/q_x), over
+    the tokens that both can draw.
+
+    Both win at x exactly where E_y >= E_x max(p_y/p_x, q_y/q_x) for all y; integrated over exponential times. At least
+    (1 - TV) / (1 + TV) (2408.07978).
+
+    >>> race_agreement((0.5, 0.5), (0.5, 0.5))
+    1.0
+    """
+    return sum(
+        1.0 / sum(max(p_y / p_x, q_y / q_x) for p_y, q_y in zip(p, q, strict=True))
+        for p_x, q_x in zip(p, q, strict=True)
+        if p_x > 0.0 and q_x > 0.0
+    )
 
 
 def _by_ratio(p: Row, q: Row) -> npt.NDArray[np.int64]:

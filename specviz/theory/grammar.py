@@ -75,7 +75,7 @@ class Brackets:
 
     def law(self, ahead: int) -> dict[str, float]:
         """What such rows sample, over all words; the shortest first."""
-        found: dict[str, float] = {}
+        law: dict[str, float] = {}
         texts: list[tuple[str, State, float]] = [("", (0, 0), 1.0)]
         while texts:
             text, state, weight = texts.pop(0)
@@ -84,10 +84,10 @@ class Brackets:
                 if there is None or share == 0.0:
                     continue
                 if token == END:
-                    found[text] = weight * share
+                    law[text] = weight * share
                 else:
                     texts.append((text + TOKENS[token], there, weight * share))
-        return found
+        return law
 
     def conditional(self) -> dict[str, float]:
         """p(word) / p(language), added up word by word."""
@@ -121,9 +121,9 @@ def legal_ends(brackets: Brackets) -> float:
     return sum(opening ** word.count("(") * closing ** word.count(")") for word in brackets.law(0))
 
 
-def total_variation(one: Law, other: Law) -> float:
+def total_variation(first: Law, second: Law) -> float:
     """Half the sum of all differences."""
-    return sum(abs(one.get(word, 0.0) - other.get(word, 0.0)) for word in one.keys() | other.keys()) / 2
+    return sum(abs(first.get(word, 0.0) - second.get(word, 0.0)) for word in first.keys() | second.keys()) / 2
 
 
 def mean_brackets(law: Law) -> float:

@@ -43,6 +43,11 @@ class TargetRows(Protocol):
         Before temperature, top-k and top-p: what is left to compare at temperature 0."""
         ...
 
+    def entropy_of_likeliest(self, node: int, count: int) -> float:
+        """-Σ p ln p over the `count` most probable tokens at the node, in nats, not made whole; at temperature 0 by the
+        model's own softmax."""
+        ...
+
     def argmax(self, node: int) -> int:
         """The most probable token at the node, lowest id on a tie; no softmax, one transfer for the whole tree."""
         ...

@@ -26,6 +26,10 @@ class Rows:
         row = self.rows[self.tree.parents[node]]
         return float(row[self.tree.tokens[node]] / row.max())
 
+    def entropy_of_likeliest(self, node, count):
+        row = self.rows[node]
+        return float(torch.special.entr(row.topk(min(count, len(row))).values).sum())
+
     def probs(self, node):
         row = self.rows[node]
         return torch.eye(len(row), dtype=row.dtype)[int(row.argmax())] if self.greedy else row

@@ -14,8 +14,9 @@ from specviz.drafters.drafting.growing import GrowingDraft
 from specviz.errors import ProofError
 from specviz.proof.exhaustive import WARM, EnumeratedRandom, ProofCase, session_of
 from specviz.proof.lines import lines
-from specviz.proof.races import Race, agreement
+from specviz.proof.races import Race
 from specviz.protocol.proofs import Toy
+from specviz.theory.formulas import race_agreement
 from specviz.trace.uniform_draws import RACE, race_time
 from specviz.verifiers.base import TrialRecord, Verdict
 from specviz.verifiers.coupled import CoupledVerifier
@@ -82,10 +83,10 @@ def test_who_wins_under_p_given_who_won_under_q_by_volumes_of_a_simplex():
 
 def test_agreement_lies_between_the_bound_and_the_maximal_coupling():
     """TV is 0.3, 1 - TV what speculative sampling accepts: (0.7 / 1.3 =) 0.538 < 107/155 < 0.7."""
-    assert agreement(P, Q) == pytest.approx(107 / 155)
-    assert 0.7 / 1.3 < agreement(P, Q) < 0.7
-    assert agreement(P, P) == pytest.approx(1.0)
-    assert agreement((1.0, 0.0), (0.0, 1.0)) == 0.0
+    assert race_agreement(P, Q) == pytest.approx(107 / 155)
+    assert 0.7 / 1.3 < race_agreement(P, Q) < 0.7
+    assert race_agreement(P, P) == pytest.approx(1.0)
+    assert race_agreement((1.0, 0.0), (0.0, 1.0)) == 0.0
 
 
 def step(case: ProofCase, text: tuple[int, ...]) -> tuple[list[float], list[float]]:
@@ -95,7 +96,7 @@ def step(case: ProofCase, text: tuple[int, ...]) -> tuple[list[float], list[floa
 
 def test_the_engine_accepts_a_drafted_candidate_as_often_as_the_formula_says():
     case = replace(CHAIN, options=(("gamma", 1),), length=2)
-    assert expectation(case) == pytest.approx(agreement(*step(case, ())), abs=1e-12)
+    assert expectation(case) == pytest.approx(race_agreement(*step(case, ())), abs=1e-12)
 
 
 def test_it_accepts_more_than_two_independent_draws_and_less_than_the_sequential_rule():

@@ -18,6 +18,7 @@ from specviz.app.form.request import Limits
 from specviz.app.job import Cancellable, Faults, idle, starts
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUIET
+from specviz.app.proof.ceiling import ceiling_part
 from specviz.app.proof.grammar import grammar_part
 from specviz.app.proof.view import (
     equality_badge,
@@ -219,10 +220,11 @@ def proof_tab(actions: ProofActions, tab: gr.Tab) -> Kept:
     gr.Markdown(INTRO, elem_classes="sv-intro")
     gr.HTML(part_heading("Write the rule", "exact", WRITTEN))
     RuleEditor()
-    toy = _exact(actions, tab)
+    chosen = _exact(actions, tab)
+    ceiling_part(lambda asked: actions.source.prover().lines(asked), actions.verifiers(), toy, chosen)
     grammar = grammar_part(tab)
-    sampled, greedy = _sampled(actions, toy), _greedy(actions)
-    return Kept("proof", {**dict(zip(TOY_NAMES, toy, strict=True)), **grammar, **sampled, **greedy})
+    sampled, greedy = _sampled(actions, chosen), _greedy(actions)
+    return Kept("proof", {**dict(zip(TOY_NAMES, chosen, strict=True)), **grammar, **sampled, **greedy})
 
 
 def _exact(actions: ProofActions, tab: gr.Tab) -> list[Any]:

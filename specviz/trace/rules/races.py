@@ -58,7 +58,9 @@ def drafted(scene: Scene) -> Iterator[Problem]:
 
 
 def _before(siblings: Sequence[Node], node: Node) -> list[Node]:
-    return [one for one in siblings if one.id < node.id and (one.kind, one.source) == (node.kind, node.source)]
+    return [
+        other for other in siblings if other.id < node.id and (other.kind, other.source) == (node.kind, node.source)
+    ]
 
 
 def _key(scene: Scene, parent: Node, lane: int) -> Key:

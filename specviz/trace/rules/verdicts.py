@@ -222,6 +222,18 @@ def _share(scene: Scene, where: str, trial: Trial) -> Iterator[Problem]:
         yield Problem(f"{where}.terms", f"have share {share:.6g}, but the target's own head gives {derived}")
 
 
+def _mixed(scene: Scene, where: str, trial: Trial) -> Iterator[Problem]:
+    """v = w p + (1 - w) q; at temperature 0 whether the candidate is the most probable token of v."""
+    weight, mixed = scene.started.verifier.options.get("weight"), trial.terms.get("mixed", -1.0)
+    if not isinstance(weight, (int, float)):
+        return
+    due = weight * trial.target_prob + (1 - weight) * trial.draft_prob
+    if scene.greedy:
+        due = float(trial.target_prob == 1 or weight < 0.5)
+    if abs(mixed - due) > EXACT:
+        yield Problem(f"{where}.terms", f"have v {mixed}, but w p + (1 - w) q is {due}")
+
+
 def _entropy(scene: Scene, where: str, trial: Trial) -> Iterator[Problem]:
     """H of the target's distribution at the parent, and the bar that follows from it."""
     entropy, bar = trial.terms["entropy"], trial.terms.get("bar")
@@ -340,4 +352,4 @@ def reaches(scene: Scene) -> Iterator[Problem]:
         below.setdefault(parent, []).append(trial)
 
 
-_TERMS = {"longest_path": _given, "lenience": _share, "typical": _entropy, "kseq": _kseq}
+_TERMS = {"longest_path": _given, "lenience": _share, "ensemble": _mixed, "typical": _entropy, "kseq": _kseq}

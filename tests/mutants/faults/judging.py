@@ -41,6 +41,27 @@ FAULTS: tuple[Fault, ...] = (
         ("tests/proof/test_coupled.py",),
     ),
     Fault(
+        "ensemble: the weight counts for the drafter",
+        "specviz/verifiers/ensemble.py",
+        "mixed = self.weight * p + (1.0 - self.weight) * q",
+        "mixed = self.weight * q + (1.0 - self.weight) * p",
+        (f"{RULES}/test_frontier.py",),
+    ),
+    Fault(
+        "cascade: the target decides where the drafter is surer",
+        "specviz/verifiers/cascade.py",
+        "return sure < 1.0 - alpha",
+        "return sure >= 1.0 - alpha",
+        (f"{RULES}/test_frontier.py",),
+    ),
+    Fault(
+        "fly: a mismatch in the window does not count",
+        "specviz/verifiers/fly.py",
+        "or not all(following.accepted for following in window)",
+        "or not any(following.accepted for following in window)",
+        (f"{RULES}/test_frontier.py",),
+    ),
+    Fault(
         "greedy: the first candidate passes",
         "specviz/verifiers/greedy.py",
         "hit = tree.tokens[child] == best",

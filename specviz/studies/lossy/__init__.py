@@ -1,0 +1,1 @@
+"""What a lossy rule buys, and with which error."""

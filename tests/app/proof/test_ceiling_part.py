@@ -1,0 +1,47 @@
+"""The part of the Proof tab on who accepts most: every rule under its ceiling, and lossy ones that cross it."""
+
+from __future__ import annotations
+
+import pytest
+
+from specviz.app.proof.ceiling import ceiling_view, rungs
+from specviz.proof.lines import lines
+from specviz.protocol.proofs import Toy
+from specviz.verifiers.base import VERIFIERS
+
+ANY = [name for name, rule in VERIFIERS.items() if rule.temperatures == "any"]
+
+
+def found(**toy):
+    return {rung.name: rung for rung in rungs(lines, Toy(**toy), ANY)}
+
+
+def test_for_one_candidate_the_ceiling_is_the_maximal_coupling():
+    """p = (.5, .3, .2), q = (.2, .45, .35): 1 - TV = .7, Σ p q = .305, one race 107/155."""
+    rules = found(candidates=1)
+    assert [rung.ceiling for rung in rules.values()] == pytest.approx([0.7] * len(rules))
+    for name, accepted in {"sequential": 0.7, "block": 0.7, "naive": 0.305, "coupled": 107 / 155}.items():
+        assert rules[name].acceptance == pytest.approx(accepted), name
+    assert rules["ensemble"].acceptance == pytest.approx(1 - 0.7 * 0.3)
+    assert rules["ensemble"].above
+
+
+@pytest.mark.parametrize("draw", ["iid", "without_replacement", "top_k"])
+def test_no_lossless_rule_is_above_the_ceiling_of_two_candidates(draw):
+    rules = found(candidates=2, draw=draw)
+    assert len([rung for rung in rules.values() if rung.lossless]) >= 4
+    assert [name for name, rung in rules.items() if rung.lossless and rung.above] == []
+
+
+def test_two_siblings_of_one_race_are_found_more_often_than_two_fresh_draws():
+    rules = found(candidates=2, draw="without_replacement")
+    assert rules["naive"].acceptance < rules["coupled"].acceptance <= rules["coupled"].ceiling
+
+
+def test_the_page_names_those_above_it_and_what_one_race_reaches():
+    toy = Toy()
+    page = ceiling_view(list(rungs(lines, toy, ["sequential", "coupled", "ensemble"])), lines(toy))
+    assert "Of the lossless rules sequential accepts most, 0.7000." in page
+    assert "Above the ceiling, and so lossy: ensemble." in page
+    assert "one race for both with 0.6903" in page
+    assert "ensemble ✕ lossy" in page
