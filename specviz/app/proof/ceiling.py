@@ -56,9 +56,9 @@ def rungs(ask: Ask, toy: Toy, verifiers: Sequence[str]) -> Iterator[Rung]:
         yield Rung(name, accepted, list_bound(lines.target, lists), lines.lossless)
 
 
-def ceiling_view(ladder: Sequence[Rung], lines: Lines) -> str:
+def ceiling_view(compared: Sequence[Rung], lines: Lines) -> str:
     """A sentence and a pair of bars per rule, those that accept most first."""
-    ordered = sorted(ladder, key=lambda rung: -rung.acceptance)
+    ordered = sorted(compared, key=lambda rung: -rung.acceptance)
     fair = [rung for rung in ordered if rung.lossless]
     above = [rung.name for rung in ordered if rung.above]
     best = f"Of the lossless rules {fair[0].name} accepts most, {fair[0].acceptance:.4f}." if fair else ""
