@@ -131,7 +131,11 @@ def _off(this: Round, trial: Trial) -> bool:
 
 MODELS: list[dict[str, Any]] = [
     *({"drafter": name} for name in DRAFTERS.names() if name not in MODULES.names()),
-    *({"drafter": name, "drafter_options": {"weights": "untrained"}} for name in MODULES.names()),
+    *(
+        {"drafter": name, "drafter_options": {"weights": "untrained"}}
+        for name in DRAFTERS.names()
+        if name in MODULES.names()
+    ),
     {"drafter_options": {"branching": (3, 2, 1)}},
     {"drafter_options": {"branching": (3, 2, 1)}, "verifier": "traversal"},
     {"drafter_options": {"branching": (3, 2), "draw": "iid"}, "verifier": "kseq"},
