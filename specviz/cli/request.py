@@ -209,12 +209,20 @@ def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:
         if own is not None and args.prompt_id not in {one.id for one in own}:
             raise PromptError(f"there is no prompt '{args.prompt_id}' in {args.own_prompts.name}.")
         card = prompt_card(catalog if own is None else replace(catalog, prompts=own, pairs=()), args.prompt_id)
-        return RunRequest(prompt=card.text, prompt_name=card.id)
+        return _as_its_pair(RunRequest(prompt=card.text, prompt_name=card.id), card, args.target, catalog)
     if text is None and getattr(args, "scene", None):
         return RunRequest(prompt="")  # a picture alone begins a caption
     if text is None:
         raise PromptError("there is no prompt; give --prompt TEXT, --prompt-file FILE or --prompt-id ID.")
     return RunRequest(prompt=text)
+
+
+def _as_its_pair(request: RunRequest, card: PromptCard, target: str | None, catalog: Catalog) -> RunRequest:
+    """A prompt that was made for an instruct model is a message to it; `target`: the one that was asked for, if any."""
+    pair = next((pair for pair in catalog.pairs if pair.chat and card in pair.prompts), None)
+    if pair is None or not (target is None or target in pair.targets):
+        return request
+    return replace(request, target=target or pair.target, chat=True)
 
 
 def prompt_card(catalog: Catalog, name: str) -> PromptCard:

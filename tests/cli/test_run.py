@@ -16,7 +16,7 @@ import pytest
 from specviz.cli.commands import run as run_command
 from specviz.cli.commands.run import own_flags
 from specviz.cli.method_flags import flag_of
-from specviz.protocol.runs import request_of
+from specviz.protocol.runs import ModelPair, PromptCard, request_of
 from specviz.trace import codec
 
 Call = Callable[..., Any]
@@ -328,3 +328,18 @@ def test_a_number_outside_its_limits_is_refused_by_the_name_of_the_flag(specviz:
     told = specviz("run", "--prompt", "x", "--drafter", "model", "--gamma", "99").err
     assert "--gamma is 99, but must be between 1 and 64" in told
     assert played.requests == []
+
+
+def test_a_prompt_that_was_made_for_an_instruct_model_is_a_message_to_it(
+    specviz: Call, played: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = played.catalog()
+    card = PromptCard("week", "list", "Week", "The days.", "List the days.")
+    real = ModelPair("real", "Real", ("real", "owner/real"), "", True, (), "none", (card,), ())
+    monkeypatch.setattr(type(played), "catalog", lambda self: replace(catalog, pairs=(real,)))
+    specviz("run", "--prompt-id", "week")
+    specviz("run", "--prompt-id", "week", "--target", "owner/real")
+    specviz("run", "--prompt-id", "week", "--target", "target")
+    specviz("run", "--prompt-id", "mean")
+    asked = [("real", True), ("owner/real", True), ("target", False), ("target", False)]
+    assert [(request.target, request.chat) for request in played.requests] == asked
