@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from specviz.app.form.request import Limits
 from specviz.app.runs.gallery import gallery
 from specviz.protocol.sweeps.store import cell
 from specviz.trace import codec
+from specviz.trace.events import VocabEntry
 from specviz.trace.exports.tables import term_columns
 from tests.app.doubles import SAMPLE, sample
 
@@ -64,7 +66,8 @@ def test_a_verifiers_terms_are_columns_and_empty_where_a_run_has_none():
 def test_no_cell_begins_like_a_formula():
     hostile = "=HYPERLINK(1)"
     trace = sample()
-    vocab = {token: replace(entry, text=f"{hostile} {token}") for token, entry in trace.vocab.items()}
+    texts = {token: f"{hostile} {token}" for token in trace.vocab}
+    vocab = {token: VocabEntry(b64encode(text.encode()).decode(), text) for token, text in texts.items()}
     trace = replace(trace, vocab=vocab, started=replace(trace.started, run_id="@run", prompt_text="\n=1+1"))
     found = read(tables_zip([("-name", trace)], ()))
     for lines in found.values():
