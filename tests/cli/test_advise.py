@@ -49,6 +49,23 @@ def test_every_drafter_is_measured_beside_plain_decoding_and_what_cannot_run_is_
     assert "left out: nosuch: there is no drafter called 'nosuch'" in result.err
 
 
+def test_categories_have_acceptance_length_and_conditional_acceptance_by_position(specviz: Call, folder: Path) -> None:
+    result = asked(specviz, folder, "--categories", "--drafters", "", "--drafter-model", str(folder / "drafter"))
+    lines = [line for line in result.out.splitlines() if "| own | 2 |" in line]
+    assert "| drafter | category | prompts | acceptance length | position 1 |" in result.out
+    assert len(lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("reached", "rates"),
+    [((0.8, 0.4, 0.1), (0.8, 0.5, 0.25)), ((0.5, 0.0, 0.0), (0.5, 0.0)), ((), ())],
+)
+def test_conditional_acceptance_ends_where_nothing_came_through(
+    reached: tuple[float, ...], rates: tuple[float, ...]
+) -> None:
+    assert advise.conditional(reached) == pytest.approx(rates)
+
+
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [

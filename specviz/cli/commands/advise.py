@@ -33,6 +33,8 @@ from specviz.trace.header import Started
 
 TRAINING_FREE = "ngram,suffix,token_recycling,lookahead"
 OWN_MODEL = "model"
+MOST_POSITIONS = 8
+"""columns of the table; --json has all"""
 LONGEST = 16
 """speculation lengths that are looked at"""
 WIDTH = 100
@@ -52,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--target", required=True, metavar="NAME", help="the model to decode with: name, folder, GGUF or hub id")
     add("--prompts", required=True, type=Path, metavar="FILE", help='JSONL, a line like {"text": "…", "family": "…"}')
+    add("--categories", action="store_true", help="also each family by itself: length and acceptance by position")
     add("--minutes", type=float, default=10.0, metavar="N", help="stop measuring after N minutes (default %(default)g)")
     add("--drafters", default=TRAINING_FREE, metavar="A,B", help="that need no weights (default %(default)s)")
     add("--drafter-model", action="append", default=[], metavar="NAME", help="a smaller model to try; may be repeated")
@@ -70,14 +73,19 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(f"--minutes is {args.minutes:g}, but must be a number above 0.")
     source = live_source()
     ways, headers = _that_run(source, _ways(args), prompts[0])
-    candidates, runs = _measure(source, ways, headers, prompts, args.minutes)
+    paired, plain, runs = _measure(source, ways, prompts, args.minutes)
+    measured = [_candidate(way, headers[way.name], paired, plain) for way in ways if way.name != BASELINE]
+    candidates = [candidate for candidate in measured if candidate is not None]
     if not candidates:
         raise OptionError(f"no drafter was measured within {args.minutes:g} minutes; give more with --minutes.")
     advice = advise(candidates)
     if args.json:
-        out().line(json.dumps({"runs": runs, "candidates": [as_data(one) for one in candidates], **asdict(advice)}))
-    else:
-        _show(candidates, advice, headers[BASELINE], runs)
+        data = {"runs": runs, "candidates": [as_data(one) for one in candidates], **asdict(advice)}
+        out().line(json.dumps({**data, "categories": [asdict(row) for row in categories(paired)]}))
+        return 0
+    _show(candidates, advice, headers[BASELINE], runs)
+    if args.categories:
+        out().write("\n" + printable(categories_table(categories(paired))) + "\n")
     return 0
 
 
@@ -125,16 +133,69 @@ def _that_run(source: TraceSource, ways: Sequence[Way], prompt: PromptCard) -> t
 
 
 def _measure(
-    source: TraceSource, ways: Sequence[Way], headers: dict[str, Started], prompts: Sequence[PromptCard], minutes: float
-) -> tuple[list[Candidate], int]:
-    """Every way but plain decoding, and how many runs there were; as many prompts as the minutes allow."""
+    source: TraceSource, ways: Sequence[Way], prompts: Sequence[PromptCard], minutes: float
+) -> tuple[list[ContestRun], Plain, int]:
+    """Runs beside plain decoding, plain decoding's, and how many runs there were; as many prompts as time allows."""
     contestants = [SourceContestant(way.name, source, way.request) for way in ways]
     plan = ContestPlan(contestants, prompts, repeats=1, warm_up=False)
     with time_limit(minutes) as cancelled:
         outcomes = list(progress(contest(plan, cancelled), "runs", plan.runs))
     paired, plain = beside_plain(outcomes, BASELINE)
-    candidates = [_candidate(way, headers[way.name], paired, plain) for way in ways if way.name != BASELINE]
-    return [candidate for candidate in candidates if candidate is not None], len(outcomes)
+    return paired, plain, len(outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One family of prompts with one drafter, in the form of SPEED-Bench (2604.09557): acceptance length, and of the
+    steps that accepted so many candidates the share that accepted the next."""
+
+    drafter: str
+    family: str
+    prompts: int
+    acceptance_length: float
+    conditional: tuple[float, ...]
+
+
+def categories(paired: Sequence[ContestRun]) -> list[Category]:
+    """By drafter, then by family in the order of the prompts; what drafted nothing there is left out."""
+    groups: dict[tuple[str, str], list[ContestRun]] = {}
+    for outcome in paired:
+        groups.setdefault((outcome.contestant, outcome.family), []).append(outcome)
+    rows = list[Category]()
+    for drafter, family in sorted(groups, key=lambda key: key[0]):
+        counted = row_statistics(groups[drafter, family])
+        if counted.mean_acceptance_length is not None and counted.acceptance_by_depth:
+            length, reached = counted.mean_acceptance_length.value, counted.acceptance_by_depth
+            rows.append(Category(drafter, family, counted.prompts, length, conditional(reached)))
+    return rows
+
+
+def conditional(reached: Sequence[float]) -> tuple[float, ...]:
+    """[d-1]: reached d ÷ reached d - 1, up to the first position that nothing reached."""
+    rates, before = list[float](), 1.0
+    for share in reached:
+        if not before:
+            break
+        rates.append(min(1.0, share / before))
+        before = share
+    return tuple(rates)
+
+
+def categories_table(rows: Sequence[Category]) -> str:
+    """In Markdown, a column per position."""
+    deepest = min(MOST_POSITIONS, max((len(row.conditional) for row in rows), default=0))
+    columns = ["drafter", "category", "prompts", "acceptance length", *(f"position {d + 1}" for d in range(deepest))]
+    body = [
+        [
+            row.drafter,
+            row.family,
+            str(row.prompts),
+            f"{row.acceptance_length:.2f}",
+            *(f"{row.conditional[d]:.2f}" if d < len(row.conditional) else "–" for d in range(deepest)),
+        ]
+        for row in rows
+    ]
+    return markdown_table(columns, body, words=2)
 
 
 def _candidate(way: Way, header: Started, paired: Sequence[ContestRun], plain: Plain) -> Candidate | None:
@@ -158,10 +219,7 @@ def _gamma(header: Started, reached: Sequence[float]) -> int | None:
     """The best chain by the header's clock and acceptance by position; None without a length to choose, or a clock."""
     if not reached or not header.step_times or "gamma" not in header.drafter.options:
         return None
-    alphas = [
-        min(1.0, share / before) if before else 0.0 for before, share in zip((1.0, *reached), reached, strict=False)
-    ]
-    return best_gamma(alphas, Clock(StepTimes.of(header.step_times), header.draft_step_s or 0.0), LONGEST)
+    return best_gamma(conditional(reached), Clock(StepTimes.of(header.step_times), header.draft_step_s or 0.0), LONGEST)
 
 
 def as_data(candidate: Candidate) -> dict[str, Any]:
