@@ -135,7 +135,7 @@ def test_the_page_lists_which_test_catches_which_bug():
 
 def test_new_rows_replace_their_lines_and_leave_the_others():
     one, two = cases(["typical"])[:2]
-    rows = [replace(ROW, drafter=case.drafter, options=options_of(case), error=0.5) for case in (one, two)]
+    rows = [replace(ROW, tree_policy=case.tree_policy, options=options_of(case), error=0.5) for case in (one, two)]
     before = rows_table(rows).replace("5.0e-01", "1.0e-01")
     lines = renewed(before, rows[1:], [one, two]).splitlines()
     assert ["1.0e-01" in lines[2], "5.0e-01" in lines[3], len(lines)] == [True, True, 4]
