@@ -12,6 +12,7 @@ Shapes: B texts, T tokens, A blocks, S slots, H hidden size, V vocabulary, V' to
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,11 +20,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from specviz.drafters.base import bytes_of
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import DRAFTERS, Needs, bytes_of
+from specviz.drafters.learned.flash_drafting import FlashDrafter, FlashOptions
 from specviz.drafters.learned.flash_network import FlashShape, FlashTrunk, Roots
 from specviz.drafters.learned.head_networks import Bigram
 from specviz.drafters.learned.module import MODULES, FeatureBatch, TargetParts
 from specviz.options import option
+from specviz.trace.declared_method import Candidates
 
 
 @dataclass(frozen=True)
@@ -97,3 +101,46 @@ class DSparkModule(FlashTrunk[DSparkShape]):
             self.whole(self.logits(states[:, : count - k, k], before[:, : count - k, k]))
             for k in range(min(most, self.options.slots, count))
         ]
+
+
+@dataclass(frozen=True)
+class DSparkOptions(FlashOptions):
+    """Weights, and shape of the draft."""
+
+
+@DRAFTERS.register("dspark")
+class DSparkDrafter(FlashDrafter[DSparkOptions]):
+    """One pass fills a block of masked places, a small table tells each the token before it, and a head says when the
+    block has been carried far enough.
+
+    The block is that of `dflash`. A low-rank table of which token follows which is added to each place once the token
+    before it is chosen, so that neighbours fit; a trained head says of each place, before its token is drawn, how
+    likely the target takes it, for the stop policy `survival`. DSpark (2607.05147).
+    """
+
+    candidates: ClassVar[Candidates] = Candidates(deepest="gamma", from_states=True)
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="the target's states of the whole text, a block of masked places, and which token follows which",
+        training="a network of two layers, a table and a small head, on the target's states",
+        memory="its weights, and keys and values of the text in its own layers",
+    )
+    pass_reads: ClassVar[str] = "its layers, the table, the small heads and the target's head, or its part of it"
+    module_type = DSparkModule
+
+    def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
+        depths = tree.depths
+        tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
+        before = self.module.before(tokens)  # [n, R]
+        rows: Tensor = self.slots[[depths[node] for node in nodes]] + before @ self.module.bigram.after.mT  # [n, V']
+        return rows
+
+    def confidence(self, tree: DraftTree, node: int) -> float | None:
+        state = self.states[tree.depths[node]]  # [H]
+        before = self.module.before(torch.tensor(tree.tokens[node], device=self.device))  # [R]
+        return float(self.module.confidence(torch.cat([state, before])).sigmoid())
+
+    @property
+    def module(self) -> DSparkModule:
+        """As it was attached."""
+        assert isinstance(self.trunk, DSparkModule), f"'{self.trunk.name}' has no table."
+        return self.trunk

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from specviz.drafters.base import Drafter
+from specviz.drafters.learned.flash_drafting import FlashDrafter
 from specviz.drafters.learned.heads import HeadDrafter
 from specviz.drafters.learned.module import DrafterModule
 from specviz.lm.base import GivesFeatures, ModelInfo
@@ -111,7 +112,11 @@ _MOVED: WeakSet[DrafterModule[Options]] = WeakSet()
 
 def move_weights(drafter: Drafter[Options], target: GivesFeatures) -> None:
     """Give the untrained heads that this drafter will find for the toy weights of their own, the same in every run."""
-    if not isinstance(drafter, HeadDrafter) or drafter.options.weights != UNTRAINED or drafter.name in STILL:
+    if (
+        not isinstance(drafter, HeadDrafter | FlashDrafter)
+        or drafter.options.weights != UNTRAINED
+        or drafter.name in STILL
+    ):
         return
     module = drafter.load(target)
     if module in _MOVED:
@@ -172,6 +177,16 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
     "fspad": (
         {"weights": "untrained", "gamma": 2},
         {"weights": "untrained", "branching": (2, 1)},
+    ),
+    "dflash": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "branching": (2, 1)},
+        {"weights": "untrained", "branching": (2, 1), "draw": "iid"},
+    ),
+    "dspark": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "gamma": 3},
+        {"weights": "untrained", "branching": (2, 1), "draw": "top_k"},
     ),
     "early_exit": (
         {"exit_layer": 1, "gamma": 2},
@@ -249,6 +264,7 @@ TREE_POLICY_SETS: dict[str, tuple[dict[str, object], ...]] = {
     "levels": ({"branching": (2, 1)}, {"branching": (2, 2), "budget": 3}, {"branching": (2, 1), "draw": "iid"}),
     "rsd_c": ({"branching": (2, 2)},),
     "rsd_s": ({"width": 2, "depth": 2}, {"width": 3, "depth": 2, "budget": 4}),
+    "ddtree": ({"budget": 4},),
     "dyspec": ({"budget": 4}, {"budget": 4, "threshold": 0.2}),
     "eagle2": ({"budget": 3, "depth": 2, "width": 2},),
     "paths": ({"paths": "0; 1; 0,0"}, {"paths": "1; 1,0; 1,2", "draw": "top_k"}, {"paths": "0; 1; 0,0", "budget": 4}),
@@ -263,6 +279,7 @@ STOP_POLICY_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"scale": 1.0, "floor": 0.2, "moves": True, "step": 0.5, "inertia": 0.2},
     ),
     "disco": ({"threshold": 0.5},),
+    "survival": ({"threshold": 0.5},),
     "decision": ({"threshold": 0.5},),
     "specdecpp": ({"threshold": 0.4, "least": 1},),
     "draft_verify": ({"first_threshold": 0.4, "step": 0.5, "inertia": 0.2},),

@@ -46,6 +46,11 @@ class DraftView(Protocol):
         none, or has not read the node yet."""
         ...
 
+    def confidence(self, node: int) -> float | None:
+        """How likely the drafter itself expects the target to take what it draws below the node, said before anything
+        is drawn there; None where it says nothing of that."""
+        ...
+
     def text(self, node: int) -> list[int]:
         """The whole text so far and the drafted path to the node, itself included."""
         ...

@@ -27,11 +27,14 @@ EVERY = {
     *("cross_vocabulary", "early_exit", "jacobi", "lookahead", "model", "ngram", "none"),
     *("merged", "rasd", "rest", "self_speculative", "suffix", "token_recycling", "vocabtrim"),
     *("cross_kv", "hydra", "kangaroo", "markov", "masked_block", "medusa"),
-    *("amusd", "pearl"),
+    *("amusd", "pearl", "dflash", "dspark"),
 }
 PLANNED = {"hydra", "markov", "masked_block", "medusa"}
 TREES = {"lookahead", "merged", "rasd", "rest", "suffix", "token_recycling", *PLANNED}
-DRAWN = {"cross_kv", "cross_vocabulary", "early_exit", "kangaroo", "model", "none", "self_speculative", "vocabtrim"}
+DRAWN = {
+    *("cross_kv", "cross_vocabulary", "dflash", "dspark", "early_exit", "kangaroo", "model", "none"),
+    *("self_speculative", "vocabtrim"),
+}
 """with the first options of the proof: chains that are drawn i.i.d. above temperature 0"""
 JUDGES: dict[str, tuple[set[str], set[str]]] = {
     # verifier: drafters that it judges at temperature 0, above it
@@ -51,6 +54,7 @@ IID = {"kseq", "specinfer"}
 GROWN: dict[str, list[set[str]]] = {
     # tree policy: the verifiers of its trees above temperature 0, one set per option set of the proof
     "chain": [ANY_TREE | IID | {"block"}],
+    "ddtree": [ANY_TREE],
     "dyspec": [ANY_TREE] * 2,
     "eagle2": [ANY_TREE],
     "levels": [ANY_TREE, ANY_TREE, ANY_TREE | IID],
@@ -62,6 +66,8 @@ GROWN: dict[str, list[set[str]]] = {
 GROWING = {
     "cross_kv",
     "cross_vocabulary",
+    "dflash",
+    "dspark",
     "early_exit",
     "kangaroo",
     "merged",
@@ -82,6 +88,7 @@ STOPPED: dict[str, tuple[set[str], set[str]]] = {
     "heuristic": (GROWING, GROWING),
     "oracle": (GROWING, set()),
     "specdecpp": ({"model"}, {"model"}),
+    "survival": (GROWING, GROWING),
 }
 WARMTH = (0.0, 0.9)
 MODEL = DRAFTERS.get("model")

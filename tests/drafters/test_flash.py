@@ -1,4 +1,4 @@
-"""Networks that fill a block in one pass: no row sees what it may not, and each slot is held to what stands there."""
+"""Drafters that fill a block in one pass: what runs is what was trained, and no row sees what it may not."""
 
 from __future__ import annotations
 
@@ -7,16 +7,26 @@ from dataclasses import replace
 import pytest
 import torch
 
+from specviz.drafters.base import DRAFTERS
 from specviz.drafters.learned.flash_network import FlashShape, Roots
 from specviz.drafters.learned.module import MODULES, FeatureBatch, TargetParts, fresh
-from specviz.errors import OptionError
+from specviz.drafters.learned.weights import write_module
+from specviz.errors import ModelError, OptionError
 from specviz.lm.llama.model import LlamaModel
 from specviz.options import from_mapping
 from specviz.proof.small_models import SHAPE, small_pair
+from tests.engine import sessions
 
 LAYERS, VOCABULARY, SLOTS = 5, 64, 4
 PROMPT = [3, 14, 15, 9, 26, 5]
 NAMES = ("dflash", "dspark")
+SHAPES = {
+    "both ways": {},
+    "from the masks": {"from_root": False},
+    "causal": {"causal": True},
+    "shared keys": {"heads": 4, "kv_heads": 2, "head_size": 6},
+    "some tokens": {"draft_tokens": 40},
+}
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +57,31 @@ def read(target, module, text) -> FeatureBatch:
     target.forward(text, cache)
     seen = target.seen(cache).clone()  # no tensor of inference mode
     return FeatureBatch(torch.tensor([text]), seen[None, :, :-1], seen[None, :, -1])
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_drafted_round_by_round_is_what_the_batch_says(target, tmp_path, name, shape):
+    """The rows kept of the text, whatever was accepted, are those of one pass over all of it."""
+    write_module(taught(name, target, **shape), tmp_path / name, {})
+    options = {"weights": str(tmp_path / name), "branching": (8, 2, 1)}
+    this = sessions.session(target, DRAFTERS.get(name).of(options), PROMPT, 24, 0.0)
+    this.begin()
+    module, compared, lengths = this.method.drafter.trunk, 0, set()
+    while this.finished is None:
+        before = list(this.tokens)
+        record = this.round()
+        lengths.add(len(record.verdict.path))
+        for nodes, rows in record.proposal.draft_logits:
+            for node, row in zip(nodes, rows, strict=True):
+                path = record.proposal.tree.token_path(node)
+                batch = read(target, module, [*before, *path, 0])
+                with torch.inference_mode():
+                    expected = module.drafts(batch, len(path) + 1)[len(path)][0, len(before) - 2]
+                torch.testing.assert_close(row, expected, atol=2e-4, rtol=1e-4)
+                compared += 1
+    assert compared > 40
+    assert len(lengths) > 1, "rounds of several lengths"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -117,3 +152,5 @@ def test_sizes_that_do_not_fit_the_target_are_refused_in_a_sentence(target):
         taught("dflash", target, draft_tokens=99)
     with pytest.raises(OptionError, match="3 heads cannot share 2"):
         taught("dflash", target, heads=3, kv_heads=2)
+    with pytest.raises(ModelError, match="elsewhere holds no trained drafter module"):
+        sessions.session(target, DRAFTERS.get("dflash").of({"weights": "elsewhere"}), PROMPT, 4, 0.0)

@@ -51,6 +51,8 @@ class GrowingDraft:
     hidden_of: Callable[[int], Tensor | None] = lambda node: None
     """the drafter's last hidden state [H] at a node it has read, where it gives one"""
     draws: int = 0
+    confidence_of: Callable[[int], float | None] = lambda node: None
+    """see `stop_policies.base.DraftView.confidence`"""
     _depth: int = 1
     """of what follows the nodes that were expanded last"""
 
@@ -157,6 +159,9 @@ class GrowingDraft:
     def hidden(self, node: int) -> Tensor | None:
         found = self.hidden_of(node)
         return None if found is None else found.float().cpu()
+
+    def confidence(self, node: int) -> float | None:
+        return self.confidence_of(node)
 
     def text(self, node: int) -> list[int]:
         return [*self.context.tokens, *self.tree.token_path(node)]

@@ -267,6 +267,8 @@ class FlashTrunk(DrafterModule[FlashShapeT]):
         kept = options.draft_tokens or (KEPT_OF_LARGE if vocabulary > LARGE_VOCABULARY else vocabulary)
         self.keep_tokens(kept if kept != vocabulary else 0)
         self.network = FlashNetwork(options.sizes(hidden), options.layers, len(self.depths()))
+        self.as_it_runs: object | None = None
+        """see `flash_drafting.lean_of`"""
         with torch.no_grad():
             self.network.mask.mul_(float(target.embedding.float().std()))
 

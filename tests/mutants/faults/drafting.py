@@ -48,6 +48,27 @@ FAULTS: tuple[Fault, ...] = (
         (POLICIES,),
     ),
     Fault(
+        "ddtree: a sibling is worth as much as the token before it",
+        "specviz/tree_policies/ddtree.py",
+        "sibling = cost - family.costs[rank] + family.costs[rank + 1]",
+        "sibling = cost",
+        ("tests/tree_policies/test_ddtree.py",),
+    ),
+    Fault(
+        "a block: its rows see the root's own state, which no draft has",
+        "specviz/drafters/learned/flash_network.py",
+        "seen = torch.arange(length, device=step.device) < roots.at[..., None, None]",
+        "seen = torch.arange(length, device=step.device) <= roots.at[..., None, None]",
+        ("tests/drafters/test_flash.py",),
+    ),
+    Fault(
+        "a block: it writes its rows one token too early",
+        "specviz/drafters/learned/flash_drafting.py",
+        "keys[:, length:], values[:, length:] = both[sizes.heads :], heads[turning:]",
+        "keys[:, length - 1 : -1], values[:, length - 1 : -1] = both[sizes.heads :], heads[turning:]",
+        ("tests/drafters/test_flash.py",),
+    ),
+    Fault(
         "rsd_s: a path races with the mass of its whole family",
         "specviz/tree_policies/rsd_s.py",
         "path.prob * self.below[path.node].left if",

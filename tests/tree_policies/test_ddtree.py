@@ -1,0 +1,71 @@
+"""DDTree: the best paths of independent places, held to all paths that there are."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import pytest
+import torch
+
+from specviz.core.sampling import Sampling
+from specviz.core.tree import ROOT, DraftTree
+from specviz.drafters.base import DraftContext, Proposal
+from specviz.drafters.drafting.growing import GrowingDraft
+from specviz.stop_policies.fixed import FixedStopPolicy, StopOptions
+from specviz.tree_policies.ddtree import DDTreeOptions, DDTreePolicy
+
+PLACES = [[0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]]
+"""what a block of three holds probable at each place, whatever stands before it"""
+
+
+def grown(budget, places=PLACES, temperature=0.0):
+    proposal = Proposal(DraftTree.from_root(0))
+    rows = torch.tensor(places, dtype=torch.float64).log()
+    draft = GrowingDraft(
+        DraftContext([0], 0, len(places), Sampling(temperature), None),
+        proposal,
+        FixedStopPolicy(StopOptions()),
+        len(places),
+        lambda nodes, at: rows[[proposal.tree.depths[node] for node in nodes]],
+        "block",
+    )
+    DDTreePolicy(DDTreeOptions(budget=budget)).grow(draft)
+    return proposal
+
+
+def worth(path):
+    return prod(place[token] for place, token in zip(PLACES, path, strict=False))
+
+
+def paths(proposal):
+    return [tuple(proposal.tree.token_path(node)) for node in range(1, len(proposal.tree))]
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3, 5, 8, 13, 40, 84, 99])
+def test_the_tree_holds_the_paths_that_are_most_likely_right(budget):
+    every = [path for length in (1, 2, 3) for path in product(range(4), repeat=length)]
+    drafted = paths(grown(budget))
+    assert len(set(drafted)) == len(drafted) == min(budget, 84)
+    best = sorted(map(worth, every), reverse=True)[:budget]
+    assert sorted(map(worth, drafted), reverse=True) == pytest.approx(best, rel=1e-5)
+    assert grown(budget).note["expected_accepted"] == pytest.approx(sum(best), abs=1e-4)
+
+
+def test_paths_come_best_first_and_each_after_its_own_beginning():
+    drafted = paths(grown(13))
+    worths = [worth(path) for path in drafted]
+    assert worths == pytest.approx(sorted(worths, reverse=True), rel=1e-6)
+    assert all(path[:-1] in ((), *drafted[:index]) for index, path in enumerate(drafted))
+    assert drafted[:3] == [(0,), (1,), (0, 3)]
+
+
+def test_sure_places_make_a_chain():
+    sure = [[0.97, 0.01, 0.01, 0.01]] * 3
+    assert paths(grown(3, sure)) == [(0,), (0, 0), (0, 0, 0)]
+
+
+def test_above_temperature_0_the_tempered_distribution_ranks_and_all_are_point_masses():
+    proposal = grown(9, [[0.5, 0.5, 0.0, 0.0]] * 3, temperature=1.0)
+    assert {token for path in paths(proposal) for token in path} == {0, 1}, "no token that cannot come"
+    assert set(proposal.tree.kinds[ROOT + 1 :]) == {"point_mass"}
