@@ -26,9 +26,10 @@ def test_few_prompts_and_mixed_ones_lower_the_confidence(ratios: list[float], su
     assert advise([candidate("ngram", *ratios)]).sure == sure
 
 
-def test_two_that_are_close_are_not_sure() -> None:
-    first, second = candidate("ngram", *[2.0] * 5, *[1.0] * 3), candidate("suffix", *[1.9] * 8)
-    assert advise([first, second]).sure == "low"
+def test_one_that_is_close_to_the_next_is_not_sure_and_one_that_is_close_to_plain_decoding_less() -> None:
+    second = candidate("suffix", *[1.9] * 8)
+    close = [candidate("ngram", *[2.0] * 5, *[slow] * 3) for slow in (1.5, 1.0)]
+    assert [advise([first, second]).sure for first in close] == ["middle", "low"]
 
 
 def test_nothing_is_advised_that_is_not_worth_it() -> None:
