@@ -1,4 +1,5 @@
-"""Write the static site: one page, a script per recorded run and per sweep, Plotly's script, and a Space's README.
+"""Write the static site: one page, a script per recorded run and per sweep, Plotly's script, what keeps them for
+reading without a network, and a Space's README.
 
 A page opened from a folder may not read files, but it may load scripts; so every recording is a script that hands its
 gzip over as base64. Nothing is fetched from anywhere else.
@@ -7,6 +8,7 @@ gzip over as base64. Nothing is fetched from anywhere else.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,15 +16,15 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from specviz.app.components.engine_files import megabytes, write_engine
-from specviz.app.components.standalone import scripts, styles
+from specviz.app.components.engine_files import MANIFEST, SCRIPT, megabytes, write_engine
+from specviz.app.components.standalone import ENGINE, scripts, styles
 from specviz.app.lab.chart import charts
 from specviz.app.page.settings import front_matter
 from specviz.app.runs.gallery import Gallery, name_of, recorded_names
 from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.result import points_of
-from specviz.resources import asset_path
+from specviz.resources import asset_path, file_sha256
 from specviz.theory import machines
 from specviz.trace.files import SUFFIXES
 
@@ -43,7 +45,7 @@ PAGE = """<!doctype html>
 {site}</style>
 </head>
 <body>
-<header class="svs-head"><h1>SpecViz</h1><p>Recorded runs, no server: nothing here is computed anew.</p></header>
+<header class="svs-head"><h1>SpecViz</h1><p>Recorded runs, no server.</p><p class="svs-kept"></p></header>
 <nav class="svs-nav" aria-label="what to see"></nav>
 <main class="svs-runs"><div class="sv-player"></div></main>
 <section class="svs-rule sv-rule" hidden></section>
@@ -57,6 +59,33 @@ SpecViz.site(document);
 </script>
 </body>
 </html>
+"""
+OFFLINE = "offline.js"
+KEPT = "specviz-site-"
+"""what a browser calls what it keeps of a site; the engine keeps its files apart"""
+KEEPER = """\
+/* The page, its runs and its engine's script are kept on the first visit, all else of this site when it is first used;
+   what the engine keeps itself is left to it. A site that is written anew has another name here, and is kept anew. */
+const [OWN, CACHE, FIRST] = @KEPT@;
+const others = async () => (await caches.keys()).filter((name) => name.startsWith(OWN) && name !== CACHE);
+const keep = async () => (await caches.open(CACHE)).addAll(FIRST);
+const drop = async () => Promise.all((await others()).map((name) => caches.delete(name)));
+const answer = async (request) => {
+  const cache = await caches.open(CACHE);
+  const kept = await cache.match(request, { ignoreSearch: true });
+  if (kept) return kept;
+  const fetched = await fetch(request);
+  if (fetched.ok) await cache.put(request, fetched.clone());
+  return fetched;
+};
+addEventListener("install", (event) => event.waitUntil(keep().then(() => skipWaiting())));
+addEventListener("activate", (event) => event.waitUntil(drop().then(() => clients.claim())));
+addEventListener("fetch", (event) => {
+  const { href, search } = new URL(event.request.url);
+  const isEngines = href.startsWith(registration.scope + "engine/") && search;
+  if (event.request.method === "GET" && href.startsWith(registration.scope) && !isEngines)
+    event.respondWith(answer(event.request));
+});
 """
 README = """
 Recorded runs of SpecViz, without a server: open `index.html`, or put this folder on any static host. A free static
@@ -102,8 +131,18 @@ def write_site(
     page = PAGE.replace("{policy}", POLICY).replace("{site}", _css()).replace("{styles}", styles())
     page = page.replace("{data}", json.dumps(data).replace("<", "\\u003c")).replace("{scripts}", scripts())
     files.append(_text(out / "index.html", page))
+    files.append(_text(out / OFFLINE, _keeper(out, files)))
     files.append(_text(out / "README.md", front_matter("static") + README.replace("@RUNS@", ", ".join(names))))
     return files
+
+
+def _keeper(out: Path, files: Sequence[Path]) -> str:
+    """The service worker of a site of these files, which is another one where any of them is."""
+    hashes = "".join(file_sha256(file) for file in files)
+    names = [file.relative_to(out).as_posix() for file in files]
+    first = ["./", *(name for name in names if name.startswith(("index", "runs/", SCRIPT, f"{ENGINE}/{MANIFEST}")))]
+    kept = [KEPT, f"{KEPT}{hashlib.sha256(hashes.encode()).hexdigest()[:16]}", first]
+    return KEEPER.replace("@KEPT@", json.dumps(kept))
 
 
 def _run(gallery: Gallery, file: str) -> tuple[str, str]:

@@ -96,7 +96,7 @@ def test_a_tab_loads_the_models_and_writes_the_run_that_the_engine_writes(page: 
 def test_a_second_visit_fetches_nothing_but_the_manifest(page: Page, static: str) -> None:
     fetched: list[str] = []
     page.context.on("request", lambda request: fetched.append(request.url.removeprefix(static).partition("?")[0]))
-    for expected in (10, 1):
+    for expected in (14, 1):
         page.goto(static)
         fetched.clear()
         ask(page, {"ask": "load", "base": f"{static}engine/"}, "ready")
@@ -116,14 +116,18 @@ player.load = (text) => {
 """keeps of every text that a page gives its player: how many rounds it has, and whether the run is over"""
 
 
-def test_a_site_that_carries_the_engine_shows_a_run_while_it_is_made_in_the_tab(
-    page: Page, static: str, folder: Path
-) -> None:
+@pytest.fixture(scope="module")
+def site(static: str, folder: Path) -> str:
+    """A site of one recorded run that carries the engine."""
     recorded = folder / "recorded"
     recorded.mkdir()
     codec.write(sample(), recorded / "a-sample.json.gz")
     write_site(folder / "site", gallery(recorded), folder / "no-sweeps", engine=True)
-    page.goto(f"{static}site/index.html")
+    return f"{static}site/index.html"
+
+
+def test_a_site_that_carries_the_engine_shows_a_run_while_it_is_made_in_the_tab(page: Page, site: str) -> None:
+    page.goto(site)
     page.evaluate(GROWTH)
     page.get_by_label("prompt").fill("Once upon a time")
     page.get_by_label("who drafts").select_option("ngram")
@@ -135,6 +139,21 @@ def test_a_site_that_carries_the_engine_shows_a_run_while_it_is_made_in_the_tab(
     assert growing[0] == [1, False]
     assert growing == sorted([many, False] for many, _ in growing)
     assert growing[-1][0] <= rounds
+
+
+def test_after_the_first_visit_the_site_opens_and_runs_models_without_a_network(page: Page, site: str) -> None:
+    page.goto(site)
+    expect(page.locator(".svs-kept")).to_have_text("Kept in this browser: it opens without a network, too.")
+    page.get_by_role("button", name="Prove the rule here").click()
+    expect(page.locator(".svs-here p")).to_contain_text("27 texts, and their probabilities are")
+    run = page.get_by_role("button", name="Run here")
+    run.click()
+    expect(page.locator(".svs-here p")).to_contain_text("Run in this browser: ", timeout=4 * PATIENCE_MS)
+    page.context.set_offline(True)
+    page.reload()
+    expect(page.locator(".svp-where")).to_have_text("Round 1 of 8")
+    run.click()
+    expect(page.locator(".svs-here p")).to_contain_text("Run in this browser: ", timeout=4 * PATIENCE_MS)
 
 
 SHOWN = "document.querySelector('#sv-player .sv-player').specviz.trace"

@@ -25,8 +25,13 @@ function load(names, binary = compiled()) {
 
 const tokenizer = (name = "target") => new S.Tokenizer(json("models", name, "tokenizer.json"), name);
 
-/** The engine with these models, the target first. */
-function engine(names = ["target", "drafter", "drafter-weak"]) {
+/** The engine with these models, the target first. `unpacked`: a folder with trained modules as a browser fetches them;
+    null for none. */
+function engine(names = ["target", "drafter", "drafter-weak"], unpacked = null) {
+  const module = (name) => ({
+    card: json("modules", name, "module.json"),
+    weights: new Uint8Array(fs.readFileSync(path.join(unpacked, `${name}.safetensors`))),
+  });
   const files = (name) => ({
     config: json("models", name, "config.json"),
     weights: read("models", name, "model.safetensors"),
@@ -38,6 +43,7 @@ function engine(names = ["target", "drafter", "drafter-weak"]) {
     version: "0.1.0",
     catalog: json("catalog.json"),
     models: Object.fromEntries(names.map((name) => [name, files(name)])),
+    modules: unpacked === null ? {} : { eagle: module("eagle"), medusa: module("medusa") },
   });
 }
 

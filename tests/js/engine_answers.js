@@ -31,8 +31,8 @@ const answers = {
   uniform: ({ cases }) => cases.map(([seed, key]) => S.sampling.uniform(seed, key)),
 
   /** The traces of requests, or why there is none. */
-  async traces({ requests }) {
-    const loaded = await engine();
+  async traces({ requests, unpacked = null }) {
+    const loaded = await engine(undefined, unpacked);
     const traces = [];
     for (const asked of requests) traces.push(await run(loaded, asked).catch((error) => error.message));
     return traces;

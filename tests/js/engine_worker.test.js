@@ -14,7 +14,7 @@ function network(spoil = (name, bytes) => bytes) {
     const bytes = read(...name.split("/"));
     return { name, bytes: bytes.length, sha256: crypto.createHash("sha256").update(bytes).digest("hex") };
   });
-  const manifest = { version: "0.1.0", eos_ids: [0], models: [MODEL], files };
+  const manifest = { version: "0.1.0", eos_ids: [0], models: [MODEL], modules: [], files };
   const kept = new Map();
   const cache = {
     match: async (address) => kept.get(address)?.clone(),

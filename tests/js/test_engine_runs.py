@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from specviz.app.components.engine_files import MODULES, engine_files
 from specviz.live.audit.audit import audit
 from specviz.live.source import LiveSource
 from specviz.lm.load import LoadedModel, load
@@ -35,6 +37,10 @@ GREEDY: list[dict[str, Any]] = [
     {"drafter": "ngram", "drafter_options": {"gamma": 6}},
     {"drafter": "ngram", "drafter_options": {"continuations": 3}},
     {"drafter": "token_recycling"},
+    {"drafter": "eagle"},
+    {"drafter": "eagle", "drafter_options": TREE},
+    {"drafter": "medusa"},
+    {"drafter": "medusa", "drafter_options": {"nodes": 0, "gamma": 3}},
 ]
 SAMPLED: list[dict[str, Any]] = [
     {"drafter": "none", "temperature": 1.0, "seed": 12},
@@ -49,6 +55,10 @@ SAMPLED: list[dict[str, Any]] = [
     {"drafter": "model", "verifier": "lenience", "verifier_options": {"lenience": 0.5}},
     {"drafter": "ngram", "temperature": 0.7, "seed": 7},
     {"drafter": "token_recycling", "temperature": 0.7, "seed": 9},
+    {"drafter": "eagle", "temperature": 0.8, "seed": 10},
+    {"drafter": "eagle", "temperature": 0.8, "seed": 11, "drafter_options": TREE},
+    {"drafter": "medusa", "temperature": 0.8, "seed": 12},
+    {"drafter": "medusa", "temperature": 0.8, "seed": 13, "drafter_options": {"nodes": 0}},
 ]
 
 
@@ -61,9 +71,19 @@ def prompts(step: int) -> list[str]:
     return [prompt["text"] for prompt in data["prompts"]][::step]
 
 
-def written(requests: list[dict[str, Any]]) -> list[Trace]:
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trained modules as a browser fetches them."""
+    folder = tmp_path_factory.mktemp("modules")
+    contents = dict(engine_files())
+    for module in MODULES:
+        (folder / f"{module}.safetensors").write_bytes(contents[f"modules/{module}/model.safetensors"])
+    return folder
+
+
+def written(requests: list[dict[str, Any]], unpacked: Path) -> list[Trace]:
     """The traces of the browser's engine, each read as any other trace is."""
-    return [loads(json.dumps(one)) for one in answer("traces", requests=requests)]
+    return [loads(json.dumps(one)) for one in answer("traces", requests=requests, unpacked=str(unpacked))]
 
 
 @pytest.fixture(scope="module")
@@ -72,18 +92,18 @@ def source() -> LiveSource:
 
 
 @pytest.fixture(scope="module")
-def greedy() -> list[tuple[dict[str, Any], Trace]]:
+def greedy(unpacked: Path) -> list[tuple[dict[str, Any], Trace]]:
     """Each way to draft on one of the two prompts, in turn."""
     texts = prompts(60)
     requests = [asked(texts[place % len(texts)], way) for place, way in enumerate(GREEDY)]
-    return list(zip(requests, written(requests), strict=True))
+    return list(zip(requests, written(requests, unpacked), strict=True))
 
 
 @pytest.fixture(scope="module")
-def sampled() -> list[tuple[dict[str, Any], Trace]]:
+def sampled(unpacked: Path) -> list[tuple[dict[str, Any], Trace]]:
     requests = [asked(prompt, one) for one, prompt in zip(SAMPLED, prompts(5), strict=False)]
     assert len(requests) == len(SAMPLED)
-    return list(zip(requests, written(requests), strict=True))
+    return list(zip(requests, written(requests, unpacked), strict=True))
 
 
 def engines(source: LiveSource, request: dict[str, Any]) -> Trace:
@@ -187,10 +207,18 @@ def test_a_seed_gives_the_run_that_the_engine_gives(
             for node, same_node in zip(this.nodes, other.nodes, strict=True):
                 assert node.target.tokens[:1] == same_node.target.tokens[:1]
                 assert node.target.probs == pytest.approx(same_node.target.probs, abs=CLOSE)
+            assert this.drafted.note == other.drafted.note, request
+            assert [(one.rows, one.cached_rows, one.read) for one in this.drafted.passes] == [
+                (one.rows, one.cached_rows, one.read) for one in other.drafted.passes
+            ]
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"drafter": "eagle"}, "the browser's engine has no drafter 'eagle'; run it on the server."),
+    ({"drafter": "hydra"}, "the browser's engine has no drafter 'hydra'; run it on the server."),
+    (
+        {"drafter": "eagle", "drafter_options": {"weights": "untrained"}},
+        "the browser's engine has no weights 'untrained'; run it on the server.",
+    ),
     (
         {"drafter": "model", "verifier": "block"},
         "the browser's engine has no verifier 'block'; run it on the server.",

@@ -15,11 +15,13 @@
 /** @typedef {object} StoredTensor
     @property {string} dtype
     @property {number[]} shape
-    @property {Uint8Array} bytes */
+    @property {Uint8Array} bytes
+    @property {Float32Array} [scale] of eight bits: what each row is multiplied by */
 
 const checkpoint = (function () {
   "use strict";
 
+  const SCALE = ".row_scale"; // behind the name of a matrix of eight bits, as specviz/drafters/learned/weights.py has it
   const HEX = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
   /** SHA-256 of bytes, in hexadecimal.
@@ -73,15 +75,27 @@ const checkpoint = (function () {
         const [start, stop] = offsets;
         tensors.set(name, { dtype, shape, bytes: file.subarray(8 + length + start, 8 + length + stop) });
       }
+    for (const [name, { bytes }] of [...tensors])
+      if (name.endsWith(SCALE)) {
+        tensors.get(name.slice(0, -SCALE.length)).scale = new Float32Array(bytes.slice().buffer);
+        tensors.delete(name);
+      }
     return tensors;
   }
 
-  /** A tensor's numbers as float32, into `into`; of bfloat16 the lower half is zero, which is exact.
+  /** A tensor's numbers as float32, into `into`; of bfloat16 the lower half is zero, which is exact; of eight bits each
+      is multiplied by the scale of its row.
       @param {StoredTensor} tensor @param {Float32Array} into */
   function widen(tensor, into) {
     const { dtype, bytes } = tensor;
     if (dtype === "F32") {
       new Uint8Array(into.buffer, into.byteOffset, bytes.length).set(bytes);
+      return;
+    }
+    if (tensor.scale) {
+      const width = into.length / tensor.scale.length;
+      const whole = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+      for (let i = 0; i < whole.length; i++) into[i] = whole[i] * tensor.scale[Math.floor(i / width)];
       return;
     }
     if (dtype !== "BF16") throw new Error(`weights stored as ${dtype} are not for the browser's engine.`);

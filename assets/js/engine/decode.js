@@ -2,11 +2,12 @@
    trace.
 
    files ─► BrowserEngine.load ─► run(request): Started ─► Round ─► … ─► Finished ─► traceOf */
-// needs: arena, checkpoint, header, llama, methods, recorder, session, step_times, tokenizer
+// needs: arena, checkpoint, header, llama, methods, randomness, recorder, session, step_times, tokenizer
 /** @typedef {{ config: any, weights: Uint8Array<ArrayBuffer> }} ModelFiles
     @typedef {{ kernels: BufferSource | null, tokenizer: Uint8Array<ArrayBuffer>, eosIds: number[], version: string,
       catalog: BrowserCatalog,
-      models: Record<string, ModelFiles> }} EngineFiles the first model is the target
+      models: Record<string, ModelFiles>, modules: Record<string, { card: any, weights: Uint8Array<ArrayBuffer> }> }}
+      EngineFiles the first model is the target, on which the modules were trained
     @typedef {{ kind: "started", format: "specviz-trace", version: string, event: trace.Started,
       vocab: Record<string, trace.VocabEntry> }
       | { kind: "round", event: trace.Round, vocab: Record<string, trace.VocabEntry> }
@@ -23,8 +24,9 @@ const decode = (function (S) {
   class BrowserEngine {
     /** See `load`.
         @param {EngineFiles} files @param {InstanceType<Names["Tokenizer"]>} tokenizer
-        @param {InstanceType<Names["Arena"]>} arena @param {Map<string, InstanceType<Names["Llama"]>>} models */
-    constructor(files, tokenizer, tokenizerHash, arena, models) {
+        @param {InstanceType<Names["Arena"]>} arena @param {Map<string, InstanceType<Names["Llama"]>>} models
+        @param {Map<string, any>} networks by drafter */
+    constructor(files, tokenizer, tokenizerHash, arena, models, networks) {
       this.catalog = files.catalog;
       this.version = files.version;
       this.eosIds = files.eosIds;
@@ -33,6 +35,7 @@ const decode = (function (S) {
       this.compiled = arena.compiled;
       this.models = models;
       this.target = [...models.values()][0];
+      this.networks = networks;
       /** @type {trace.StepTime[]} */
       this.stepTimes = [];
       /** @type {Map<string, number>} */
@@ -45,8 +48,12 @@ const decode = (function (S) {
       const names = Object.keys(files.models);
       const tokenizer = new S.Tokenizer(JSON.parse(new TextDecoder().decode(files.tokenizer)), names[0]);
       const shapes = names.map((name) => S.llamaShape(files.models[name].config, name));
+      const modules = Object.entries(files.modules).map(([name, { card, weights }]) => {
+        return { name, module: { card, tensors: S.readSafetensors(weights) } };
+      });
       const numbers = shapes.reduce((sum, shape) => sum + S.arenaNumbers(shape), 0);
-      const arena = new S.Arena(files.kernels, numbers);
+      const learned = modules.reduce((sum, { name, module }) => sum + S.LEARNED[name].numbers(module, shapes[0]), 0);
+      const arena = new S.Arena(files.kernels, numbers + learned);
       const models = new Map();
       for (const [at, name] of names.entries()) {
         const { weights } = files.models[name];
@@ -54,7 +61,10 @@ const decode = (function (S) {
         const card = cardOf(name, shapes[at], tensors, tokenizer.size, await S.weightsHash(weights));
         models.set(name, new S.Llama(arena, shapes[at], tensors, card));
       }
-      return new BrowserEngine(files, tokenizer, await S.sha256(files.tokenizer), arena, models);
+      const networks = new Map();
+      for (const { name, module } of modules)
+        networks.set(name, new S.LEARNED[name].network(models.get(names[0]), module));
+      return new BrowserEngine(files, tokenizer, await S.sha256(files.tokenizer), arena, models, networks);
     }
 
     /** Time bare passes, once per model.
@@ -74,7 +84,8 @@ const decode = (function (S) {
       const { temperature, top_k: topK, top_p: topP } = request;
       const promptIds = this.tokenizer.encode(request.prompt);
       this.measure(model);
-      const drafting = new S.DRAFTERS_HERE[drafter.name](options, model ?? undefined, this.target.card.vocab_size);
+      const Drafting = S.DRAFTERS_HERE[drafter.name];
+      const drafting = new Drafting(options, { model, target: this.target, network: this.networks.get(drafter.name) });
       const special = new Set(this.tokenizer.specialIds);
       const bytesOf = (token) => (special.has(token) ? new Uint8Array() : this.tokenizer.tokenBytes(token));
       const stop = request.stop ?? [];
@@ -85,18 +96,17 @@ const decode = (function (S) {
         rule: rule.name,
         ruleOptions,
         sampling: { temperature, top_k: topK, top_p: topP },
-        seed: request.seed,
+        randomness: new S.SeededRandom(request.seed),
         promptIds,
         ending,
       });
-      const passReads = model ? "all weights of its model" : "";
       const started = await S.sealed({
         run_id: "",
         created: new Date().toISOString().replace(/\.\d+Z/, "Z"),
         producer: `specviz ${this.version}`,
         source: "live",
         target: this.target.card,
-        drafter: S.methodCard(drafter, drafting.options, model && model.card, passReads),
+        drafter: S.methodCard(drafter, drafting.options, model && model.card, Drafting.passReads),
         verifier: S.methodCard(rule, ruleOptions),
         sampling: { temperature, top_k: topK, top_p: topP },
         tokenizer: {

@@ -4,7 +4,8 @@
    manifest.json ─► [ cache ] or fetch, with progress ─► SHA-256 ─► files as `BrowserEngine.load` takes them */
 // needs: checkpoint
 /** @typedef {{ name: string, bytes: number, sha256: string }} FileEntry
-    @typedef {{ version: string, eos_ids: number[], models: string[], files: FileEntry[] }} Manifest
+    @typedef {{ version: string, eos_ids: number[], models: string[], modules: string[],
+      files: FileEntry[] }} Manifest
     @typedef {(progress: { bytes: number, of: number, file: string }) => void} Progress
     @typedef {{ fetch: typeof fetch, caches: CacheStorage | undefined }} Network what a worker brings; tests bring
       their own */
@@ -88,6 +89,10 @@ const download = (function (S) {
       config: json(`models/${name}/config.json`),
       weights: files.get(`models/${name}/model.safetensors`),
     });
+    const module = (name) => ({
+      card: json(`modules/${name}/module.json`),
+      weights: files.get(`modules/${name}/model.safetensors`),
+    });
     return {
       kernels: files.get("engine/kernels.wasm"),
       tokenizer: files.get(`models/${manifest.models[0]}/tokenizer.json`),
@@ -95,6 +100,7 @@ const download = (function (S) {
       version: manifest.version,
       catalog: json("catalog.json"),
       models: Object.fromEntries(manifest.models.map((name) => [name, parts(name)])),
+      modules: Object.fromEntries(manifest.modules.map((name) => [name, module(name)])),
     };
   }
 

@@ -1,13 +1,17 @@
 /* Drafters of the browser's engine that keep what they know in the text: none, a smaller model, copies of n-grams; the
    twins of specviz/drafters/none.py, model.py (trees by levels, tree_policies/drawing.py) and ngram.py. */
-// needs: draft_tree, sampling
-/** @typedef {{ tokens: number[], round: number, maxDepth: number, sampling: Sampling, uniform: (key: Key) => number }}
+// needs: draft_tree, randomness, sampling
+/** @typedef {{ tokens: number[], round: number, maxDepth: number, sampling: Sampling, randomness: RandomSource }}
       DraftContext `tokens`: the committed text, whose last one is the tree's root
     @typedef {{ rows: number, cached_rows: number, seconds: number, depth: number, read: number }} DraftPass
     @typedef {{ tree: InstanceType<Names["DraftTree"]>, passes: DraftPass[],
       note: Record<string, trace.Drafted["note"][string]>, logits: Map<number, Float32Array>,
       knew: trace.Exhibit[] }} Proposal `logits`: what a model said follows a node
-    @typedef {{ tree: InstanceType<Names["DraftTree"]>, logits: Float32Array[], path: number[] }} Outcome */
+    @typedef {{ tree: InstanceType<Names["DraftTree"]>, logits: Float32Array[], path: number[], tokens: number[],
+      states: Float32Array[] }} Outcome `tokens`: the text after the round; `logits` and, where the drafter reads them,
+      the target's `states` per node
+    @typedef {{ model: InstanceType<Names["Llama"]> | null, target: InstanceType<Names["Llama"]>, network: any }}
+      DrafterParts `network`: a trained module's, for those that have one */
 
 const drafters = (function (S) {
   "use strict";
@@ -55,9 +59,32 @@ const drafters = (function (S) {
     return children;
   }
 
+  /** Level by level, as many children as the options say; `ask(nodes, depth)` gives the logits after the nodes of a level
+      from one pass, `depth` being that of what follows them.
+      @param {DraftContext} context @param {Proposal} proposal
+      @param {(nodes: number[], depth: number) => Float32Array[]} ask */
+  function growLevels({ round, randomness, sampling: rule }, { tree }, options, deepest, ask, source) {
+    const widths = options.branching?.length ? options.branching : Array(options.gamma).fill(1);
+    const how = drawOf(options, rule);
+    let draws = 0;
+    const draw = (probs) => randomness.draw(probs, ["draft", round, draws++]).token;
+    let level = [0];
+    for (let depth = 1; depth <= Math.min(deepest, widths.length) && level.length; depth++) {
+      const asked = level;
+      const logits = ask(asked, depth);
+      level = asked.flatMap((parent, at) =>
+        childrenOf(how, logits[at], widths[depth - 1], rule, draw).map(([token, q]) =>
+          tree.add(parent, token, KINDS[how], q, source),
+        ),
+      );
+    }
+  }
+
   class ModelDrafter {
-    /** @param {InstanceType<Names["Llama"]>} model */
-    constructor(options, model) {
+    static passReads = "all weights of its model";
+
+    /** @param {any} options @param {DrafterParts} parts */
+    constructor(options, { model }) {
       this.options = options;
       this.model = model;
       this.cache = model.newCache();
@@ -118,29 +145,16 @@ const drafters = (function (S) {
 
     /** @param {DraftContext} context @returns {Proposal} */
     propose(context) {
-      const { tokens, round, uniform } = context;
+      const { tokens } = context;
       const proposal = bare(tokens.at(-1));
-      const { tree } = proposal;
       const room = this.model.shape.context - tokens.length + 1;
       const deepest = Math.min(room, context.maxDepth);
       if (deepest < 1) {
         proposal.note.drafter_context_full = room < 1;
         return proposal;
       }
-      const widths = this.options.branching?.length ? this.options.branching : Array(this.options.gamma).fill(1);
-      const how = drawOf(this.options, context.sampling);
-      let draws = 0;
-      const draw = (probs) => sampling.pick(probs, uniform(["draft", round, draws++]));
-      let level = [0];
-      for (let depth = 1; depth <= Math.min(deepest, widths.length) && level.length; depth++) {
-        const asked = level;
-        const logits = this.ask(tokens, proposal, asked, depth);
-        level = asked.flatMap((parent, at) =>
-          childrenOf(how, logits[at], widths[depth - 1], context.sampling, draw).map(([token, q]) =>
-            tree.add(parent, token, KINDS[how], q, "model"),
-          ),
-        );
-      }
+      const ask = (nodes, depth) => this.ask(tokens, proposal, nodes, depth);
+      growLevels(context, proposal, this.options, deepest, ask, "model");
       return proposal;
     }
 
@@ -265,6 +279,6 @@ const drafters = (function (S) {
       @returns {Kind} */
   const kindDrawn = (options, request) => KINDS[drawOf(options, request)];
 
-  return { NoDrafter, ModelDrafter, NgramDrafter, bareProposal: bare, kindDrawn };
+  return { NoDrafter, ModelDrafter, NgramDrafter, bareProposal: bare, growLevels, kindDrawn };
 })(SpecViz);
 Object.assign(SpecViz, drafters);

@@ -1,6 +1,6 @@
 /* Which methods the browser's engine has, with their options as the shipped catalogue describes them, and which of
    them belong together. Pure. */
-// needs: declared, drafters, token_recycling, verifiers
+// needs: declared, drafters, eagle, medusa, token_recycling, verifiers
 /** @typedef {{ drafter: string, drafter_options?: Record<string, any>, drafter_model?: string, verifier?: string,
       verifier_options?: Record<string, number>, temperature: number, top_k: number, top_p: number, seed: number,
       max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number,
@@ -16,13 +16,29 @@
 const methods = (function (S) {
   "use strict";
 
+  const SHIPPED = "shipped"; // weights
   /** @type {Record<string, any>} */
   const DRAFTERS_HERE = {
     none: S.NoDrafter,
     model: S.ModelDrafter,
     ngram: S.NgramDrafter,
     token_recycling: S.TokenRecyclingDrafter,
+    eagle: S.EagleDrafter,
+    medusa: S.MedusaDrafter,
   };
+  /** Those that a trained module belongs to: its network, and how many numbers that takes in an arena.
+      @type {Record<string, { network: any, numbers: (module: LearnedModule, target: LlamaShape) => number }>} */
+  const LEARNED = {
+    eagle: { network: S.EagleNetwork, numbers: S.eagleNumbers },
+    medusa: { network: S.MedusaNetwork, numbers: S.medusaNumbers },
+  };
+
+  /** The kind of candidate that a drafter makes.
+      @param {BrowserRequest} request @returns {Kind} */
+  function kindOf(request, options) {
+    const draws = ["model", "eagle"].includes(request.drafter) || (request.drafter === "medusa" && !options.nodes);
+    return draws ? S.kindDrawn(options, request) : "point_mass";
+  }
 
   /** Why the browser's engine cannot run something: it has none of what is asked for. */
   function absent(what, name = "") {
@@ -46,6 +62,8 @@ const methods = (function (S) {
     if ((request.tree_policy ?? "auto") !== "auto") throw absent("tree policy", request.tree_policy);
     if ((request.stop_policy ?? "fixed") !== "fixed") throw absent("stop policy", request.stop_policy);
     if (memory !== "cold") throw absent("memory of earlier runs, and this request's is", memory);
+    const { weights = SHIPPED } = request.drafter_options ?? {};
+    if (weights !== SHIPPED) throw absent("weights", weights);
     if (request.chat) throw absent("chat template, and the prompt is marked as a message");
     if (request.scene) throw absent("target that sees a picture");
   }
@@ -91,12 +109,12 @@ const methods = (function (S) {
       throw new Error(
         `the verifier '${name}' works at temperature 0 only, but the temperature is ${request.temperature}.`,
       );
-    const kind = request.drafter === "model" ? S.kindDrawn(options, request) : "point_mass";
+    const kind = kindOf(request, options);
     if (request.drafter !== "none" && !judges.includes(kind))
       throw new Error(`the verifier '${name}' does not judge candidates of the kind '${kind}'; choose another one.`);
     return { drafter, rule, options, ruleOptions };
   }
 
-  return { planOf, DRAFTERS_HERE };
+  return { planOf, DRAFTERS_HERE, LEARNED };
 })(SpecViz);
 Object.assign(SpecViz, methods);

@@ -2,7 +2,7 @@
    names of specviz/engine/session.py.
 
    prompt ─► begin ─► round: draft ─► target pass ─► verdict ─► commit ─► round … */
-// needs: draft_tree, sampling, verifiers
+// needs: draft_tree, randomness, verifiers
 /** @typedef {{ draft: number, target: number, judge: number, commit: number }} Times seconds
     @typedef {{ tokens: trace.CommittedToken[], trimmed: trace.Committed["trimmed"], trimmed_tokens: number,
       cache_before: number, cache_kept: number, cache_dropped: number }} Commitment
@@ -59,7 +59,7 @@ const session = (function (S) {
 
   class Session {
     /** @param {{ target: InstanceType<Names["Llama"]>, drafter: any, rule: string, ruleOptions: Record<string, number>,
-        sampling: Sampling, seed: number, promptIds: number[], ending: InstanceType<typeof Ending> }} asked */
+        sampling: Sampling, randomness: RandomSource, promptIds: number[], ending: InstanceType<typeof Ending> }} asked */
     constructor(asked) {
       Object.assign(this, asked);
       this.target = asked.target;
@@ -69,8 +69,9 @@ const session = (function (S) {
       this.ruleOptions = asked.ruleOptions;
       this.ending = asked.ending;
       this.tokens = [...asked.promptIds];
-      this.uniform = (key) => S.sampling.uniform(asked.seed, key);
+      this.randomness = asked.randomness;
       this.cache = this.target.newCache();
+      this.target.watched = Boolean(asked.drafter.constructor.readsStates);
       this.rounds = 0;
       this.decodeSeconds = 0;
       const { context } = this.target.shape;
@@ -93,6 +94,7 @@ const session = (function (S) {
         const logits = this.target.forward(known, this.cache, null, !this.drafter.readsPrompt);
         this.target.keep(this.cache, [...known.keys()]);
         if (this.drafter.readsPrompt) this.drafter.readPrompt(known, logits);
+        if (this.target.watched) this.drafter.readStates(known, this.target.seen);
       }
       this.drafter.begin(this.tokens);
       return clock() - began;
@@ -110,15 +112,17 @@ const session = (function (S) {
       const before = this.cache.length;
       const rows = tree.rows();
       const logits = this.score(tree, rows);
+      const { seen } = this.target;
       mark();
       const scored = new S.ScoredTree(tree, logits, this.sampling);
       const verdict = S.judgeTree({
-        tree, target: scored, uniform: this.uniform, position: baseLength, options: this.ruleOptions, rule: this.rule,
+        tree, target: scored, randomness: this.randomness, position: baseLength, options: this.ruleOptions, rule: this.rule,
       }); // prettier-ignore
       mark();
       const commitment = this.commit(tree, rows, verdict, before);
       mark();
-      const learned = this.drafter.observe?.({ tree, logits, path: verdict.path }) ?? [];
+      const states = this.target.watched ? rows.map((row) => seen[row]) : [];
+      const learned = this.drafter.observe?.({ tree, logits, path: verdict.path, tokens: this.tokens, states }) ?? [];
       mark();
       const [draft, target, judge, commit, observed] = marks.slice(1).map((now, at) => now - marks[at]);
       const times = { draft: draft + observed, target, judge, commit }; // what it learns is for its next drafts
@@ -131,8 +135,8 @@ const session = (function (S) {
 
     propose() {
       const left = Math.min(this.ending.left, this.target.shape.context - this.tokens.length);
-      const { tokens, sampling, uniform } = this;
-      return this.drafter.propose({ tokens, round: this.rounds, maxDepth: left - 1, sampling, uniform });
+      const { tokens, sampling, randomness } = this;
+      return this.drafter.propose({ tokens, round: this.rounds, maxDepth: left - 1, sampling, randomness });
     }
 
     /** One target pass over the root and all candidates; logits per node. */

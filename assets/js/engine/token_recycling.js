@@ -45,9 +45,10 @@ const tokenRecycling = (function (S) {
   const row = (label, tokens, marks, nodes) => ({ label, tokens, marks, nodes, position: null, scores: [] });
 
   class TokenRecyclingDrafter {
-    constructor(options, _, vocab) {
+    /** @param {any} options @param {DrafterParts} parts */
+    constructor(options, { target }) {
       this.options = { ...options, nodes: options.nodes || CPU_NODES };
-      this.vocab = vocab;
+      this.vocab = target.card.vocab_size;
       /** @type {Map<number, number[]>} token → its followers, the most probable first */
       this.matrix = new Map();
       this.template = templateOf(this.options);

@@ -1,6 +1,6 @@
 /* Verifiers of the browser's engine: the walks of specviz/verifiers, with the acceptance probabilities that the rules
    declare (assets/rules.json), evaluated as the player evaluates them. Pure. */
-// needs: declared, sampling
+// needs: declared, randomness, sampling
 /** @typedef {object} Verdict
     @property {number[]} path accepted nodes from depth 1 on
     @property {number} token
@@ -11,7 +11,7 @@
     @property {number | null} u
     @property {trace.Judged["order"]} order */
 /** @typedef {{ tree: InstanceType<Names["DraftTree"]>, target: InstanceType<Names["ScoredTree"]>,
-      uniform: (key: Key) => number, position: number, options: Record<string, number>, rule: string }} Case */
+      randomness: RandomSource, position: number, options: Record<string, number>, rule: string }} Case */
 
 const verifiers = (function (S) {
   "use strict";
@@ -31,8 +31,8 @@ const verifiers = (function (S) {
       @param {Case} asked @returns {trace.Trial} */
   function tried(asked, node, p, q, terms) {
     const threshold = thresholdOf(asked.rule, { ...asked.options, ...terms, p, q });
-    const u = asked.uniform(["accept", asked.position, node]);
-    return { node, target_prob: p, draft_prob: q, threshold, u, accepted: u < threshold, terms };
+    const { u, accepted } = asked.randomness.accept(threshold, ["accept", asked.position, node]);
+    return { node, target_prob: p, draft_prob: q, threshold, u, accepted, terms };
   }
 
   /** A trial for which no number is drawn.
@@ -90,8 +90,7 @@ const verifiers = (function (S) {
   /** Draw the target's own token, then look whether a child has it. */
   const naive = (asked) =>
     walk(asked, (node, depth) => {
-      const u = asked.uniform(["target", asked.position + depth, 0]);
-      const token = sampling.pick(asked.target.probs(node), u);
+      const { token, u } = asked.randomness.draw(asked.target.probs(node), ["target", asked.position + depth, 0]);
       const judge = (child) => {
         const p = asked.target.candidateProb(child);
         const threshold = thresholdOf(asked.rule, { p });
@@ -134,8 +133,8 @@ const verifiers = (function (S) {
         return trial;
       };
       const end = () => {
-        const u = asked.uniform(["target", asked.position + depth, 0]);
-        return { token: sampling.pick(whole(), u), u, mass, residual: mass === null ? null : left };
+        const { token, u } = asked.randomness.draw(whole(), ["target", asked.position + depth, 0]);
+        return { token, u, mass, residual: mass === null ? null : left };
       };
       return { judge, end };
     });
@@ -153,8 +152,7 @@ const verifiers = (function (S) {
     let last = 0;
     for (const node of passed) if (tree.depths[node] > tree.depths[last]) last = node;
     const path = tree.path(last);
-    const u = asked.uniform(["target", asked.position + path.length, 0]);
-    const token = sampling.pick(target.probs(last), u);
+    const { token, u } = asked.randomness.draw(target.probs(last), ["target", asked.position + path.length, 0]);
     const origin = ending(tree, tree.children(last));
     return { path, trials, token, u, origin, residual: null, mass: null, order: "longest" };
   }

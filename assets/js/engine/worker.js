@@ -3,13 +3,13 @@
 
    {ask: "check", base, request} ─► fits             {ask: "run", request} ─► step … ─► done
    {ask: "load", base} ─► progress … ─► ready        failed: a sentence, whatever was asked
-   {ask: "cancel"} asks for nothing more */
-// needs: decode, download, methods
+   {ask: "prove"} ─► proved                          {ask: "cancel"} asks for nothing more */
+// needs: decode, download, enumeration, methods
 /** @typedef {{ ask: "check", base: string, request: BrowserRequest } | { ask: "load", base: string }
-      | { ask: "run", request: BrowserRequest } | { ask: "cancel" }} Asked
+      | { ask: "run", request: BrowserRequest } | { ask: "prove" } | { ask: "cancel" }} Asked
     @typedef {{ say: "progress", bytes: number, of: number, file: string } | { say: "ready", seconds: number }
       | { say: "fits" } | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace }
-      | { say: "failed", message: string }}
+      | { say: "proved", proved: Proved, seconds: number } | { say: "failed", message: string }}
       Said
     @typedef {{ onmessage: ((message: { data: Asked }) => void) | null, postMessage: (said: Said) => void }} Port */
 
@@ -52,8 +52,15 @@ const engineWorker = (function (S) {
       port.postMessage({ say: "done", trace: S.traceOf(steps) });
     }
 
+    /** Walk every branch of the chain rule on toy models. */
+    async function prove() {
+      const began = performance.now();
+      const proved = S.chainRule();
+      port.postMessage({ say: "proved", proved, seconds: (performance.now() - began) / 1000 });
+    }
+
     /** @type {Record<string, (asked: any, signal: AbortSignal) => Promise<void>>} */
-    const answers = { check, load, run };
+    const answers = { check, load, run, prove };
     port.onmessage = ({ data }) => {
       stop.abort();
       if (data.ask === "cancel") return;

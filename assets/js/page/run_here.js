@@ -10,6 +10,8 @@ const runHere = (function (S) {
     ["model", "a small model"],
     ["ngram", "copies from the text"],
     ["token_recycling", "token recycling"],
+    ["eagle", "EAGLE: the target's own states"],
+    ["medusa", "Medusa: heads on the last state"],
     ["none", "nobody: plain decoding"],
   ];
   const MB = 1e6;
@@ -27,10 +29,17 @@ const runHere = (function (S) {
       return said.step.kind === "round"
         ? `Running in your browser: round ${said.step.event.index + 1}.`
         : "Running here.";
+    if (said.say === "proved") return proof(said);
     if (said.say === "failed") return said.message.slice(0, 1).toUpperCase() + said.message.slice(1);
     const { output_ids: tokens, decode_s: seconds } = said.trace.finished;
     return `Run in this browser: ${S.count(tokens.length, "token")} in ${S.seconds(seconds)}.`;
   }
+
+  /** What was proved in the visitor's own browser. */
+  const proof = ({ proved: { branches, texts, distance }, seconds }) =>
+    `Every branch of the chain rule on two toy models was walked in this browser in ${S.seconds(seconds)}: ` +
+    `${S.count(branches, "branch", "branches")}, ${texts} texts, and their probabilities are ${distance.toExponential(0)} ` +
+    "from the target's own.";
 
   /** The engine in a worker, made with the first request: checks each one, fetches the models for the first that it can
       run, and runs it. `hear` is given every message of the worker. */
@@ -52,19 +61,26 @@ const runHere = (function (S) {
       if (goesOn) next[data.say]();
       return hear(data);
     }
+    function start() {
+      if (worker) return;
+      worker = new Worker(new URL("engine.js", document.baseURI));
+      worker.onmessage = answer;
+      worker.onerror = () => {
+        worker = null;
+        loaded = false;
+        hear(LOST);
+      };
+    }
     return {
       run(asked) {
         request = asked;
-        if (!worker) {
-          worker = new Worker(new URL("engine.js", document.baseURI));
-          worker.onmessage = answer;
-          worker.onerror = () => {
-            worker = null;
-            loaded = false;
-            hear(LOST);
-          };
-        }
+        start();
         ask({ ask: "check", base, request });
+      },
+      /** Prove the chain rule, which takes no models. */
+      prove() {
+        start();
+        ask({ ask: "prove" });
       },
       stop() {
         request = null;
@@ -73,7 +89,7 @@ const runHere = (function (S) {
     };
   }
 
-  const isOver = ({ say }) => say === "done" || say === "failed";
+  const isOver = ({ say }) => ["done", "proved", "failed"].includes(say);
 
   /** The form; `show` is given the run as text, while it grows and when it is whole. `megabytes`: what the first run
       fetches. */
@@ -94,20 +110,25 @@ const runHere = (function (S) {
     });
     const said = h("p", { role: "status" }, `The first run fetches ${megabytes} MB, which the browser keeps.`);
     const button = h("button", { type: "submit" }, "Run here");
+    const walk = () => {
+      button.disabled = prove.disabled = true;
+      engine.prove();
+    };
+    const prove = h("button", { type: "button", onclick: walk }, "Prove the rule here");
     const grow = S.growingRun(show);
     const engine = engineHere((data) => {
       if (data.say === "step" && !grow(data.step)) return;
       S.setText(said, words(data));
-      button.disabled = !isOver(data);
+      button.disabled = prove.disabled = !isOver(data);
       if (data.say === "done") show(JSON.stringify(data.trace));
     });
     const ask = (event) => {
       event.preventDefault();
-      button.disabled = true;
+      button.disabled = prove.disabled = true;
       const shape = { temperature: Number(warm.value), top_k: 0, top_p: 1, seed: SEED, max_new_tokens: TOKENS };
       engine.run({ prompt: prompt.value, drafter: drafter.value, ...shape });
     };
-    return h("form", { class: "svs-here", onsubmit: ask }, [prompt, drafter, warm, button, said]);
+    return h("form", { class: "svs-here", onsubmit: ask }, [prompt, drafter, warm, button, prove, said]);
   }
 
   // --- the served page ---

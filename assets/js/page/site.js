@@ -75,6 +75,7 @@ const site = (function (S) {
     S.followLesson();
     open("step", false);
     S.openLinks(follow);
+    if (!embedded) keepForOffline((words) => S.setText(page.querySelector(".svs-kept"), words));
 
     /** What a link asks for; what this site cannot do, it says. */
     function follow(fields) {
@@ -132,6 +133,19 @@ const site = (function (S) {
         const least = innerWidth < NARROW ? TALL : 0; // legend and upright names take much of a phone
         await globalThis.Plotly.newPlot(plot, data, { ...layout, height: Math.max(least, layout.height) }, settings);
       }
+    }
+  }
+
+  /** Have the browser keep the site for when there is no network; `tell` says whether it does. */
+  async function keepForOffline(tell) {
+    if (!location.protocol.startsWith("http")) return; // a folder is there anyway
+    try {
+      await navigator.serviceWorker.register("offline.js");
+      await navigator.serviceWorker.ready;
+      tell("Kept in this browser: it opens without a network, too.");
+    } catch (error) {
+      // neither https nor localhost, a frame, a private window
+      tell(`This browser does not keep it for use without a network (${error.name}).`);
     }
   }
 

@@ -70,4 +70,25 @@ FAULTS: tuple[Fault, ...] = (
         "shown = -Infinity;",
         ("tests/js/test_js.py::test_the_pure_functions",),
     ),
+    Fault(
+        "browser: a rejected candidate is not taken out of what the correction is drawn from",
+        "assets/js/engine/verifiers.js",
+        "[left, mass] = taken[1] > 0 ? taken : [whole(), 0];",
+        "[left, mass] = [whole(), taken[1]];",
+        ("tests/js/test_js.py::test_the_pure_functions",),
+    ),
+    Fault(
+        "browser: EAGLE keeps the states that it guessed",
+        "assets/js/engine/eagle.js",
+        "this.waiting.push(...accepted.map((node) => states[node]));",
+        "this.waiting.push(...accepted.map((node) => this.outputs.get(node)?.state ?? states[node]));",
+        ("tests/js/test_engine_runs.py::test_a_seed_gives_the_run_that_the_engine_gives",),
+    ),
+    Fault(
+        "browser: Medusa's heads speak of one place too early",
+        "assets/js/engine/medusa.js",
+        "const answers = nodes.map((node) => rows[proposal.tree.depths[node]]);",
+        "const answers = nodes.map(() => rows[0]);",
+        ("tests/js/test_engine_runs.py::test_a_seed_gives_the_run_that_the_engine_gives",),
+    ),
 )
