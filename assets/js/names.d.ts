@@ -2,6 +2,7 @@
 interface Names extends page.Slots {
   Arena: typeof arena.Arena;
   runsCompiled: typeof arena.runsCompiled;
+  judging: typeof candidates.judging;
   sha256: typeof checkpoint.sha256;
   weightsHash: typeof checkpoint.weightsHash;
   llamaShape: typeof checkpoint.llamaShape;
@@ -41,6 +42,7 @@ interface Names extends page.Slots {
   planOf: typeof methods.planOf;
   DRAFTERS_HERE: typeof methods.DRAFTERS_HERE;
   LEARNED: typeof methods.LEARNED;
+  pathWalks: typeof pathVerifiers.pathWalks;
   PlainKernels: typeof plainKernels.PlainKernels;
   SeededRandom: typeof randomness.SeededRandom;
   WalkingRandom: typeof randomness.WalkingRandom;

@@ -87,6 +87,7 @@ declare namespace page {
     one_by_one: boolean;
     judges: trace.Node["kind"][];
     greedy: boolean;
+    chains: boolean;
     terms: Record<string, string>;
     formula: string[];
     code: string[];

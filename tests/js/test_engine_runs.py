@@ -29,6 +29,7 @@ CLOSE = 1e-5
 FEWEST_EQUAL = 0.995
 """of greedy tokens"""
 TREE = {"branching": [3, 2, 1]}
+PAIRS = {"branching": [2, 2], "draw": "iid"}
 GREEDY: list[dict[str, Any]] = [
     {"drafter": "none"},
     {"drafter": "model"},
@@ -46,7 +47,7 @@ SAMPLED: list[dict[str, Any]] = [
     {"drafter": "none", "temperature": 1.0, "seed": 12},
     {"drafter": "model", "temperature": 0.8, "seed": 8},
     {"drafter": "model", "temperature": 0.8, "seed": 14, "drafter_options": TREE},
-    {"drafter": "model", "temperature": 1.0, "seed": 3, "drafter_options": {"branching": [2, 2], "draw": "iid"}},
+    {"drafter": "model", "temperature": 1.0, "seed": 3, "drafter_options": PAIRS},
     {"drafter": "model", "temperature": 0.9, "seed": 4, "top_k": 20, "top_p": 0.9},
     {"drafter": "model", "temperature": 0.8, "seed": 5, "verifier": "naive", "drafter_model": "drafter-weak"},
     {"drafter": "model", "temperature": 0.8, "seed": 6, "verifier": "specinfer"},
@@ -59,6 +60,10 @@ SAMPLED: list[dict[str, Any]] = [
     {"drafter": "eagle", "temperature": 0.8, "seed": 11, "drafter_options": TREE},
     {"drafter": "medusa", "temperature": 0.8, "seed": 12},
     {"drafter": "medusa", "temperature": 0.8, "seed": 13, "drafter_options": {"nodes": 0}},
+    {"drafter": "eagle", "temperature": 0.8, "seed": 6, "verifier": "block"},
+    {"drafter": "model", "temperature": 0.8, "seed": 5, "verifier": "traversal", "drafter_options": TREE},
+    {"drafter": "model", "temperature": 0.8, "seed": 9, "verifier": "kseq", "drafter_options": PAIRS},
+    {"drafter": "medusa", "temperature": 0.8, "seed": 7, "verifier": "typical"},
 ]
 
 
@@ -220,8 +225,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "the browser's engine has no weights 'untrained'; run it on the server.",
     ),
     (
-        {"drafter": "model", "verifier": "block"},
-        "the browser's engine has no verifier 'block'; run it on the server.",
+        {"drafter": "model", "verifier": "loose"},
+        "the browser's engine has no verifier 'loose'; run it on the server.",
+    ),
+    (
+        {"drafter": "model", "verifier": "block", "drafter_options": {"branching": [3, 2]}},
+        "the verifier 'block' judges a chain of candidates only, and the drafter gives them siblings with these "
+        "options; draft a chain or choose another verifier.",
     ),
     ({"drafter": "ngram", "drafter_options": {"gamma": 65}}, "gamma of 'ngram' is 65, which is not allowed."),
     ({"drafter": "ngram", "drafter_options": {"beam": 2}}, "'ngram' has no option 'beam'."),

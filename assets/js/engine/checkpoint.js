@@ -21,7 +21,7 @@
 const checkpoint = (function () {
   "use strict";
 
-  const SCALE = ".row_scale"; // behind the name of a matrix of eight bits, as specviz/drafters/learned/weights.py has it
+  const SCALE = ".row_scale"; // behind the name of a matrix of eight bits (specviz/drafters/learned/weights.py)
   const HEX = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
   /** SHA-256 of bytes, in hexadecimal.

@@ -1,6 +1,6 @@
 /* Drafters of the browser's engine that keep what they know in the text: none, a smaller model, copies of n-grams; the
    twins of specviz/drafters/none.py, model.py (trees by levels, tree_policies/drawing.py) and ngram.py. */
-// needs: draft_tree, randomness, sampling
+// needs: draft_tree, sampling
 /** @typedef {{ tokens: number[], round: number, maxDepth: number, sampling: Sampling, randomness: RandomSource }}
       DraftContext `tokens`: the committed text, whose last one is the tree's root
     @typedef {{ rows: number, cached_rows: number, seconds: number, depth: number, read: number }} DraftPass

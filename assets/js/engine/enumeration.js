@@ -1,6 +1,6 @@
 /* Proof instead of sampling, in the browser: a run on toy models is played with every sequence of outcomes of its two
    random verbs, and the law of its texts is compared with the target's own; the twin of specviz/proof/exhaustive.py. */
-// needs: randomness, sampling, session, tree_cache
+// needs: drafters, randomness, sampling, session, tree_cache
 /** @typedef {{ rule: string, drafter: (model: any) => any, options?: Record<string, number>, length?: number,
       vocab?: number }} Walked `drafter`: from its model; `length`: tokens of a text
     @typedef {{ branches: number, texts: number, distance: number }} Proved `distance`: half of what the two laws differ

@@ -3,7 +3,7 @@
    n new rows ─► embedding ─► layers × (norm, qkv, rotation, tree attention, SwiGLU) ─► norm ─► head ─► logits [n, V]
 
    A model decodes one text at a time: `newCache` ends the one before. */
-// needs: checkpoint, llama_rows
+// needs: llama_rows
 
 const llama = (function (S) {
   "use strict";

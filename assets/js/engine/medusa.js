@@ -2,7 +2,7 @@
    place further on; the twin of specviz/drafters/medusa.py and learned/heads.py.
 
    state of the token before the root ─► head 1, head 2, … ─► what stands 2, 3, … places on ─► tree of ranks, or chain */
-// needs: drafters, llama_rows, sampling
+// needs: checkpoint, drafters, llama_rows, sampling
 const medusa = (function (S) {
   "use strict";
 

@@ -40,6 +40,12 @@ const methods = (function (S) {
     return draws ? S.kindDrawn(options, request) : "point_mass";
   }
 
+  /** Whether candidates may have siblings.
+      @param {BrowserRequest} request */
+  function isTree({ drafter }, { branching = [], nodes = 0, continuations = 1 }) {
+    return drafter === "token_recycling" || Math.max(1, nodes, continuations, ...branching) > 1;
+  }
+
   /** Why the browser's engine cannot run something: it has none of what is asked for. */
   function absent(what, name = "") {
     const called = name && ` '${String(name).slice(0, 40)}'`;
@@ -104,7 +110,7 @@ const methods = (function (S) {
     const rule = described(catalog.verifiers, "verifier", name, S.judgedHere(name));
     const options = optionsOf(drafter, request.drafter_options);
     const ruleOptions = optionsOf(rule, request.verifier_options);
-    const { judges, greedy } = S.declared(name);
+    const { judges, greedy, chains } = S.declared(name);
     if (greedy && request.temperature !== 0)
       throw new Error(
         `the verifier '${name}' works at temperature 0 only, but the temperature is ${request.temperature}.`,
@@ -112,6 +118,11 @@ const methods = (function (S) {
     const kind = kindOf(request, options);
     if (request.drafter !== "none" && !judges.includes(kind))
       throw new Error(`the verifier '${name}' does not judge candidates of the kind '${kind}'; choose another one.`);
+    if (chains && isTree(request, options))
+      throw new Error(
+        `the verifier '${name}' judges a chain of candidates only, and the drafter gives them siblings with these ` +
+          "options; draft a chain or choose another verifier.",
+      );
     return { drafter, rule, options, ruleOptions };
   }
 

@@ -2,7 +2,7 @@
    names of specviz/engine/session.py.
 
    prompt ─► begin ─► round: draft ─► target pass ─► verdict ─► commit ─► round … */
-// needs: draft_tree, randomness, verifiers
+// needs: draft_tree, verifiers
 /** @typedef {{ draft: number, target: number, judge: number, commit: number }} Times seconds
     @typedef {{ tokens: trace.CommittedToken[], trimmed: trace.Committed["trimmed"], trimmed_tokens: number,
       cache_before: number, cache_kept: number, cache_dropped: number }} Commitment

@@ -1,62 +1,21 @@
 /* Verifiers of the browser's engine: the walks of specviz/verifiers, with the acceptance probabilities that the rules
-   declare (assets/rules.json), evaluated as the player evaluates them. Pure. */
-// needs: declared, randomness, sampling
-/** @typedef {object} Verdict
-    @property {number[]} path accepted nodes from depth 1 on
-    @property {number} token
-    @property {trace.Judged["origin"]} origin
-    @property {trace.Trial[]} trials
-    @property {Float32Array | null} residual what the correction was drawn from, where it is not the target's own
-    @property {number | null} mass
-    @property {number | null} u
-    @property {trace.Judged["order"]} order */
-/** @typedef {{ tree: InstanceType<Names["DraftTree"]>, target: InstanceType<Names["ScoredTree"]>,
-      randomness: RandomSource, position: number, options: Record<string, number>, rule: string }} Case */
-
+   declare (assets/rules.json), evaluated as the player evaluates them. Here those from the root down; pure. */
+// needs: candidates, path_verifiers, sampling
 const verifiers = (function (S) {
   "use strict";
 
   const { sampling } = S;
+  const { ending, declaredThreshold, tried, undrawn, drawnFrom } = S.judging;
 
-  /** What the round's last token is called where the walk ends above these children, all rejected. */
-  const ending = (tree, children) => (children.length ? "correction" : tree.length > 1 ? "bonus" : "target");
-
-  /** The declared acceptance probability, from numbers by name. */
-  function thresholdOf(rule, values) {
-    const ranges = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value, value]]));
-    return S.thresholdOf(rule, ranges)[0];
-  }
-
-  /** A trial decided by a uniform number.
-      @param {Case} asked @returns {trace.Trial} */
-  function tried(asked, node, p, q, terms) {
-    const threshold = thresholdOf(asked.rule, { ...asked.options, ...terms, p, q });
-    const { u, accepted } = asked.randomness.accept(threshold, ["accept", asked.position, node]);
-    return { node, target_prob: p, draft_prob: q, threshold, u, accepted, terms };
-  }
-
-  /** A trial for which no number is drawn.
-      @returns {trace.Trial} */
-  const undrawn = (tree, node, p, threshold, accepted) => ({
-    node,
-    target_prob: p,
-    draft_prob: tree.proposalProb(node),
-    threshold,
-    u: null,
-    accepted,
-    terms: {},
-  });
-
-  /** From the root down, one candidate after the other; `judge` gives a node's trial, and `end` the verdict at the node
-      where all children were rejected.
+  /** From the root down, one candidate after the other; `judge` gives a node's trial, `end` the verdict at the node
+      where all were rejected, `children` the candidates, where they are others than the node's own.
       @param {Case} asked */
   function walk(asked, level) {
     const { tree } = asked;
     const path = [];
     const trials = [];
     for (let node = 0; ;) {
-      const children = tree.children(node);
-      const { judge, end } = level(node, path.length);
+      const { judge, end, children = tree.children(node) } = level(node, path.length);
       let accepted = null;
       for (const child of children) {
         trials.push(judge(child));
@@ -81,7 +40,7 @@ const verifiers = (function (S) {
       const judge = (child) => {
         const hit = asked.tree.tokens[child] === best;
         const p = Number(hit);
-        const threshold = thresholdOf(asked.rule, { p });
+        const threshold = declaredThreshold(asked.rule, { p });
         return undrawn(asked.tree, child, p, threshold, hit);
       };
       return { judge, end: () => ({ token: best }) };
@@ -93,7 +52,7 @@ const verifiers = (function (S) {
       const { token, u } = asked.randomness.draw(asked.target.probs(node), ["target", asked.position + depth, 0]);
       const judge = (child) => {
         const p = asked.target.candidateProb(child);
-        const threshold = thresholdOf(asked.rule, { p });
+        const threshold = declaredThreshold(asked.rule, { p });
         const accepted = asked.tree.tokens[child] === token;
         return undrawn(asked.tree, child, p, threshold, accepted);
       };
@@ -107,20 +66,9 @@ const verifiers = (function (S) {
       const rejected = [];
       let [left, mass] = [null, null];
       const whole = () => (left ??= target.probs(node));
-      /** Q: without the rejected siblings of the same draw without replacement. */
-      const proposalOf = (child) => {
-        const gone = rejected.filter(
-          (other) => tree.kinds[other] === "without_replacement" && tree.sources[other] === tree.sources[child],
-        );
-        if (tree.kinds[child] !== "without_replacement" || !gone.length) return tree.proposals[child];
-        return sampling.without(
-          tree.proposals[child],
-          gone.map((other) => tree.tokens[other]),
-        )[0];
-      };
       const judge = (child) => {
         const token = tree.tokens[child];
-        const proposal = proposalOf(child);
+        const proposal = drawnFrom(tree, child, rejected);
         const p = rejected.length ? whole()[token] : target.candidateProb(child);
         const coldly = asked.rule === "lenience" && target.greedy;
         const terms = coldly ? { share: target.shareOfBest(child) } : {};
@@ -139,25 +87,61 @@ const verifiers = (function (S) {
       return { judge, end };
     });
 
-  /** Every candidate by itself where its parent passed, and the longest path of passes kept. */
-  function longest(asked) {
-    const { tree, target } = asked;
-    const passed = new Set([0]);
-    const trials = [];
-    for (let node = 1; node < tree.length; node++) {
-      if (!passed.has(tree.parents[node])) continue;
-      trials.push(tried(asked, node, target.candidateProb(node), tree.proposalProb(node), {}));
-      if (trials.at(-1).accepted) passed.add(node);
+  const HALVINGS = 52; // of an interval no longer than the number of siblings: down to the last bit of rho
+  const anyOf = (chance, times) => 1 - (1 - chance) ** times;
+
+  /** ρ with 1 − (1 − β)ᴷ = ρ β for K candidates from q, by bisection, and β = Σ min(p / ρ, q).
+      @param {Float32Array} p @param {Float32Array} q */
+  function solve(p, q, siblings) {
+    const betaOf = (rho) =>
+      Math.min(
+        1,
+        p.reduce((sum, value, id) => sum + Math.min(value / rho, q[id]), 0),
+      );
+    const serves = (rho) => anyOf(betaOf(rho), siblings) <= rho * betaOf(rho);
+    let [low, high] = [1, siblings];
+    if (serves(low)) high = low;
+    for (let turn = 0; turn < HALVINGS && low < high; turn++) {
+      const middle = (low + high) / 2;
+      if (serves(middle)) high = middle;
+      else low = middle;
     }
-    let last = 0;
-    for (const node of passed) if (tree.depths[node] > tree.depths[last]) last = node;
-    const path = tree.path(last);
-    const { token, u } = asked.randomness.draw(target.probs(last), ["target", asked.position + path.length, 0]);
-    const origin = ending(tree, tree.children(last));
-    return { path, trials, token, u, origin, residual: null, mass: null, order: "longest" };
+    return { rho: high, beta: betaOf(high) };
   }
 
-  const WALKS = { greedy, naive, sequential, specinfer: sequential, lenience: sequential, longest_path: longest };
+  /** norm(p − min(p / ρ, q) (1 − (1 − β)ᴷ) / β) and its mass; p with mass 0 where nothing is left.
+      @param {Float32Array} p @param {Float32Array} q @returns {[Float32Array, number]} */
+  function unserved(p, q, { rho, beta }, siblings) {
+    if (beta <= 0) return [p, 1];
+    const share = anyOf(beta, siblings) / beta;
+    const left = Float64Array.from(p, (value, id) => Math.max(0, value - Math.min(value / rho, q[id]) * share));
+    const mass = left.reduce((sum, value) => sum + value, 0);
+    return mass > 0 ? [Float32Array.from(left, (value) => value / mass), mass] : [p, 0];
+  }
+
+  /** K i.i.d. siblings, each judged alike against the whole target; drafts that share the accepted token all go on. */
+  const kseq = (asked) =>
+    walk(asked, (node, depth) => {
+      const { tree, target, options } = asked;
+      const rows = tree.rows();
+      const beyond = [...tree.tokens.keys()].slice(1);
+      const children = options.survivors
+        ? beyond.filter((child) => rows[tree.parents[child]] === rows[node])
+        : tree.children(node);
+      const [p, q] = [target.probs(node), children.length ? tree.proposals[children[0]] : null];
+      const terms = q && solve(p, q, children.length);
+      const judge = (child) => tried(asked, child, target.candidateProb(child), tree.proposalProb(child), terms);
+      const end = () => {
+        const [residual, mass] = q ? unserved(p, q, terms, children.length) : [null, null];
+        const { token, u } = asked.randomness.draw(residual ?? p, ["target", asked.position + depth, 0]);
+        return { token, u, residual, mass };
+      };
+      return { judge, end, children };
+    });
+
+  const { block, traversal, longest, typical } = S.pathWalks;
+  const TOP_DOWN = { greedy, naive, sequential, specinfer: sequential, lenience: sequential, kseq };
+  const WALKS = { ...TOP_DOWN, block, traversal, longest_path: longest, typical };
 
   /** @param {Case} asked @returns {Verdict} */
   const judgeTree = (asked) => WALKS[asked.rule](asked);

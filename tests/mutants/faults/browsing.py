@@ -91,4 +91,11 @@ FAULTS: tuple[Fault, ...] = (
         "const answers = nodes.map(() => rows[0]);",
         ("tests/js/test_engine_runs.py::test_a_seed_gives_the_run_that_the_engine_gives",),
     ),
+    Fault(
+        "browser: a leaf that is rejected leaves its parent what it was",
+        "assets/js/engine/path_verifiers.js",
+        "before: reach, reach: reachAfter(reach, left)",
+        "before: reach, reach",
+        ("tests/js/test_js.py::test_the_pure_functions",),
+    ),
 )
