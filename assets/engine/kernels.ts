@@ -179,3 +179,71 @@ export function gate(x: usize, n: i32, size: i32, out: usize): void {
       store<f32>(out + k, (value / (<f32>1 + Mathf.exp(-value))) * load<f32>(x + line + k));
     }
 }
+
+/** Each row of x [n, size] as whole numbers from -127 to 127 in 16 bits → out [n, size], and what they are to be
+    multiplied by → scales [n]. Sizes are multiples of 16. */
+export function quantise(x: usize, n: i32, size: i32, out: usize, scales: usize): void {
+  for (let row = 0; row < n; row++) {
+    let most: f32 = 0;
+    for (let k = 0; k < size; k++) most = max<f32>(most, abs<f32>(load<f32>(x + (<usize>k << 2))));
+    const scale: f32 = most > 0 ? most / 127 : 1;
+    store<f32>(scales + (<usize>row << 2), scale);
+    for (let k = 0; k < size; k++)
+      store<i16>(out + (<usize>k << 1), <i16>nearest<f32>(load<f32>(x + (<usize>k << 2)) / scale));
+    x += <usize>size << 2;
+    out += <usize>size << 1;
+  }
+}
+
+// @ts-ignore: a decorator of AssemblyScript
+@inline
+function whole(v: v128): f32 {
+  return <f32>(i32x4.extract_lane(v, 0) + i32x4.extract_lane(v, 1) + i32x4.extract_lane(v, 2) + i32x4.extract_lane(v, 3));
+}
+
+// @ts-ignore: a decorator of AssemblyScript
+@inline
+function dotted(sum: v128, x: usize, low: v128, high: v128): v128 {
+  return i32x4.add(sum, i32x4.add(i32x4.dot_i16x8_s(v128.load(x), low), i32x4.dot_i16x8_s(v128.load(x + 16), high)));
+}
+
+/** As `multiply`, of rows that `quantise` made and a weight of 8 bits [outputs, inputs], whose rows have scales too. */
+export function multiplyEight(
+  x: usize, scales: usize, n: i32, inputs: i32, weight: usize, weightScales: usize, outputs: i32, out: usize, adds: bool,
+): void {
+  const line = <usize>inputs << 1;
+  const below = <usize>outputs << 2;
+  for (let o = 0; o < outputs; o++, weight += <usize>inputs, weightScales += 4, out += 4) {
+    const scale = load<f32>(weightScales);
+    let row = 0;
+    for (; row + 4 <= n; row += 4) {
+      const from = x + <usize>row * line;
+      let a = i32x4.splat(0);
+      let b = a, c = a, d = a;
+      for (let k: usize = 0; k < <usize>inputs; k += 16) {
+        const w = v128.load(weight + k);
+        const low = i16x8.extend_low_i8x16_s(w), high = i16x8.extend_high_i8x16_s(w);
+        const at = from + (k << 1);
+        a = dotted(a, at, low, high);
+        b = dotted(b, at + line, low, high);
+        c = dotted(c, at + 2 * line, low, high);
+        d = dotted(d, at + 3 * line, low, high);
+      }
+      const to = out + <usize>row * below;
+      const own = scales + (<usize>row << 2);
+      put(to, whole(a) * scale * load<f32>(own), adds);
+      put(to + below, whole(b) * scale * load<f32>(own + 4), adds);
+      put(to + 2 * below, whole(c) * scale * load<f32>(own + 8), adds);
+      put(to + 3 * below, whole(d) * scale * load<f32>(own + 12), adds);
+    }
+    for (; row < n; row++) {
+      const from = x + <usize>row * line;
+      let sum = i32x4.splat(0);
+      for (let k: usize = 0; k < <usize>inputs; k += 16) {
+        const w = v128.load(weight + k);
+        sum = dotted(sum, from + (k << 1), i16x8.extend_low_i8x16_s(w), i16x8.extend_high_i8x16_s(w));
+      }
+      put(out + <usize>row * below, whole(sum) * scale * load<f32>(scales + (<usize>row << 2)), adds);
+    }
+  }
+}

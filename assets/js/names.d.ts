@@ -3,6 +3,9 @@ interface Names extends page.Slots {
   Arena: typeof arena.Arena;
   runsCompiled: typeof arena.runsCompiled;
   judging: typeof candidates.judging;
+  eightBits: typeof cheapTarget.eightBits;
+  eightNumbers: typeof cheapTarget.eightNumbers;
+  costsOfTargets: typeof cheapTarget.costsOfTargets;
   sha256: typeof checkpoint.sha256;
   weightsHash: typeof checkpoint.weightsHash;
   llamaShape: typeof checkpoint.llamaShape;

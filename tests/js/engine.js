@@ -8,12 +8,12 @@ const read = (...parts) => new Uint8Array(fs.readFileSync(path.join(assets, ...p
 const json = (...parts) => JSON.parse(fs.readFileSync(path.join(assets, ...parts), "utf-8"));
 const compiled = () => read("engine", "kernels.wasm");
 
-/** Name → model, all in one arena. `binary`: the compiled kernels; null for plain JavaScript. */
-function load(names, binary = compiled()) {
+/** Name → model, all in one arena. `binary`: the compiled kernels; null for plain JavaScript. `more`: room beside. */
+function load(names, binary = compiled(), more = 0) {
   const shapes = names.map((name) => S.llamaShape(json("models", name, "config.json"), name));
   const arena = new S.Arena(
     binary,
-    shapes.reduce((sum, shape) => sum + S.arenaNumbers(shape), 0),
+    shapes.reduce((sum, shape) => sum + S.arenaNumbers(shape), more),
   );
   return new Map(
     names.map((name, at) => {

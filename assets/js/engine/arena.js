@@ -4,6 +4,9 @@
 /** @typedef {object} Kernels pointers are byte offsets into the arena; see assets/engine/kernels.ts
     @property {(x: number, n: number, inputs: number, weight: number, outputs: number, out: number, adds: boolean) =>
       void} multiply
+    @property {(x: number, n: number, size: number, out: number, scales: number) => void} quantise
+    @property {(x: number, scales: number, n: number, inputs: number, weight: number, weightScales: number,
+      outputs: number, out: number, adds: boolean) => void} multiplyEight
     @property {(x: number, n: number, size: number, weight: number, eps: number, out: number) => void} norm
     @property {(x: number, n: number, width: number, heads: number, half: number, cos: number, sin: number,
       positions: number) => void} rotate

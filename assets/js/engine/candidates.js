@@ -1,6 +1,6 @@
-/* What rules of the browser's engine are made of: a trial and its threshold, what a candidate was really drawn from once
-   earlier siblings were rejected, and what rejecting it leaves of a target; the twin of specviz/verifiers/candidates.py.
-   Pure. */
+/* What rules of the browser's engine are made of: a trial and its threshold, what a candidate was really drawn from
+   once earlier siblings were rejected, and what rejecting it leaves of a target; the twin of
+   specviz/verifiers/candidates.py. Pure. */
 // needs: declared, sampling
 /** @typedef {object} Verdict
     @property {number[]} path accepted nodes from depth 1 on

@@ -2,7 +2,7 @@
    trace.
 
    files ─► BrowserEngine.load ─► run(request): Started ─► Round ─► … ─► Finished ─► traceOf */
-// needs: arena, checkpoint, header, llama, methods, randomness, recorder, session, step_times, tokenizer
+// needs: arena, cheap_target, checkpoint, header, llama, methods, randomness, recorder, session, step_times, tokenizer
 /** @typedef {{ config: any, weights: Uint8Array<ArrayBuffer> }} ModelFiles
     @typedef {{ kernels: BufferSource | null, tokenizer: Uint8Array<ArrayBuffer>, eosIds: number[], version: string,
       catalog: BrowserCatalog,
@@ -36,6 +36,8 @@ const decode = (function (S) {
       this.models = models;
       this.target = [...models.values()][0];
       this.networks = networks;
+      /** @type {EightBits | null} the target's weights in eight bits, once they were asked for */
+      this.eights = null;
       /** @type {trace.StepTime[]} */
       this.stepTimes = [];
       /** @type {Map<string, number>} */
@@ -53,7 +55,7 @@ const decode = (function (S) {
       });
       const numbers = shapes.reduce((sum, shape) => sum + S.arenaNumbers(shape), 0);
       const learned = modules.reduce((sum, { name, module }) => sum + S.LEARNED[name].numbers(module, shapes[0]), 0);
-      const arena = new S.Arena(files.kernels, numbers + learned);
+      const arena = new S.Arena(files.kernels, numbers + learned + S.eightNumbers(shapes[0]));
       const models = new Map();
       for (const [at, name] of names.entries()) {
         const { weights } = files.models[name];

@@ -59,8 +59,8 @@ const drafters = (function (S) {
     return children;
   }
 
-  /** Level by level, as many children as the options say; `ask(nodes, depth)` gives the logits after the nodes of a level
-      from one pass, `depth` being that of what follows them.
+  /** Level by level, as many children as the options say; `ask(nodes, depth)` gives the logits after the nodes of a
+      level from one pass, `depth` being that of what follows them.
       @param {DraftContext} context @param {Proposal} proposal
       @param {(nodes: number[], depth: number) => Float32Array[]} ask */
   function growLevels({ round, randomness, sampling: rule }, { tree }, options, deepest, ask, source) {

@@ -82,7 +82,7 @@ const llama = (function (S) {
     /** What the head says of `n` states at a pointer, copied out of the arena; [n][V]. */
     answer(states, n) {
       const { arena, vocab } = this;
-      arena.kernels.multiply(states, n, this.shape.hidden, this.embedding, vocab, this.logits, false);
+      this.multiply(states, n, this.shape.hidden, this.embedding, vocab, this.logits, false);
       return Array.from({ length: n }, (_, row) => arena.view(this.logits + 4 * row * vocab, vocab).slice());
     }
   }

@@ -10,7 +10,9 @@
     @property {number} down
     @property {number} keys cached [context, kvHeads · size]
     @property {number} values */
-/** @typedef {Omit<LlamaShape, "vocab">} BlockShape */
+/** @typedef {Omit<LlamaShape, "vocab">} BlockShape
+    @typedef {{ weights: Map<number, { weight: number, scales: number }>, rows: number, scales: number }} EightBits
+      pointers: by that of a weight its copy in eight bits; room for the rows of a pass */
 
 const llamaRows = (function (S) {
   "use strict";
@@ -64,7 +66,8 @@ const llamaRows = (function (S) {
       const kept = () => arena.take(context * kvHeads * size);
       /** @type {Layer[]} */
       this.layers = Array.from({ length: shape.layers }, (_, i) => {
-        const stored = (part) => store(arena, tensors, BLOCK[part].map((name) => `${block(i)}.${name}`), owner); // prettier-ignore
+        const named = (part) => BLOCK[part].map((name) => `${block(i)}.${name}`);
+        const stored = (part) => store(arena, tensors, named(part), owner);
         return {
           attentionNorm: normed ? stored("attentionNorm") : 0,
           qkv: stored("qkv"),
@@ -87,6 +90,8 @@ const llamaRows = (function (S) {
       this.counts = rows(1);
       this.seenRows = rows(context);
       this.scores = arena.take(context);
+      /** @type {EightBits | null} */
+      this.eights = null;
       this.turn();
     }
 
@@ -108,6 +113,17 @@ const llamaRows = (function (S) {
       }
     }
 
+    /** The product of rows and a weight: as the weights are stored, or in eight bits where `eights` holds them so.
+        @type {Kernels["multiply"]} */
+    multiply(x, n, inputs, weight, outputs, out, adds) {
+      const { kernels } = this.arena;
+      const eight = this.eights?.weights.get(weight);
+      if (!eight) return kernels.multiply(x, n, inputs, weight, outputs, out, adds);
+      const { rows, scales } = this.eights;
+      kernels.quantise(x, n, inputs, rows, scales);
+      return kernels.multiplyEight(rows, scales, n, inputs, eight.weight, eight.scales, outputs, out, adds);
+    }
+
     /** An empty text; the cache given out before must not be used any more. */
     newCache() {
       return new S.TreeCache();
@@ -125,14 +141,14 @@ const llamaRows = (function (S) {
       return start;
     }
 
-    /** One block's attention, added to `x`, over what stands at `reads`; the new rows' keys and values go into the cache
-        from row `start` on. */
+    /** One block's attention, added to `x`, over what stands at `reads`; the new rows' keys and values go into the
+        cache from row `start` on. */
     attend(layer, reads, n, start) {
       const { arena, shape } = this;
       const { kernels, floats } = arena;
       const { hidden, heads, kvHeads, size } = shape;
       const [width, cached] = [(heads + 2 * kvHeads) * size, kvHeads * size];
-      kernels.multiply(reads, n, hidden, layer.qkv, width, this.qkv, false);
+      this.multiply(reads, n, hidden, layer.qkv, width, this.qkv, false);
       kernels.rotate(this.qkv, n, width, heads + kvHeads, size / 2, this.cos, this.sin, this.positions);
       for (let row = 0; row < n; row++) {
         const from = this.qkv / 4 + row * width + heads * size;
@@ -144,7 +160,7 @@ const llamaRows = (function (S) {
         this.qkv, n, width, heads, kvHeads, size, layer.keys, layer.values, this.counts, this.seenRows, this.scores,
         this.attended,
       ); // prettier-ignore
-      kernels.multiply(this.attended, n, heads * size, layer.output, hidden, this.x, true);
+      this.multiply(this.attended, n, heads * size, layer.output, hidden, this.x, true);
     }
 
     /** One block's MLP, added to `x`. */
@@ -152,9 +168,9 @@ const llamaRows = (function (S) {
       const { kernels } = this.arena;
       const { hidden, ffn, eps } = this.shape;
       kernels.norm(this.x, n, hidden, layer.ffnNorm, eps, this.normed);
-      kernels.multiply(this.normed, n, hidden, layer.gateUp, 2 * ffn, this.gateUp, false);
+      this.multiply(this.normed, n, hidden, layer.gateUp, 2 * ffn, this.gateUp, false);
       kernels.gate(this.gateUp, n, ffn, this.gated);
-      kernels.multiply(this.gated, n, ffn, layer.down, hidden, this.x, true);
+      this.multiply(this.gated, n, ffn, layer.down, hidden, this.x, true);
     }
 
     /** See `TreeCache.keep`; moves the rows' keys and values with them.

@@ -1,7 +1,7 @@
 /* Medusa in the browser's engine (Cai et al., 2401.10774): heads on the target's last state, each of which guesses one
    place further on; the twin of specviz/drafters/medusa.py and learned/heads.py.
 
-   state of the token before the root ─► head 1, head 2, … ─► what stands 2, 3, … places on ─► tree of ranks, or chain */
+   state of the token before the root ─► head 1, head 2, … ─► what stands 2, 3, … places on ─► tree, or chain */
 // needs: checkpoint, drafters, llama_rows, sampling
 const medusa = (function (S) {
   "use strict";
@@ -18,7 +18,10 @@ const medusa = (function (S) {
     const chosen = [];
     const below = ({ path, worth }) =>
       (accuracies[path.length] ?? []).map((share, rank) => ({ path: [...path, rank], worth: worth * share }));
-    const lower = (one, other) => one[one.findIndex((rank, at) => rank !== other[at])] < other.find((rank, at) => rank !== one[at]); // prettier-ignore
+    const lower = (one, other) => {
+      const at = one.findIndex((rank, place) => rank !== other[place]);
+      return one[at] < other[at];
+    };
     const before = (one, other) =>
       one.worth !== other.worth
         ? one.worth > other.worth

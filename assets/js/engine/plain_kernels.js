@@ -9,6 +9,8 @@ const plainKernels = (function () {
     constructor(buffer) {
       this.floats = new Float32Array(buffer);
       this.ints = new Int32Array(buffer);
+      this.shorts = new Int16Array(buffer);
+      this.bytes = new Int8Array(buffer);
     }
 
     multiply(x, n, inputs, weight, outputs, out, adds) {
@@ -28,6 +30,28 @@ const plainKernels = (function () {
           f[to] = a + b + c + d + (adds ? f[to] : 0);
         }
       }
+    }
+
+    quantise(x, n, size, out, scales) {
+      const f = this.floats;
+      for (let row = 0; row < n; row++) {
+        const from = x / 4 + row * size;
+        const most = f.subarray(from, from + size).reduce((sum, value) => Math.max(sum, Math.abs(value)), 0);
+        const scale = (f[scales / 4 + row] = most > 0 ? most / 127 : 1);
+        for (let k = 0; k < size; k++) this.shorts[out / 2 + row * size + k] = Math.round(f[from + k] / scale);
+      }
+    }
+
+    multiplyEight(x, scales, n, inputs, weight, weightScales, outputs, out, adds) {
+      const f = this.floats;
+      for (let o = 0; o < outputs; o++)
+        for (let row = 0; row < n; row++) {
+          let sum = 0;
+          for (let k = 0; k < inputs; k++)
+            sum += this.shorts[x / 2 + row * inputs + k] * this.bytes[weight + o * inputs + k];
+          const to = out / 4 + row * outputs + o;
+          f[to] = sum * f[weightScales / 4 + o] * f[scales / 4 + row] + (adds ? f[to] : 0);
+        }
     }
 
     norm(x, n, size, weight, eps, out) {

@@ -59,7 +59,8 @@ const session = (function (S) {
 
   class Session {
     /** @param {{ target: InstanceType<Names["Llama"]>, drafter: any, rule: string, ruleOptions: Record<string, number>,
-        sampling: Sampling, randomness: RandomSource, promptIds: number[], ending: InstanceType<typeof Ending> }} asked */
+        sampling: Sampling, randomness: RandomSource, promptIds: number[],
+        ending: InstanceType<typeof Ending> }} asked */
     constructor(asked) {
       Object.assign(this, asked);
       this.target = asked.target;
@@ -115,9 +116,8 @@ const session = (function (S) {
       const { seen } = this.target;
       mark();
       const scored = new S.ScoredTree(tree, logits, this.sampling);
-      const verdict = S.judgeTree({
-        tree, target: scored, randomness: this.randomness, position: baseLength, options: this.ruleOptions, rule: this.rule,
-      }); // prettier-ignore
+      const { randomness, rule, ruleOptions: options } = this;
+      const verdict = S.judgeTree({ tree, target: scored, randomness, position: baseLength, options, rule });
       mark();
       const commitment = this.commit(tree, rows, verdict, before);
       mark();

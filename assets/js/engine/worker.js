@@ -3,19 +3,22 @@
 
    {ask: "check", base, request} ─► fits             {ask: "run", request} ─► step … ─► done
    {ask: "load", base} ─► progress … ─► ready        failed: a sentence, whatever was asked
-   {ask: "prove"} ─► proved                          {ask: "cancel"} asks for nothing more */
-// needs: decode, download, enumeration, methods
+   {ask: "prove"} ─► proved                          {ask: "cheap"} ─► costs, after "load"
+                                                     {ask: "cancel"} asks for nothing more */
+// needs: cheap_target, decode, download, enumeration, methods
 /** @typedef {{ ask: "check", base: string, request: BrowserRequest } | { ask: "load", base: string }
-      | { ask: "run", request: BrowserRequest } | { ask: "prove" } | { ask: "cancel" }} Asked
+      | { ask: "run", request: BrowserRequest } | { ask: "prove" } | { ask: "cheap" } | { ask: "cancel" }} Asked
     @typedef {{ say: "progress", bytes: number, of: number, file: string } | { say: "ready", seconds: number }
       | { say: "fits" } | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace }
-      | { say: "proved", proved: Proved, seconds: number } | { say: "failed", message: string }}
+      | { say: "proved", proved: Proved, seconds: number }
+      | { say: "costs", costs: Cost[] } | { say: "failed", message: string }}
       Said
     @typedef {{ onmessage: ((message: { data: Asked }) => void) | null, postMessage: (said: Said) => void }} Port */
 
 const engineWorker = (function (S) {
   "use strict";
 
+  const NOT_LOADED = "the engine's files are not loaded yet.";
   /** Lets messages in: a promise alone would go on before they are read. */
   const breath = () => new Promise((done) => setTimeout(done, 0));
 
@@ -42,7 +45,7 @@ const engineWorker = (function (S) {
     }
 
     async function run({ request }, signal) {
-      if (!engine) throw new Error("the engine's files are not loaded yet.");
+      if (!engine) throw new Error(NOT_LOADED);
       const steps = [];
       for await (const step of engine.run(request, () => signal.aborted)) {
         steps.push(step);
@@ -59,8 +62,14 @@ const engineWorker = (function (S) {
       port.postMessage({ say: "proved", proved, seconds: (performance.now() - began) / 1000 });
     }
 
+    /** Time the target in float32 and in eight bits. */
+    async function cheap() {
+      if (!engine) throw new Error(NOT_LOADED);
+      port.postMessage({ say: "costs", costs: await S.costsOfTargets(engine) });
+    }
+
     /** @type {Record<string, (asked: any, signal: AbortSignal) => Promise<void>>} */
-    const answers = { check, load, run, prove };
+    const answers = { check, load, run, prove, cheap };
     port.onmessage = ({ data }) => {
       stop.abort();
       if (data.ask === "cancel") return;

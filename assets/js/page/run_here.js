@@ -16,6 +16,7 @@ const runHere = (function (S) {
   ];
   const MB = 1e6;
   const [SEED, TOKENS] = [7, 64];
+  const CHEAP = { ask: "cheap" };
   const STOPPED = { say: "failed", message: "you stopped it before it began." };
   const LOST = { say: "failed", message: "the engine's script engine.js did not load; reload the page." };
 
@@ -30,6 +31,7 @@ const runHere = (function (S) {
         ? `Running in your browser: round ${said.step.event.index + 1}.`
         : "Running here.";
     if (said.say === "proved") return proof(said);
+    if (said.say === "costs") return costs(said.costs);
     if (said.say === "failed") return said.message.slice(0, 1).toUpperCase() + said.message.slice(1);
     const { output_ids: tokens, decode_s: seconds } = said.trace.finished;
     return `Run in this browser: ${S.count(tokens.length, "token")} in ${S.seconds(seconds)}.`;
@@ -38,8 +40,21 @@ const runHere = (function (S) {
   /** What was proved in the visitor's own browser. */
   const proof = ({ proved: { branches, texts, distance }, seconds }) =>
     `Every branch of the chain rule on two toy models was walked in this browser in ${S.seconds(seconds)}: ` +
-    `${S.count(branches, "branch", "branches")}, ${texts} texts, and their probabilities are ${distance.toExponential(0)} ` +
-    "from the target's own.";
+    `${S.count(branches, "branch", "branches")}, ${texts} texts, and their probabilities are ` +
+    `${distance.toExponential(0)} from the target's own.`;
+
+  /** What a draft brings to a target as it is and to a cheap one, as it was measured: in a sentence, whatever came out.
+      @param {{ eight: boolean, plain: number, drafted: number, rows: number }[]} measured */
+  function costs(measured) {
+    const [whole, cheap] = measured.map(({ plain, drafted, rows }) => ({ plain, rows, gain: drafted / plain }));
+    const one = (name, { plain, rows, gain }) =>
+      `${name}: ${plain.toFixed(0)} tokens a second plain, a pass over five rows takes ${rows.toFixed(1)} of one, ` +
+      `and a draft of four makes it × ${gain.toFixed(2)}.`;
+    const both = `${one("Float32", whole)} ${one("Eight bits", cheap)}`;
+    if (cheap.gain >= whole.gain) return `${both} Here the cheaper target gains no less from a draft.`;
+    const pays = cheap.gain < 1 ? "speculation stops paying" : "speculation pays less";
+    return `${both} Make the target cheap, and ${pays}.`;
+  }
 
   /** The engine in a worker, made with the first request: checks each one, fetches the models for the first that it can
       run, and runs it. `hear` is given every message of the worker. */
@@ -52,7 +67,7 @@ const runHere = (function (S) {
     const ask = (asked) => worker.postMessage(asked);
     const next = {
       fits: () => ask(loaded ? { ask: "run", request } : { ask: "load", base }),
-      ready: () => ask({ ask: "run", request }),
+      ready: () => ask(request === CHEAP ? request : { ask: "run", request }),
     };
     function answer({ data }) {
       if (data.say === "ready") loaded = true;
@@ -77,6 +92,12 @@ const runHere = (function (S) {
         start();
         ask({ ask: "check", base, request });
       },
+      /** Time the target as it is and in eight bits. */
+      cheap() {
+        request = CHEAP;
+        start();
+        ask(loaded ? CHEAP : { ask: "load", base });
+      },
       /** Prove the chain rule, which takes no models. */
       prove() {
         start();
@@ -89,7 +110,7 @@ const runHere = (function (S) {
     };
   }
 
-  const isOver = ({ say }) => ["done", "proved", "failed"].includes(say);
+  const isOver = ({ say }) => ["done", "proved", "costs", "failed"].includes(say);
 
   /** The form; `show` is given the run as text, while it grows and when it is whole. `megabytes`: what the first run
       fetches. */
@@ -110,25 +131,30 @@ const runHere = (function (S) {
     });
     const said = h("p", { role: "status" }, `The first run fetches ${megabytes} MB, which the browser keeps.`);
     const button = h("button", { type: "submit" }, "Run here");
-    const walk = () => {
-      button.disabled = prove.disabled = true;
-      engine.prove();
+    const buttons = [
+      button,
+      h("button", { type: "button", onclick: () => asking(engine.prove) }, "Prove the rule here"),
+      h("button", { type: "button", onclick: () => asking(engine.cheap) }, "Make the target cheap"),
+    ];
+    const rest = (isBusy) => buttons.forEach((one) => (one.disabled = isBusy));
+    const asking = (does) => {
+      rest(true);
+      does();
     };
-    const prove = h("button", { type: "button", onclick: walk }, "Prove the rule here");
     const grow = S.growingRun(show);
     const engine = engineHere((data) => {
       if (data.say === "step" && !grow(data.step)) return;
       S.setText(said, words(data));
-      button.disabled = prove.disabled = !isOver(data);
+      rest(!isOver(data));
       if (data.say === "done") show(JSON.stringify(data.trace));
     });
     const ask = (event) => {
       event.preventDefault();
-      button.disabled = prove.disabled = true;
+      rest(true);
       const shape = { temperature: Number(warm.value), top_k: 0, top_p: 1, seed: SEED, max_new_tokens: TOKENS };
       engine.run({ prompt: prompt.value, drafter: drafter.value, ...shape });
     };
-    return h("form", { class: "svs-here", onsubmit: ask }, [prompt, drafter, warm, button, prove, said]);
+    return h("form", { class: "svs-here", onsubmit: ask }, [prompt, drafter, warm, ...buttons, said]);
   }
 
   // --- the served page ---
