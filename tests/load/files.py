@@ -122,7 +122,7 @@ def visits(folder: Path, visitors: int) -> list[Visit]:
         server.join()
 
 
-def told(met: Sequence[Visit]) -> str:
+def figures(met: Sequence[Visit]) -> str:
     """The figures, as docs/load.md has them."""
     seconds, again = [one.seconds for one in met], [one.again_s for one in met]
     problems = [problem for one in met for problem in one.problems]
@@ -139,7 +139,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         site = Path(folder) / "site"
         write_site(site, gallery(ROOT / "traces"), ROOT / "sweeps", engine=True)
-        sys.stdout.write(told(visits(site, asked.visitors)) + "\n")
+        sys.stdout.write(figures(visits(site, asked.visitors)) + "\n")
 
 
 if __name__ == "__main__":

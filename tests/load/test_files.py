@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.load.files import told, visits
+from tests.load.files import figures, visits
 
 
 @pytest.fixture
@@ -38,4 +38,4 @@ def test_a_file_that_is_missing_or_another_one_is_a_problem(site: Path) -> None:
     [met] = visits(site, 1)
     assert met.problems[0] == "a.bin: another checksum"
     assert met.problems[1].startswith("engine/b.bin")
-    assert told([met]).splitlines()[0].endswith("| 3 |")
+    assert figures([met]).splitlines()[0].endswith("| 3 |")
