@@ -7,15 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from specviz.errors import ModelError, TraceError
 from specviz.live.audit.audit import audit
+from specviz.live.audit.laws import Law
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.audits import DRAFT_HEADS, KINDS, LAST_TOKENS, RESIDUALS, TARGET_HEADS, TRIALS, VERDICTS, Audit
 from specviz.protocol.choice import with_choices
 from specviz.protocol.runs import RunRequest
+from specviz.resources import ROOT
 from specviz.trace.check import check, errors
 from specviz.trace.codec import read
 from specviz.trace.events import Node, Trace
@@ -374,3 +377,17 @@ def test_lanes_and_exhibits_are_named_as_held_against_the_trace_alone() -> None:
     found = audited(shipped("pearl-story"), {})
     assert any("lanes are held against the trace alone" in gap for gap in found.not_recomputed)
     assert found.wrong == 0
+
+
+def test_a_race_is_won_by_the_token_that_is_soonest_and_by_another_within_rounding_alone() -> None:
+    times = np.array([1.0, 0.3, 0.1])
+    known = Law(np.array([0.5, 0.25, 0.25]), np.zeros(3))  # at 2, 1.2 and 0.4
+    assert [known.wins(token, times.copy()) for token in range(3)] == [False, False, True]
+    unsure = Law(known.probs, np.array([0.0, 0.15, 0.15]))  # the second from 0.75 on, the third from 0.25 to 1
+    assert [unsure.wins(token, times.copy()) for token in range(3)] == [False, True, True]
+
+
+@pytest.mark.slow
+def test_a_recorded_run_that_goes_by_races_is_what_the_checkpoints_give() -> None:
+    *_, last = audit(read(ROOT / "traces" / "verifier-coupled.json.gz"))
+    assert (last.wrong, last.counts[LAST_TOKENS].compared) == (0, 5)

@@ -69,6 +69,14 @@ class Law:
         slack = start.near + own.near + SINGLE
         return start.value - slack <= u < start.value + own.value + slack
 
+    def wins(self, token: int, times: Row) -> bool:
+        """Whether no other token is faster in a race with these times [V], as far as the probabilities are known."""
+        with np.errstate(divide="ignore"):
+            soonest = times / (self.probs + self.near)
+            latest = times / np.maximum(self.probs - self.near, 0.0)
+        latest[token] = np.inf
+        return bool(soonest[token] <= latest.min())
+
     def is_most_probable(self, token: int) -> bool:
         best = int(self.probs.argmax())
         return self[token].value + self[token].near >= self[best].value - self[best].near

@@ -17,9 +17,10 @@ from specviz.live.audit.laws import Law, Number, Tally, normalised, spread
 from specviz.protocol.audits import LAST_TOKENS, RESIDUALS, TRIALS, VERDICTS
 from specviz.trace.declared_rule import OPERATIONS, KnownRule, evaluate
 from specviz.trace.events import Node, Trial
+from specviz.trace.rules.races import races_here
 from specviz.trace.rules.residuals import rejected_below
 from specviz.trace.rules.scene import producer_of
-from specviz.trace.uniform_draws import uniform
+from specviz.trace.uniform_draws import RACE, race_time, uniform
 
 WHOLE = Number(1.0)
 ANY = Number(0.5, 0.5)
@@ -239,6 +240,16 @@ class Trials:
             return None, None
         return kseq_left(level.left, q, below[0].terms["rho"], len(below))
 
+    def _raced(self, law: Law) -> None:
+        """The last token won the race of its place."""
+        scene, judged = self.say.scene, self.say.scene.round.judged
+        key = RACE, scene.round.base_length + scene.round.nodes[judged.final_node].depth, 0
+        times = np.array([race_time(scene.started.seed, key, token) for token in range(len(law.probs))])  # [V]
+        with np.errstate(divide="ignore"):
+            due = int((times / law.probs).argmin())
+        where = f"{scene.place}.judged.token"
+        self.tally.compare(LAST_TOKENS, where, law.wins(judged.token, times), judged.token, due)
+
     def _last_token(self) -> None:
         scene, judged, tally = self.say.scene, self.say.scene.round.judged, self.tally
         place = f"{scene.place}.judged"
@@ -257,6 +268,8 @@ class Trials:
         assert law is not None
         if judged.u is None and producer_of(scene.started) == "other" and not scene.greedy:
             tally.skip("last tokens that another engine drew without a uniform number")
+        elif races_here(scene) and not scene.greedy:
+            self._raced(law)
         elif judged.u is None:
             tally.compare(
                 LAST_TOKENS, f"{place}.token", law.is_most_probable(judged.token), judged.token, int(law.probs.argmax())
