@@ -9,9 +9,8 @@ const address = (function (S) {
 
   const { END } = S;
   const NAMES = [
-    ..."run ask text round beat node tab chart lesson page view hide what set choose doc words pins exercises rule".split(
-      " ",
-    ), // in this order
+    ..."run ask text round beat node tab chart lesson page view hide what set".split(" "),
+    ..."choose doc words pins exercises rule".split(" "), // in this order
   ];
   const MOST = 16000; // characters of one field that are read
   const WRITE_MS = 250; // browsers refuse more than some 200 changes of the address in 30 s
