@@ -296,8 +296,11 @@ interface Names extends page.Slots {
   isPlain: typeof wording.isPlain;
   setWording: typeof wording.setWording;
   followWording: typeof wording.followWording;
+  say: typeof wording.say;
   sayMoment: typeof wording.sayMoment;
   sayVerdict: typeof wording.sayVerdict;
+  sayAside: typeof wording.sayAside;
+  sayUnreached: typeof wording.sayUnreached;
   sayEnding: typeof wording.sayEnding;
   wordingPanel: typeof wording.wordingPanel;
   around: typeof bounds.around;
@@ -385,6 +388,10 @@ interface Names extends page.Slots {
   plainCaption: typeof plainWords.plainCaption;
   plainVerdict: typeof plainWords.plainVerdict;
   plainEnding: typeof plainWords.plainEnding;
+  plainAside: typeof plainWords.plainAside;
+  plainUnreached: typeof plainWords.plainUnreached;
+  plainQuestion: typeof plainWords.plainQuestion;
+  guesserInPlainWords: typeof plainWords.guesserInPlainWords;
   roundLine: typeof plainWords.roundLine;
   promptShown: typeof promptText.promptShown;
   recorded: typeof rejudge.recorded;
@@ -456,6 +463,7 @@ interface Names extends page.Slots {
   ending: typeof words.ending;
   caption: typeof words.caption;
   aside: typeof words.aside;
+  barrier: typeof words.barrier;
   unreached: typeof words.unreached;
 }
 declare const SpecViz: Names;

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from specviz.errors import LessonError
 from specviz.resources import ROOT
+from specviz.written_rules.language import RuleError, parse
+from specviz.written_rules.tasks import tasks
 
 FOLDER = ROOT / "lessons"
 AREAS = ("badge", "text", "draft", "card", "caption", "transport", "exhibits", "costs", "counters", "tools")
@@ -57,6 +59,8 @@ class Question:
     why: str
     wrong: list[Spec] = field(default_factory=list)
     choices: dict[str, str] = field(default_factory=dict)
+    plain: str = ""
+    """`why` in plain words; empty where it is plain"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,14 @@ class Link:
 
     tab: str
     label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """The editor of rules beside a beat: with a task of `written_rules/tasks.py`, or with a rule alone."""
+
+    task: str = ""
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,9 @@ class Beat:
     question: Question | None = None
     live: Live | None = None
     link: Link | None = None
+    plain: str = ""
+    """the text in plain words; empty where it is plain"""
+    write: Write | None = None
     touch: str = ""
     """one of `EXHIBITS`, with numbers of the visitor's own"""
 
@@ -139,7 +154,7 @@ def _lesson(name: str, given: dict[str, Any]) -> Lesson:
 
 def _beat(given: dict[str, Any], number: int) -> Beat:
     where = f"beat {number}"
-    parts = {"at": Place, "question": Question, "live": Live, "link": Link}
+    parts = {"at": Place, "question": Question, "live": Live, "link": Link, "write": Write}
     made: dict[str, Any] = {
         key: _made(kind, given[key], f"{where}, {key}") for key, kind in parts.items() if key in given
     }
@@ -163,8 +178,9 @@ def _check(beat: Beat, runs: Mapping[str, Runs], where: str) -> None:
         raise LessonError(f"{where} shows the run '{beat.run}'; there are {', '.join(runs)}.")
     if not beat.claims:
         raise LessonError(f"{where} claims nothing; write under `claims` what its run must show, as kept > 1.")
-    if len(beat.text.split()) > WORDS:
-        raise LessonError(f"{where} has {len(beat.text.split())} words; split it, {WORDS} are the most.")
+    for text in (beat.text, beat.plain):
+        if len(text.split()) > WORDS:
+            raise LessonError(f"{where} has {len(text.split())} words; split it, {WORDS} are the most.")
     for area in (*beat.lit, *beat.hidden):
         if area not in AREAS:
             raise LessonError(f"{where} names the area '{area}'; there are {', '.join(AREAS)}.")
@@ -174,5 +190,18 @@ def _check(beat: Beat, runs: Mapping[str, Runs], where: str) -> None:
         raise LessonError(f"{where} lets touch '{beat.touch}'; there are {', '.join(EXHIBITS)}.")
     if beat.question and bool(beat.question.wrong) == bool(beat.question.choices):
         raise LessonError(f"{where} asks a question; give it either wrong answers or choices.")
-    if beat.question and beat.live:
-        raise LessonError(f"{where} has a question and a live exercise; make two beats of it.")
+    if beat.write:
+        _check_write(beat.write, where)
+    if sum(1 for asked in (beat.question, beat.live, beat.write) if asked) > 1:
+        raise LessonError(f"{where} has more than one of question, live and write; make two beats of it.")
+
+
+def _check_write(write: Write, where: str) -> None:
+    if bool(write.task) == bool(write.rule):
+        raise LessonError(f"{where} opens the editor of rules; give it either a task or a rule.")
+    if write.task and write.task not in tasks():
+        raise LessonError(f"{where} gives the task '{write.task}'; there are {', '.join(tasks())}.")
+    try:
+        parse(write.rule or tasks()[write.task].start)
+    except RuleError as error:
+        raise LessonError(f"{where} opens the editor with a rule that cannot be read: {error}") from error

@@ -112,18 +112,18 @@ def _played(beat: Beat, trace: Trace) -> dict[str, Any]:
         return {
             "title": fill(beat.title),
             "text": fill(beat.text),
+            "plain": fill(beat.plain or beat.text),
             "run": beat.run,
             "exercise": beat.exercise,
             "at": {**asdict(at), "back": beat.at.back},
             "guess": beat.guess,
             "lit": beat.lit,
             "hidden": beat.hidden,
-            "question": None
-            if beat.question is None
-            else _asked(beat.question, f"{fill(beat.title)} {fill(beat.text)}", fill),
+            "question": None if beat.question is None else _asked_here(beat, beat.question, fill),
             "live": None if beat.live is None else {"check": beat.live.check, "ask": fill(beat.live.ask)},
             "link": None if beat.link is None else asdict(beat.link),
             "touch": beat.touch,
+            "write": None if beat.write is None else asdict(beat.write),
         }
     except LessonError as error:
         raise LessonError(f"“{beat.title}”: {error}") from error
@@ -187,6 +187,12 @@ def question_json(question: Question) -> dict[str, Any]:
     """A question that stands without a run: its values are those of `values_beyond_run.py`. Raises LessonError where
     it asks for another."""
     return _asked(question, "", _Fill(None, {}))
+
+
+def _asked_here(beat: Beat, question: Question, fill: _Fill) -> dict[str, Any]:
+    """A beat's question, its explanation in technical and in plain words."""
+    beside = " ".join(fill(text) for text in (beat.title, beat.text, beat.plain))
+    return {**_asked(question, beside, fill), "plain": fill(question.plain or question.why)}
 
 
 def _asked(question: Question, text: str, fill: _Fill) -> dict[str, Any]:

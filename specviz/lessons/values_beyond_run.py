@@ -16,6 +16,9 @@ from specviz.studies.styles.numbers import PLAIN, Group, StyleRow, group, names
 from specviz.studies.styles.result import STUDY
 from specviz.theory import formulas
 from specviz.theory.roofline import Roofline
+from specviz.written_rules.language import parse
+from specviz.written_rules.law import Law, World
+from specviz.written_rules.values import total
 
 
 @answer
@@ -119,6 +122,23 @@ def toy_accepted(_here: Here, token: int) -> Value:
 def toy_left(_here: Here) -> Value:
     """How often that toy's candidate is rejected: the mass of its residual."""
     return 1 - sum(map(min, Toy().target, Toy().draft))
+
+
+def _written(rule: str) -> Law:
+    toy = Toy()
+    return Law(parse(rule), World(list(toy.target), list(toy.draft)))
+
+
+@answer
+def written_law(_here: Here, rule: str, token: int) -> Value:
+    """With which probability a written rule puts out a token of that toy (0 is a)."""
+    return _written(rule).text(1)[token]
+
+
+@answer
+def written_kept(_here: Here, rule: str) -> Value:
+    """With which probability a written rule keeps a guess of that toy."""
+    return total(_written(rule).level().kept)
 
 
 @answer

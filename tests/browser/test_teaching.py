@@ -24,15 +24,20 @@ PICTURES = os.environ.get("TEACHING_PICTURES", "")
 """a folder to which pictures of the lesson go"""
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Lesson 3 with its runs in one file."""
-    lesson = next(one for one in read() if one.id == "the_law_stays")
+def lesson_page(name: str, folder: Path) -> Path:
+    """A lesson with its runs in one file."""
+    lesson = next(one for one in read() if one.id == name)
     whole = lesson_file(lesson, RUNS)
     text = next(iter(whole["texts"].values()))
-    page = tmp_path_factory.mktemp("lesson") / "lesson.html"
+    page = folder / "lesson.html"
     page.write_text(standalone_html(text, lesson=whole), encoding="utf-8")
     return page
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Lesson 3."""
+    return lesson_page("the_law_stays", tmp_path_factory.mktemp("lesson"))
 
 
 @pytest.fixture
@@ -90,6 +95,43 @@ def test_the_overlap_is_taught_by_keys_alone(lesson: Page) -> None:
     expect(page.locator(".svl .svt-lines")).to_contain_text("(0.50 − 0.30)")
     picture(page, "5-dragged")
     expect(page.locator(".svl-title")).to_have_text("Touch it"), "keys on a bar are the bar's"
+
+
+def test_the_lesson_of_the_rule_is_taught_by_keys_alone_and_counts_a_solved_task(page: Page, tmp_path: Path) -> None:
+    page.goto(lesson_page("write_the_rule", tmp_path).as_uri())
+    verdict = page.locator(".svl .svw-report .svw-verdict")
+    law = (
+        "Exact: the law is p, to rounding.",
+        "Biased towards b, c (+0.150), away from a",
+        "Exact: the law is p, to rounding.",
+        "Biased towards b (+0.090), away from a (−0.150)",
+        "Biased towards b (+0.060), away from a",
+    )
+    for place, said in enumerate(law, 1):
+        expect(page.locator(".svl-where")).to_have_text(f"Write the rule · {place} of 8")
+        expect(verdict).to_contain_text(said)
+        picture(page, f"rule-{place}")
+        page.keyboard.press("PageDown")
+    expect(page.locator(".svl-title")).to_have_text("Exercise: make it exact")
+    reach(page, ".svl .svw-code")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("accept = min(1, p / q)\nreplacement = max(0, p - q)")
+    expect(verdict).to_have_text("Exact: the law is p, to rounding.")
+    page.keyboard.press("PageDown")
+    expect(page.locator(".svl-title")).to_have_text("Exercise: make it exact"), "keys in the editor are the editor's"
+    for _ in range(2):
+        page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".svl .svw-task .svw-verdict")).to_contain_text("Solved.")
+    expect(page.locator(".svl .is-next")).to_have_text("Next")
+    picture(page, "rule-6-solved")
+    page.keyboard.press("PageDown")
+    page.keyboard.press("C")
+    page.keyboard.press("Space")
+    expect(page.locator(".svl-verdict")).to_contain_text("Right. 0.70: min(p, q) of each token")
+    pressed(page, "PageDown", 2)
+    expect(page.locator(".svl-text")).to_contain_text("You solved 2 of 3 exercises.")
+    picture(page, "rule-9-end")
 
 
 def test_the_overlap_is_dragged_with_a_finger_on_a_phone(lesson: Page) -> None:
@@ -177,8 +219,10 @@ def test_plain_words_change_every_explanation_at_once(lesson: Page) -> None:
     page.keyboard.press("w")
     expect(caption).to_contain_text("Then it guesses")
     page.keyboard.press("PageDown")
+    expect(page.locator(".svl-text")).to_contain_text("What both models agree on stays.")
     expect(page.locator(".svl .svt-words")).to_contain_text("the small model makes")
     page.keyboard.press("w")
+    expect(page.locator(".svl-text")).to_contain_text("What q and p share stays.")
     expect(page.locator(".svl .svt-words")).to_contain_text("The drafter proposes by q")
 
 

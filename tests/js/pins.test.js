@@ -78,6 +78,49 @@ test("in plain words no caption has a letter of a formula or a word of the field
     });
 });
 
+/** What plain words do without. */
+const FIELD = /\b[pqur]\b|\b(draft\w*|target|verdict|residual|candidate|node|cache|row|bonus|correction|sibling)s?\b/i;
+const withoutTokens = (text) => text.replace(/\u2068[^\u2069]*\u2069/g, "…");
+
+test("in plain words no reason of the card, no question of guess mode and no unreached guess speaks otherwise", () => {
+  let [reasons, questions, unreached] = [0, 0, 0];
+  for (const trace of [sample(), greedy()])
+    trace.rounds.forEach((round, index) => {
+      const labels = S.nodeLabels(trace, index);
+      S.beats(round).forEach((_, beat) => {
+        const at = S.view(round, beat);
+        for (const { plain } of S.why({ trace, round, labels, at, cursor: { round: index, beat } })) {
+          assert.doesNotMatch(withoutTokens(`${plain.title} ${plain.text}`), FIELD);
+          reasons += 1;
+        }
+      });
+      for (const trial of round.judged.trials) {
+        const question = withoutTokens(S.plainQuestion(S.trialFacts(trace, round, labels, trial)));
+        assert.doesNotMatch(question, FIELD);
+        assert.match(question, /\? yes \/ no$/);
+        questions += 1;
+      }
+      for (const node of round.nodes.filter(({ fate }) => fate === "unreached")) {
+        assert.doesNotMatch(withoutTokens(S.plainUnreached(trace, round, labels, node.id)), FIELD);
+        unreached += 1;
+      }
+    });
+  assert.ok(reasons > 20 && questions > 10 && unreached > 2, `${reasons} ${questions} ${unreached}`);
+});
+
+test("a guess that was never checked says which guess before it went, or stayed in its place", () => {
+  const trace = sample();
+  const index = trace.rounds.findIndex((round) => round.nodes.some(({ fate }) => fate === "unreached"));
+  const round = trace.rounds[index];
+  const { id } = round.nodes.find(({ fate }) => fate === "unreached");
+  const labels = S.nodeLabels(trace, index);
+  const [plain, technical] = [S.plainUnreached, S.unreached].map((say) => say(trace, round, labels, id));
+  const named = (text) => text.match(/\u2068[^\u2069]*\u2069/g);
+  assert.deepEqual(named(plain), named(technical));
+  assert.match(withoutTokens(technical), /^Unreached: … on the way to it was rejected\.$/);
+  assert.match(withoutTokens(plain), /^Never checked: … on the way to it went\.$/);
+});
+
 test("a plain verdict says in how many of a hundred cases a guess stays", () => {
   const facts = (more) => ({ token: "cat", u: 0.5, round: { judged: { rule: "sequential" } }, ...more });
   const plain = (more) => S.plainVerdict(facts(more)).replace(/[\u2068\u2069]/g, "");

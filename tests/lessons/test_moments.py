@@ -41,6 +41,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "modelled_pace": {"alpha": 0.5, "gamma": 2, "cost_ratio": 0.1},
     "toy_law": {"token": 1},
     "toy_accepted": {"token": 1},
+    "written_law": {"rule": "accept = 1", "token": 1},
+    "written_kept": {"rule": "accept = 0"},
 }
 
 
@@ -191,6 +193,11 @@ def test_modelled_values_follow_their_formulas() -> None:
     assert values_beyond_run.limited_by(here, 400, **gpu) == "arithmetic"
     assert [values_beyond_run.toy_law(here, token) for token in range(3)] == pytest.approx([0.5, 0.3, 0.2])
     assert sum(float(values_beyond_run.toy_law(here, token, broken=True)) for token in range(3)) == pytest.approx(1)
+    drawn_from_p = "accept = min(1, p / q)\nreplacement = p"
+    assert [values_beyond_run.written_law(here, drawn_from_p, token) for token in range(3)] == pytest.approx(
+        [values_beyond_run.toy_law(here, token, broken=True) for token in range(3)]
+    )
+    assert values_beyond_run.written_kept(here, drawn_from_p) == pytest.approx(0.7)
 
 
 def test_the_guide_lists_every_name() -> None:

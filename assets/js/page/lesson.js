@@ -5,7 +5,7 @@
    no run can be made, `gather(files)` what asks for runs as text (`keep` takes them). Others reach it as
    `SpecViz.lesson`: data, open(id, beat), state(), leave(), next(), back(), subscribe(fn), whole(); a beat is counted
    from 0, `state()` is {id, beat}, or null while no lesson is open. */
-// needs: address, dom, exercises, lesson_panel, lesson_state, live_checks, numbers, own_run
+// needs: address, dom, exercises, lesson_panel, lesson_state, live_checks, numbers, own_run, wording
 const lesson = (function (S) {
   "use strict";
 
@@ -195,6 +195,13 @@ const lesson = (function (S) {
     remember(learning, { right: known.includes(learning.open.place) ? known : [...known, learning.open.place] });
   }
 
+  /** The task of the beat's editor is solved. */
+  function solved(learning) {
+    learning.open.good = true;
+    right(learning);
+    draw(learning);
+  }
+
   function remember(learning, changes) {
     learning.progress[learning.open.lesson.id] = {
       beat: 0,
@@ -290,6 +297,7 @@ const lesson = (function (S) {
       leave: () => leave(learning),
       choose: (place) => choose(learning, place),
       link: () => follow(learning),
+      solved: () => solved(learning),
     });
     const learning = {
       element,
@@ -310,6 +318,7 @@ const lesson = (function (S) {
     };
 
     listen(learning);
+    S.followWording(() => learning.open && draw(learning));
 
     /** Texts of runs arrived: {"texts": {file: text}}. */
     function keep(value) {

@@ -1,6 +1,6 @@
 /* The panel of an open lesson: one beat's text, its question or exercise, back and next. Draws; decides nothing.
-   `shown` is what lesson.js knows of the open lesson; `act` are {next, back, leave, choose, link}. */
-// needs: clocks, dom, exercises, lesson_state, numbers, own_run, touch
+   `shown` is what lesson.js knows of the open lesson; `act` are {next, back, leave, choose, link, solved}. */
+// needs: clocks, dom, exercises, lesson_state, numbers, own_run, rule_editor, touch, wording
 const lessonPanel = (function (S) {
   "use strict";
 
@@ -11,7 +11,7 @@ const lessonPanel = (function (S) {
   function nextWords(shown) {
     if (shown.ended) return shown.following ? `Next lesson: ${shown.following.title}` : "Leave";
     if (shown.beat.question && !shown.checked) return shown.chosen === null ? "Show the answer" : "Check";
-    if (shown.beat.live && !shown.good) return "Skip";
+    if ((shown.beat.live || shown.beat.write?.task) && !shown.good) return "Skip";
     return shown.place + 1 === shown.lesson.beats.length ? "Finish" : "Next";
   }
 
@@ -22,7 +22,8 @@ const lessonPanel = (function (S) {
     if (beat.question && !checked && chosen === null && shown.asking) return ANSWER_FIRST;
     if (!beat.question || !checked) return "";
     const start = chosen === null ? "" : beat.question.choices[chosen].right ? "Right. " : "Not quite. ";
-    return start + beat.question.why.replace(/[\u2068\u2069]/g, "");
+    const why = S.isPlain() ? beat.question.plain : beat.question.why;
+    return start + why.replace(/[\u2068\u2069]/g, "");
   }
 
   /** A question as a field of choices; `choose(index)` takes one. */
@@ -62,12 +63,26 @@ const lessonPanel = (function (S) {
     return [h("p", { class: "svl-live" }, beat.live.ask), ...S.ownRunBox()];
   }
 
+  /** The editor of rules, one for all beats; `begin(write)` gives its element, begun anew. */
+  function lessonEditor(act) {
+    const place = h("div", { class: "sv-rule" });
+    let editor = null;
+    return {
+      begin(write) {
+        editor = editor || S.mountRule(place, act.solved);
+        editor.begin(write);
+        return place;
+      },
+    };
+  }
+
   const EXHIBITS = { overlap: () => S.touchPanel().box, clocks: () => S.clocksPanel().box };
 
   /** What stands beside a beat's text: its question, its exercise, what can be touched. */
-  const beside = (beat, act) => [
+  const beside = (beat, act, editor) => [
     ...(beat.question ? question(beat.question, act.choose) : beat.live ? live(beat) : []),
     ...(beat.touch ? [EXHIBITS[beat.touch]()] : []),
+    ...(beat.write ? [editor.begin(beat.write)] : []),
   ];
 
   function lessonPanel(act) {
@@ -93,7 +108,9 @@ const lessonPanel = (function (S) {
       h("div", { class: "svl-head" }, where, bar, leave),
       h("div", { class: "svl-body" }, said, h("div", { class: "svl-side" }, asked, verdict), foot),
     );
+    const editor = lessonEditor(act);
     let drawn = null;
+    let read = ""; // the words of the text
 
     function draw(shown) {
       const { lesson, place, beat, ended } = shown;
@@ -105,9 +122,11 @@ const lessonPanel = (function (S) {
       if (drawn !== now) {
         drawn = now;
         title.replaceChildren(...S.sentence(ended ? "That was the lesson" : beat.title));
-        text.replaceChildren(...S.sentence(ended ? shown.score : beat.text));
-        asked.replaceChildren(...(ended ? [] : beside(beat, act)));
+        asked.replaceChildren(...(ended ? [] : beside(beat, act, editor)));
       }
+      const words = ended ? shown.score : S.isPlain() ? beat.plain : beat.text;
+      if (read !== words) text.replaceChildren(...S.sentence(words));
+      read = words;
       if (!ended && beat.question) mark(asked, beat.question, shown);
       S.setText(verdict, ended ? "" : verdictOf(shown));
       S.set(verdict, "class", `svl-verdict${shown.good ? " is-right" : ""}`);

@@ -172,17 +172,18 @@ const ruleEditor = (function (S) {
     return h("div", { class: "svw-row svw-top" }, tasks.field, h("div", { class: "svw-row" }, link, present));
   }
 
-  /** Put the editor into an element. `lesson`: what a lesson asks for, and what to do when its task is solved; such an
-      editor remembers nothing and stands in no link.
-      @param {{ write: { task: string, rule: string }, solved: () => void } | null} lesson */
-  function mountRule(place, lesson = null) {
-    const editor = { state: lesson ? S.draftOf(lesson.write) : S.readDraft(S.memory.get("rule", "")), check };
+  /** Put the editor into an element; `begin({task, rule})` shows another rule. `solved`: of a lesson's editor, what to
+      do when its task is solved; it remembers nothing and stands in no link.
+      @param {(() => void) | null} solved */
+  function mountRule(place, solved = null) {
     const asker = S.ruleAsker(heard);
+    const check = () => asker.ask("task", { task: editor.state.task, text: editor.state.text });
+    const editor = { state: S.readDraft(solved ? "" : S.memory.get("rule", "")), check };
     let soon = 0;
     const tasks = chooser(
       "task",
       [[S.RULE_FREE, "none: write what you like"], ...S.WRITTEN.tasks.map(({ id, title }) => [id, title])],
-      begin,
+      (id) => begin({ task: id, rule: editor.state.text }, id ? {} : { world: editor.state.world }),
     );
     const task = taskBox(editor);
     const shape = shapeBox(editor, (changes) => changed({ world: { ...editor.state.world, ...changes } }));
@@ -195,7 +196,7 @@ const ruleEditor = (function (S) {
     const root = h(
       "div",
       { class: "svw" },
-      lesson ? null : topBox(tasks, place),
+      solved ? null : topBox(tasks, place),
       task.root,
       columns(
         [code.root, explained("The lines", LINES), explained("The names", NAMES), shape.root, bars.root],
@@ -203,14 +204,15 @@ const ruleEditor = (function (S) {
       ),
     );
 
-    function begin(id) {
-      changed(S.taskOf(id) ? S.draftOf({ task: id, rule: "" }) : { task: id });
+    /** @param {{ task: string, rule: string }} write */
+    function begin(write, kept = {}) {
+      changed({ ...S.draftOf(write), ...kept });
       task.show();
     }
     function changed(changes) {
       Object.assign(editor.state, changes);
-      if (!lesson) S.memory.set("rule", JSON.stringify(editor.state));
-      drawn(!lesson);
+      if (!solved) S.memory.set("rule", JSON.stringify(editor.state));
+      drawn(!solved);
     }
     /** Show the state and have it judged; `kept`: it belongs to the address. */
     function drawn(kept) {
@@ -226,13 +228,10 @@ const ruleEditor = (function (S) {
         if (kept) S.setAddress({ rule: await S.pack(editor.state) });
       }, SOON);
     }
-    function check() {
-      asker.ask("task", { task: editor.state.task, text: editor.state.text });
-    }
     function heard(kind, { judged, fault }) {
       if (kind === "task" && judged) {
         task.checked(judged, editor.state.text);
-        if (lesson && judged.passed) lesson.solved();
+        if (solved && judged.passed) solved();
       }
       if (kind === "task") return;
       code.fault(fault);
@@ -253,7 +252,8 @@ const ruleEditor = (function (S) {
     place.replaceChildren(root);
     drawn(false);
     task.show();
-    if (!lesson) S.openLinks(follow);
+    if (!solved) S.openLinks(follow);
+    return { begin };
   }
 
   /** The editor folded away, for a page that is about something else; it is made when it is first opened, by a visitor

@@ -1,5 +1,5 @@
 /* The card of the selected node: what it is, both distributions behind it, and the arithmetic that judged it. */
-// needs: bars, bytes, declared, distributions, dom, numbers, overlap, picture, rules, sibling_rules, state, touch, why
+// needs: bars, bytes, declared, distributions, dom, numbers, overlap, picture, plain_words, rules, sibling_rules, state, touch, why
 // needs: wording, words
 const card = (function (S) {
   "use strict";
@@ -42,11 +42,12 @@ const card = (function (S) {
     if (id === END) return ended(now);
     const node = round.nodes[id];
     if (id === 0) {
-      const cached = `Its row was not in the cache yet, so the target pass computes it together with the candidates.`;
-      return {
-        words: at.scored ? cached : `Everything drafted in this round continues from ${S.quote(labels[0])}.`,
-        numbers: [],
-      };
+      const cached = S.say(
+        "Its row was not in the cache yet, so the target pass computes it together with the candidates.",
+        "The big model had not read it yet, so its pass looks at it together with the guesses.",
+      );
+      const begins = S.say("Everything drafted in this round continues from", "All guesses of this round go on from");
+      return { words: at.scored ? cached : `${begins} ${S.quote(labels[0])}.`, numbers: [] };
     }
     const told = S.told(at);
     const [q, p] = S.odds(round, node, told);
@@ -62,10 +63,12 @@ const card = (function (S) {
       const rule = S.ruleOf(round);
       const facts = S.trialFacts(now.trace, round, labels, trial);
       const beaten = trial.accepted && state === "rejected"; // only where whole paths compete
-      const longer = beaten ? " It passed, but another path is kept: rejected." : "";
+      const longer = beaten
+        ? S.say(" It passed, but another path is kept: rejected.", " But another way through is kept: it goes.")
+        : "";
       const numbers = beaten ? [...rule.numbers(facts), pathKept(round)] : rule.numbers(facts);
       return {
-        words: S.sayVerdict(facts) + S.aside(round, id) + longer,
+        words: S.sayVerdict(facts) + S.sayAside(round, id) + longer,
         numbers,
         steps: rule.steps(facts, now.at.trials),
         formula: rule.formula,
@@ -74,12 +77,12 @@ const card = (function (S) {
     }
     if (state === "behind")
       return {
-        words: `${S.quote(labels[id])} lies behind the end of the text: it is no text, and in no rate.`,
+        words: `${S.quote(labels[id])} lies behind the end of the text: ${S.say("it is no text, and in no rate", "it counts nowhere")}.`,
         numbers: odds,
       };
     if (state === "unreached")
       return {
-        words: `${S.unreached(now.trace, round, labels, id)} The pass had scored it all the same.`,
+        words: `${S.sayUnreached(now.trace, round, labels, id)} The pass had ${S.say("scored", "looked at")} it all the same.`,
         numbers: odds,
       };
     const how =
@@ -87,10 +90,13 @@ const card = (function (S) {
         ? `proposed as it is, not drawn${q === "–" ? "" : `; the drafter gives it ${q}`}`
         : `drawn by the drafter with probability ${q}`;
     const next = frozen ? "Only the target's first choice counts; the verdict comes next." : "Its verdict comes next.";
-    return {
-      words: told ? `The target gives ${S.quote(labels[id])} ${p}. ${next}` : `${S.quote(labels[id])} was ${how}.`,
-      numbers: odds,
-    };
+    const words = S.say(
+      told ? `The target gives ${S.quote(labels[id])} ${p}. ${next}` : `${S.quote(labels[id])} was ${how}.`,
+      told
+        ? `The big model gives ${S.quote(labels[id])} ${p}. Whether it stays comes next.`
+        : `${S.quote(labels[id])} was guessed by ${S.guesserInPlainWords(now.trace)}.`,
+    );
+    return { words, numbers: odds };
   }
 
   /** How the correction's r follows from p, Q and the mass left, with the values put in where they are known.

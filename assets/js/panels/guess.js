@@ -1,7 +1,7 @@
 /* Guess mode: each verdict is asked before it is shown. The player then stands one beat earlier (`guessCursor`), so
    that no panel can give the answer away; what is right is read off the trace. One person answers with yes or no, a
    class counts its hands. Nothing is sent or stored. */
-// needs: declared, dom, numbers, sibling_rules, state, words
+// needs: declared, dom, numbers, plain_words, sibling_rules, state, wording, words
 const guess = (function (S) {
   "use strict";
 
@@ -67,7 +67,7 @@ const guess = (function (S) {
     const open = waiting(own);
     if (!open) return "";
     const labels = S.nodeLabels(own.trace, own.cursor.round);
-    return question(S.trialFacts(own.trace, open.round, labels, open.trial));
+    return (S.isPlain() ? S.plainQuestion : question)(S.trialFacts(own.trace, open.round, labels, open.trial));
   }
 
   /** {verdicts, votes, right, waiting}: closed questions, answers given to them, and how many of these were right.
@@ -130,7 +130,7 @@ const guess = (function (S) {
   function outcome(given, score, hands) {
     const right = given.accepted ? given.yes : given.no;
     const all = given.yes + given.no;
-    const verdict = given.accepted ? "Kept" : "Rejected";
+    const verdict = given.accepted ? S.say("Kept", "It stays") : S.say("Rejected", "It goes");
     if (!hands && all === 1)
       return `${verdict}: you were ${right ? "right" : "wrong"}. ${score.right} of ${score.votes} right so far.`;
     return (
@@ -164,8 +164,10 @@ const guess = (function (S) {
       @param {Facts} facts */
   function plainly(facts, shown) {
     if (!shown) return [h("p", { class: "svp-small" }, "Nothing is drawn here: no u decides.")];
-    const first = facts.first === null ? "" : ` The target's first choice is ${S.quote(facts.first)}.`;
-    return [h("p", { class: "svp-small" }, ...S.sentence(`${facts.accepted ? "Kept." : "Rejected."}${first}`))];
+    const whose = S.say("The target's first choice is", "The big model would write");
+    const first = facts.first === null ? "" : ` ${whose} ${S.quote(facts.first)}.`;
+    const fate = facts.accepted ? S.say("Kept", "It stays") : S.say("Rejected", "It goes");
+    return [h("p", { class: "svp-small" }, ...S.sentence(`${fate}.${first}`))];
   }
 
   /** The buttons, the fields of a class's hands and the bar, in a box.

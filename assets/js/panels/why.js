@@ -1,6 +1,6 @@
 /* Why things are done as they are, at the beat where the question arises: a line or two in the card, with the values
    of the round at hand, a picture where one says more, and a way to where it is proved. `why` is pure. */
-// needs: address, declared, dom, numbers, pass_rows, sibling_rules
+// needs: address, declared, dom, numbers, pass_rows, sibling_rules, wording
 const why = (function (S) {
   "use strict";
 
@@ -38,9 +38,17 @@ const why = (function (S) {
     };
   }
 
-  /** @type {(title: string, text: string, more?: { link?: { tab: string, text: string }, picture?: string }) =>
-      { title: string, text: string, link?: { tab: string, text: string }, picture?: string }} */
-  const line = (title, text, more = {}) => ({ title, text, ...more });
+  /** @typedef {{ title: string, text: string }} Said */
+  /** One reason in technical and in plain words.
+      @type {(title: string, text: string, plain: [string, string],
+        more?: { link?: { tab: string, text: string }, picture?: string }) =>
+        Said & { plain: Said, link?: { tab: string, text: string }, picture?: string }} */
+  const line = (title, text, plain, more = {}) => ({
+    title,
+    text,
+    plain: { title: plain[0], text: plain[1] },
+    ...more,
+  });
 
   function whyDraft(now) {
     const { round, trace } = now;
@@ -55,6 +63,11 @@ const why = (function (S) {
           `The stop policy ${stop_policy.name} ended this draft at ${deepest} of ${longest}. What was drawn stays: ` +
             "were unsure tokens dropped, a token's own value would decide whether it is tested, and that biases the " +
             "text.",
+          [
+            "Why keep the guess it stopped at?",
+            `Guessing ended here at ${deepest} of ${longest}. What was guessed stays: were unsure guesses thrown away, ` +
+              "unlikely tokens would be guessed too seldom, and the text would be another one.",
+          ],
           { link: { tab: "Proof", text: "try “drop unsure tokens” on the Proof tab" } },
         ),
       ];
@@ -65,6 +78,11 @@ const why = (function (S) {
         "Why guess?",
         `${S.count(passes.length, "drafter pass", "drafter passes")} took ${S.seconds(all)} here; the one target ` +
           `pass that checks all of it takes ${S.seconds(round.scored.target_pass.seconds)}.`,
+        [
+          "Why guess?",
+          `Guessing took ${S.seconds(all)} here; the one pass of the big model that checks all of it takes ` +
+            `${S.seconds(round.scored.target_pass.seconds)}.`,
+        ],
       ),
     ];
   }
@@ -86,11 +104,18 @@ const why = (function (S) {
         `Why ${which} rows?`,
         "A row predicts the token after it. The root's row judges the first candidate, each candidate's row what " +
           `follows it, and ${chain ? "the last row" : "the row at a path's end"} gives the bonus.`,
+        [
+          `Why ${rows} places?`,
+          "Each place says what follows it. The first checks the first guess, each guess's own place what follows it, " +
+            "and the last one gives one more token.",
+        ],
       ),
-      line("Why is it one pass?", "A mask lets each node see only the text and its own ancestors.", {
-        picture: "mask",
-        link: COST,
-      }),
+      line(
+        "Why is it one pass?",
+        "A mask lets each node see only the text and its own ancestors.",
+        ["Why is it one pass?", "Each guess sees only the text and the guesses that lead to it."],
+        { picture: "mask", link: COST },
+      ),
     ];
   }
 
@@ -110,6 +135,13 @@ const why = (function (S) {
             ? "Drawn with q and kept with min(1, p/q), this token comes through q · min(1, p/q) = min(p, q) = " +
                 `${S.prob(Math.min(p, q))} of the time: never more often than the target's ${S.prob(p)}.`
             : `It was proposed without drawing (q = 1), so it is kept p = ${S.prob(p)} of the time.`,
+          [
+            "Why does it not always stay?",
+            drawn
+              ? `Guessed as often as here and kept by this rule, it comes through ${S.prob(Math.min(p, q))} of the ` +
+                `time: never more often than the big model's ${S.prob(p)}.`
+              : `It is guessed whenever this place comes, so it stays as often as the big model wants it: ${S.prob(p)}.`,
+          ],
           { link: PROOF },
         ),
       ];
@@ -122,6 +154,11 @@ const why = (function (S) {
         "What is the next sibling tested against?",
         `Not p: what this rejection leaves of it, max(0, p − Q) made whole${q0 ? ", and Q without this token" : ""}. ` +
           `For ${S.quote(now.labels[next.node])} that is p ${S.prob(next.target_prob)}, Q ${S.prob(next.draft_prob)}.`,
+        [
+          "What is the next guess for this place checked against?",
+          "Against what the guess that went leaves over, or its share would be counted twice. For " +
+            `${S.quote(now.labels[next.node])} that is ${S.prob(next.target_prob)}.`,
+        ],
         { link: PROOF },
       ),
     ];
@@ -137,6 +174,11 @@ const why = (function (S) {
           "Where does one more token come from?",
           `The row of ${S.quote(labels[path.at(-1)])} was in the same pass and predicts what follows it: ` +
             `${path.length} + 1 = ${S.count(path.length + 1, "token")}, at no further cost.`,
+          [
+            "Where does one more token come from?",
+            `The same pass also said what follows ${S.quote(labels[path.at(-1)])}: ${path.length} + 1 = ` +
+              `${S.count(path.length + 1, "token")}, at no further cost.`,
+          ],
         ),
       ];
     if (!residual) return [];
@@ -145,6 +187,11 @@ const why = (function (S) {
         "Why from r and not from p?",
         "Acceptance already gives each token min(p, q) of the time. Only max(0, p − q) is missing, and the two add " +
           "up to p. Drawn from p, the draft's favourites would come too often.",
+        [
+          "Why from what is missing?",
+          "Good guesses have brought what both models agree on already. Only the rest may be added, or the small " +
+            "model's favourites would come too often.",
+        ],
         { link: { tab: "Proof", text: "leave the residual out on the Proof tab" } },
       ),
     ];
@@ -161,7 +208,13 @@ const why = (function (S) {
         (cache.next ? ` Its next pass reads ${S.count(cache.next, "row")}.` : "")
       : `It drops ${S.count(cache.dropped, "row")} of what was not accepted, as the target's cache drops ` +
         `${now.round.committed.cache_dropped}.`;
-    return [line("And the drafter's own cache?", text, { picture: "caches" })];
+    const plain = missing.length
+      ? `All stayed: the small model guessed ${S.quote(now.labels[missing[0]])} last and never read it. It does so in ` +
+        "its next pass."
+      : `It drops its notes of ${S.count(cache.dropped, "guess", "guesses")}, as the big model drops its own of ` +
+        `${now.round.committed.cache_dropped}.`;
+    const asked = "And the small model's own notes?";
+    return [line("And the drafter's own cache?", text, [asked, plain], { picture: "caches" })];
   }
 
   /** The lines for where the cursor stands: [{title, text, picture?, link?}]. Pure.
@@ -212,6 +265,7 @@ const why = (function (S) {
       @param {Moment} now */
   function whyLines(now) {
     return why(now).map((one) => {
+      const { title, text } = S.isPlain() ? one.plain : one;
       const link = document.querySelector("[role=tab]") ? one.link : null; // a page that stands alone has no tabs
       return h(
         "div",
@@ -219,9 +273,9 @@ const why = (function (S) {
         h(
           "p",
           {},
-          h("b", {}, one.title),
+          h("b", {}, title),
           " ",
-          ...S.sentence(one.text),
+          ...S.sentence(text),
           link ? " " : null,
           link
             ? h("button", { type: "button", class: "svp-link", onclick: () => S.openTab(link.tab) }, link.text)

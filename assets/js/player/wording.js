@@ -37,6 +37,16 @@ const wording = (function (S) {
       @param {Facts} facts */
   const sayVerdict = (facts) => (isPlain() ? S.plainVerdict(facts) : S.ruleOf(facts.round).words(facts));
 
+  /** That a node counts nowhere, and why one was never reached, in the words that were chosen.
+      @param {trace.Round} round */
+  const sayAside = (round, id) => (isPlain() ? S.plainAside : S.aside)(round, id);
+  /** @param {trace.Trace} trace @param {trace.Round} round */
+  const sayUnreached = (trace, round, labels, id) =>
+    (isPlain() ? S.plainUnreached : S.unreached)(trace, round, labels, id);
+
+  /** Whichever of two wordings was chosen. */
+  const say = (technical, plain) => (isPlain() ? plain : technical);
+
   /** How the round's last token came about, in the words that were chosen.
       @param {trace.Round} round */
   const sayEnding = (round, labels) => (isPlain() ? S.plainEnding : S.ending)(round, labels);
@@ -64,6 +74,17 @@ const wording = (function (S) {
     };
   }
 
-  return { isPlain, setWording, followWording, sayMoment, sayVerdict, sayEnding, wordingPanel };
+  return {
+    isPlain,
+    setWording,
+    followWording,
+    say,
+    sayMoment,
+    sayVerdict,
+    sayAside,
+    sayUnreached,
+    sayEnding,
+    wordingPanel,
+  };
 })(SpecViz);
 Object.assign(SpecViz, wording);

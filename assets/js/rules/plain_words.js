@@ -87,7 +87,39 @@ const plainWords = (function (S) {
     if (at.phase === "target") return plainPass(round);
     if (at.phase === "commit") return plainCommit(round);
     if (at.drawn) return plainEnding(round, labels);
-    return plainVerdict(S.trialFacts(trace, round, labels, round.judged.trials[at.trial]));
+    const trial = round.judged.trials[at.trial];
+    return plainVerdict(S.trialFacts(trace, round, labels, trial)) + plainAside(round, trial.node);
+  }
+
+  /** Of a node that only rides along, or lies behind the end of the text: that it counts nowhere.
+      @param {trace.Round} round */
+  const plainAside = (round, id) =>
+    (round.drafted.riding || []).includes(id)
+      ? " It only rides along and is no guess."
+      : S.behindTheEnd(round).has(id)
+        ? " But the text is over before it: it counts nowhere."
+        : "";
+
+  /** Why a guess was never checked.
+      @param {trace.Trace} trace @param {trace.Round} round */
+  function plainUnreached(trace, round, labels, id) {
+    const before = S.barrier(trace, round, id);
+    if (!before) return "Never checked.";
+    if (before.at === undefined) return "Never checked: another way through stayed first.";
+    if (before.rejected) return `Never checked: ${q(labels[before.at])} on the way to it went.`;
+    const chosen = q(labels[before.accepted]);
+    if (before.at === id) return `Never checked: ${chosen}, another guess for its place, stayed first.`;
+    return `Never checked: on the way to it ${chosen} stayed first, in the place of ${q(labels[before.at])}.`;
+  }
+
+  /** The question of guess mode, without what decided.
+      @param {Facts} facts */
+  function plainQuestion(facts) {
+    const token = q(facts.token);
+    if (facts.u !== null) return `${token} stays in ${ofHundred(facts.threshold)}. Does it stay now? yes / no`;
+    const asks =
+      facts.round.judged.rule === "greedy" ? "would the big model write it, too" : "will the big model keep it";
+    return `${token}: ${asks}? yes / no`;
   }
 
   /** A whole round in one line, for a card that is shared: "4 guessed, 3 kept, one pass".
@@ -101,6 +133,15 @@ const plainWords = (function (S) {
     return guessed ? `${guessed} drafted, ${kept} accepted: ${from}` : `no draft: ${from}`;
   }
 
-  return { plainCaption, plainVerdict, plainEnding, roundLine };
+  return {
+    plainCaption,
+    plainVerdict,
+    plainEnding,
+    plainAside,
+    plainUnreached,
+    plainQuestion,
+    guesserInPlainWords: guesser,
+    roundLine,
+  };
 })(SpecViz);
 Object.assign(SpecViz, plainWords);

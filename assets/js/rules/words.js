@@ -194,24 +194,34 @@ const words = (function (S) {
     return `${S.ruleOf(round).words(trialFacts(trace, round, labels, trial))}${aside(round, trial.node)}`;
   }
 
-  /** Why a node was unreached.
-      @param {trace.Trace} trace @param {trace.Round} round */
-  function unreached(trace, round, labels, id) {
+  /** Why a node was unreached: the node on the way to it that was `rejected`, or at which a sibling was `accepted`
+      first; {} where a whole path was accepted first, null where nothing tells.
+      @param {trace.Trace} trace @param {trace.Round} round
+      @returns {{ at?: number, rejected?: boolean, accepted?: number } | null} */
+  function barrier(trace, round, id) {
     const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial.accepted]));
-    if (S.orderOf(round) === "bottom_up") return "Unreached: a whole path was accepted first.";
+    if (S.orderOf(round) === "bottom_up") return {};
     for (let node = round.nodes[id]; node.id > 0; node = round.nodes[node.parent]) {
-      if (trials.get(node.id) === false) return `Unreached: ${q(labels[node.id])} on the way to it was rejected.`;
+      if (trials.get(node.id) === false) return { at: node.id, rejected: true };
       const family = S.offered(trace, round, node.parent);
       const chosen = round.judged.trials.find((trial) => trial.accepted && family.includes(round.nodes[trial.node]));
-      if (chosen && chosen.node !== node.id)
-        return node.id === id
-          ? `Unreached: its sibling ${q(labels[chosen.node])} was accepted first.`
-          : `Unreached: on the way to it ${q(labels[chosen.node])} was accepted first, the sibling of ` +
-              `${q(labels[node.id])}.`;
+      if (chosen && chosen.node !== node.id) return { at: node.id, accepted: chosen.node };
     }
-    return "Unreached.";
+    return null;
   }
 
-  return { list, FATES, trialFacts, ending, caption, aside, unreached };
+  /** Why a node was unreached, in a sentence.
+      @param {trace.Trace} trace @param {trace.Round} round */
+  function unreached(trace, round, labels, id) {
+    const before = barrier(trace, round, id);
+    if (!before) return "Unreached.";
+    if (before.at === undefined) return "Unreached: a whole path was accepted first.";
+    if (before.rejected) return `Unreached: ${q(labels[before.at])} on the way to it was rejected.`;
+    const chosen = q(labels[before.accepted]);
+    if (before.at === id) return `Unreached: its sibling ${chosen} was accepted first.`;
+    return `Unreached: on the way to it ${chosen} was accepted first, the sibling of ${q(labels[before.at])}.`;
+  }
+
+  return { list, FATES, trialFacts, ending, caption, aside, barrier, unreached };
 })(SpecViz);
 Object.assign(SpecViz, words);
