@@ -16,10 +16,11 @@ from typing import Any
 from specviz.errors import LessonError
 from specviz.lessons import values_beyond_run, values_of_run  # noqa: F401 - they register
 from specviz.lessons.answers import Here, Value, check_claim, computed
-from specviz.lessons.lesson import Beat, Lesson, Question, Spec
+from specviz.lessons.lesson import Beat, Lesson, Question, Spec, Write
 from specviz.lessons.moments import found, is_kind
 from specviz.trace import codec
 from specviz.trace.events import Trace
+from specviz.written_rules.tasks import tasks
 
 LEAST_CHOICES = 3
 VERSION = 1
@@ -123,7 +124,7 @@ def _played(beat: Beat, trace: Trace) -> dict[str, Any]:
             "live": None if beat.live is None else {"check": beat.live.check, "ask": fill(beat.live.ask)},
             "link": None if beat.link is None else asdict(beat.link),
             "touch": beat.touch,
-            "write": None if beat.write is None else asdict(beat.write),
+            "write": None if beat.write is None else _editor(beat.write),
         }
     except LessonError as error:
         raise LessonError(f"“{beat.title}”: {error}") from error
@@ -187,6 +188,12 @@ def question_json(question: Question) -> dict[str, Any]:
     """A question that stands without a run: its values are those of `values_beyond_run.py`. Raises LessonError where
     it asks for another."""
     return _asked(question, "", _Fill(None, {}))
+
+
+def _editor(write: Write) -> dict[str, str]:
+    if write.task and write.task not in tasks():
+        raise LessonError(f"its editor is to give the task '{write.task}'; there are {', '.join(tasks()) or 'none'}.")
+    return asdict(write)
 
 
 def _asked_here(beat: Beat, question: Question, fill: _Fill) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from specviz.studies.styles.numbers import PLAIN, Group, StyleRow, group, names
 from specviz.studies.styles.result import STUDY
 from specviz.theory import formulas
 from specviz.theory.roofline import Roofline
-from specviz.written_rules.language import parse
+from specviz.written_rules.language import RuleError, parse
 from specviz.written_rules.law import Law, World
 from specviz.written_rules.values import total
 
@@ -125,8 +125,12 @@ def toy_left(_here: Here) -> Value:
 
 
 def _written(rule: str) -> Law:
+    """Raises LessonError where the rule cannot be read."""
     toy = Toy()
-    return Law(parse(rule), World(list(toy.target), list(toy.draft)))
+    try:
+        return Law(parse(rule), World(list(toy.target), list(toy.draft)))
+    except RuleError as error:
+        raise LessonError(f"the rule of a value cannot be read: {error}") from error
 
 
 @answer

@@ -123,6 +123,8 @@ def test_the_lesson_of_the_rule_is_taught_by_keys_alone_and_counts_a_solved_task
         page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
     expect(page.locator(".svl .svw-task .svw-verdict")).to_contain_text("Solved.")
+    expect(page.locator(".svl .svw-task")).to_contain_text("For a line to hand in, write your name and check again.")
+    expect(page.locator(".svl .svw-line")).to_be_hidden()
     expect(page.locator(".svl .is-next")).to_have_text("Next")
     picture(page, "rule-6-solved")
     page.keyboard.press("PageDown")

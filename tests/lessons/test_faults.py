@@ -72,7 +72,6 @@ def test_the_whole_one_is_read_and_filled(tmp_path: Path) -> None:
         ('run = "any"', 'run = "any"\nlit = ["sky"]', "the area 'sky'"),
         ('run = "any"', 'run = "any"\nlink = { tab = "Sky", label = "up" }', "the tab 'Sky'"),
         ("wrong = [", 'choices = { a = "b" }\nwrong = [', "either wrong answers or choices"),
-        ('run = "any"', 'run = "any"\nwrite = { task = "fly" }', "gives the task 'fly'"),
         ('run = "any"', 'run = "any"\nwrite = { rule = "accept = P" }', "'P' is not known here"),
         ('run = "any"', 'run = "any"\nwrite = { task = "exact", rule = "accept = 1" }', "either a task or a rule"),
         ('run = "any"', 'run = "any"\nwrite = { task = "exact" }', "more than one of question, live and write"),
@@ -137,6 +136,14 @@ def test_a_claim_that_the_run_does_not_show_refuses_the_lesson(tmp_path: Path, c
     with pytest.raises(LessonError) as caught:
         lesson_json(lesson, runs())
     assert said in str(caught.value)
+
+
+def test_an_editor_with_a_task_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    bare = WHOLE.partition("[beat.question]")[0]
+    told = lesson_json(written(tmp_path, bare + 'write = { task = "exact" }\n'), runs())
+    assert told["beats"][0]["write"] == {"task": "exact", "rule": ""}
+    with pytest.raises(LessonError, match="the task 'fly'; there are exact, more"):
+        lesson_json(written(tmp_path, bare + 'write = { task = "fly" }\n'), runs())
 
 
 def test_claims_that_the_run_shows_are_held(tmp_path: Path) -> None:

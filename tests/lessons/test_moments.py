@@ -41,8 +41,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "modelled_pace": {"alpha": 0.5, "gamma": 2, "cost_ratio": 0.1},
     "toy_law": {"token": 1},
     "toy_accepted": {"token": 1},
-    "written_law": {"rule": "accept = 1", "token": 1},
-    "written_kept": {"rule": "accept = 0"},
+    "written_law": {"rule": "accept = 1\nreplacement = p", "token": 1},
+    "written_kept": {"rule": "accept = 0\nreplacement = p"},
 }
 
 
@@ -198,6 +198,8 @@ def test_modelled_values_follow_their_formulas() -> None:
         [values_beyond_run.toy_law(here, token, broken=True) for token in range(3)]
     )
     assert values_beyond_run.written_kept(here, drawn_from_p) == pytest.approx(0.7)
+    with pytest.raises(LessonError, match="there is no line 'replacement'"):
+        values_beyond_run.written_kept(here, "accept = 1")
 
 
 def test_the_guide_lists_every_name() -> None:

@@ -82,11 +82,14 @@ def test_the_second_position_hangs_on_the_first() -> None:
 
 
 def test_what_is_lost_is_missing_in_the_law() -> None:
-    assert sum(Law(parse("accept = min(1, p / q)\nreplacement = p - q"), World(**THREE)).text(1)) == pytest.approx(0.7)
+    for weights in ("p - q", "p - 0.8 * q"):  # some below 0; the first add up to nothing, the second to 0.2
+        rule = parse(f"accept = min(1, p / q)\nreplacement = {weights}")
+        assert sum(Law(rule, World(**THREE)).text(1)) == pytest.approx(0.7)
 
 
 def test_the_browser_gives_the_same_laws_mistakes_and_verdicts_on_tasks() -> None:
     rules = [(whole(lines), {**FOUR, **world}) for _, lines, world in WAYS]
+    rules += [("accept = min(1, p / q)\nreplacement = p - 0.8 * q", THREE)]
     rules += [(text, {**THREE, "gamma": 3, "siblings": 3}) for text in shipped()["built_in"].values()]
     handed = [(task, text) for task in tasks().values() for text in (task.start, task.solution, "accept = 1")]
     usual = {"gamma": 1, "siblings": 1, "draw": "iid"}

@@ -1,6 +1,6 @@
 /* The editor in which a visitor writes a rule: bars of p and q, the rule's lines, what it does, and tasks to hand in.
    Everything is worked out in the visitor's own browser. */
-// needs: address, dom, rule_bars, rule_draft, rule_report, rule_tasks, rule_verdict, rule_worker
+// needs: address, dom, hand_in, rule_bars, rule_draft, rule_report, rule_tasks, rule_verdict, rule_worker
 const ruleEditor = (function (S) {
   "use strict";
 
@@ -83,10 +83,14 @@ const ruleEditor = (function (S) {
         const sentence = passed
           ? `Solved. ${task.look}`
           : `Not yet: ${[...missing, ...mistakes.map((mistake) => mistake.toLowerCase())].join("; ")}.`;
-        said.replaceChildren(h("p", { class: `svw-verdict is-${passed ? "good" : "bad"}` }, sentence));
+        const named = S.handInName(name.value) !== "";
+        said.replaceChildren(
+          h("p", { class: `svw-verdict is-${passed ? "good" : "bad"}` }, sentence),
+          named ? "" : h("p", {}, "For a line to hand in, write your name and check again."),
+        );
         line.value = S.handInRule(task.id, name.value, text);
         S.setText(copy, "Copy");
-        handed.hidden = false;
+        handed.hidden = !named;
       },
     };
   }
@@ -206,7 +210,7 @@ const ruleEditor = (function (S) {
 
     /** @param {{ task: string, rule: string }} write */
     function begin(write, kept = {}) {
-      changed({ ...S.draftOf(write), ...kept });
+      changed({ ...S.draftOf(write), pairs: editor.state.pairs, ...kept });
       task.show();
     }
     function changed(changes) {

@@ -37,7 +37,7 @@ const wording = (function (S) {
       @param {Facts} facts */
   const sayVerdict = (facts) => (isPlain() ? S.plainVerdict(facts) : S.ruleOf(facts.round).words(facts));
 
-  /** That a node counts nowhere, and why one was never reached, in the words that were chosen.
+  /** That a node counts nowhere, and why one was unreached, in the words that were chosen.
       @param {trace.Round} round */
   const sayAside = (round, id) => (isPlain() ? S.plainAside : S.aside)(round, id);
   /** @param {trace.Trace} trace @param {trace.Round} round */
