@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from specviz.errors import LessonError
+from specviz.errors import LessonError, SpecVizError
 from specviz.lessons import values_beyond_run, values_of_run  # noqa: F401 - they register
 from specviz.lessons.answers import Here, Value, check_claim, computed
 from specviz.lessons.lesson import Beat, Lesson, Question, Spec, Write
@@ -191,8 +191,13 @@ def question_json(question: Question) -> dict[str, Any]:
 
 
 def _editor(write: Write) -> dict[str, str]:
-    if write.task and write.task not in tasks():
-        raise LessonError(f"its editor is to give the task '{write.task}'; there are {', '.join(tasks()) or 'none'}.")
+    """Raises LessonError where there is no such task, or the file of tasks is missing or damaged."""
+    try:
+        known = tasks() if write.task else {}
+    except SpecVizError as error:
+        raise LessonError(f"the tasks of its editor cannot be read: {error}") from error
+    if write.task and write.task not in known:
+        raise LessonError(f"its editor is to give the task '{write.task}'; there are {', '.join(known)}.")
     return asdict(write)
 
 
