@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from specviz.errors import LessonError, SpecVizError
+from specviz.errors import LessonError
 from specviz.lessons import values_beyond_run, values_of_run  # noqa: F401 - they register
 from specviz.lessons.answers import Here, Value, check_claim, computed
 from specviz.lessons.lesson import Beat, Lesson, Question, Spec, Write
 from specviz.lessons.moments import found, is_kind
 from specviz.trace import codec
 from specviz.trace.events import Trace
-from specviz.written_rules.tasks import tasks
+from specviz.written_rules.verdict import for_the_page
 
 LEAST_CHOICES = 3
 VERSION = 1
@@ -191,13 +191,9 @@ def question_json(question: Question) -> dict[str, Any]:
 
 
 def _editor(write: Write) -> dict[str, str]:
-    """Raises LessonError where there is no such task, or the file of tasks is missing or damaged."""
-    try:
-        known = tasks() if write.task else {}
-    except SpecVizError as error:
-        raise LessonError(f"the tasks of its editor cannot be read: {error}") from error
+    known = [given["id"] for given in for_the_page()["tasks"]]
     if write.task and write.task not in known:
-        raise LessonError(f"its editor is to give the task '{write.task}'; there are {', '.join(known)}.")
+        raise LessonError(f"its editor is to give the task '{write.task}'; there are {', '.join(known) or 'none'}.")
     return asdict(write)
 
 
