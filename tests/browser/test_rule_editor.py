@@ -24,7 +24,7 @@ def editor(page_of_its_own: Page, context: BrowserContext, tmp_path: Path) -> It
     file = tmp_path / "run.html"
     file.write_text(standalone_html(codec.dumps(sample())), encoding="utf-8")
     page_of_its_own.goto(f"file://{file}")
-    page_of_its_own.get_by_text("Write the rule").click()
+    page_of_its_own.locator("summary", has_text="Write the rule").click()
     yield page_of_its_own.locator(".sv-rule")
     context.set_offline(False)
 
