@@ -45,8 +45,8 @@ EXPECTED_MODELS = {"target": "target", "drafter": "drafter", "drafter-weak": "dr
 PROMPTS = ROOT / "prompts" / "prompts.json"
 KNOWS = "Our own small models: they know short English texts of this kind and Python, nothing else"
 REAL_KNOWS = "A real language model that everybody can have, and a small one: what it says may be wrong"
-REAL_DRAFTER = "ngram"
-"""what drafts for a model for which nothing was trained"""
+REAL_DRAFTER = "eagle"
+"""what drafts for such a model until another is chosen"""
 UNTRAINED = "none"
 """how a drafter begins that says it needs no training"""
 MOST_HEADER = 100_000_000

@@ -164,7 +164,7 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         through, whose products are looked up."""
         looked_up = bytes_of(self.fc.weight) // 2 if self.joins_by_one_matrix else 0
         own_head = self.own_head is not None
-        return bytes_of(self) - bytes_of(self.fuse) - looked_up + (0 if own_head else bytes_of(self.read_head()))
+        return bytes_of(self) - bytes_of(self.fuse) - looked_up + (0 if own_head else self.head_bytes())
 
     def head_weight(self) -> Tensor:
         return self.read_head() if self.own_head is None else self.own_head.weight

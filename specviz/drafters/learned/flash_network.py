@@ -277,7 +277,7 @@ class FlashTrunk(DrafterModule[FlashShapeT]):
 
     def weights_read(self) -> int:
         """Less what the target's states go through before the layers, which is done once a round."""
-        return bytes_of(self.network, self.read_head()) - bytes_of(self.network.fc, self.network.hidden_norm)
+        return bytes_of(self.network) + self.head_bytes() - bytes_of(self.network.fc, self.network.hidden_norm)
 
     def states(self, batch: FeatureBatch, roots: Roots, shown: Tensor | None = None) -> Tensor:
         """States [B, A, S, H] of the blocks' slots. shown [B, A]: how many tokens behind the root a block is given."""

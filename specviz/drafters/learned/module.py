@@ -186,6 +186,10 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
         """Rows [V', H] of the target's head that are read out: of all tokens, or of those that can be drafted."""
         return self.head if self.map is None else self.head[self.map.tokens]
 
+    def head_bytes(self) -> int:
+        """Of `read_head`, which is not made for it: a copy of its rows takes longer than a draft."""
+        return bytes_of(self.head) // len(self.head) * len(self.head if self.map is None else self.map.d2t)
+
     def known(self, logits: Tensor) -> Tensor:
         """Of the target's logits [..., V] those of the tokens that can be drafted [..., V']."""
         return logits if self.map is None else logits[..., self.map.tokens]
@@ -225,7 +229,7 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
     def weights_read(self) -> int:
         """Bytes of weights that a pass of it reads as it drafts; here all of its own and what it reads of the target's
         head."""
-        return bytes_of(self, self.read_head())
+        return bytes_of(self) + self.head_bytes()
 
     def parameter_count(self) -> int:
         """Numbers that training changes and the file holds."""
