@@ -110,8 +110,7 @@ class DSparkOptions(FlashOptions):
 
 @DRAFTERS.register("dspark")
 class DSparkDrafter(FlashDrafter[DSparkOptions]):
-    """One pass fills a block of masked places, a small table tells each the token before it, and a head says when the
-    block has been carried far enough.
+    """One pass fills a block of masked places, a small table restores its order, and a head says when to stop.
 
     The block is that of `dflash`. A low-rank table of which token follows which is added to each place once the token
     before it is chosen, so that neighbours fit; a trained head says of each place, before its token is drawn, how

@@ -1,6 +1,6 @@
 /* The card of the selected node: what it is, both distributions behind it, and the arithmetic that judged it. */
-// needs: bars, bytes, declared, distributions, dom, numbers, overlap, picture, plain_words, rules, sibling_rules, state, touch, why
-// needs: wording, words
+// needs: bars, bytes, declared, distributions, dom, numbers, overlap, picture, plain_words, rules, sibling_rules, state
+// needs: touch, why, wording, words
 const card = (function (S) {
   "use strict";
 
@@ -75,16 +75,14 @@ const card = (function (S) {
         code: rule.code,
       };
     }
-    if (state === "behind")
-      return {
-        words: `${S.quote(labels[id])} lies behind the end of the text: ${S.say("it is no text, and in no rate", "it counts nowhere")}.`,
-        numbers: odds,
-      };
-    if (state === "unreached")
-      return {
-        words: `${S.sayUnreached(now.trace, round, labels, id)} The pass had ${S.say("scored", "looked at")} it all the same.`,
-        numbers: odds,
-      };
+    if (state === "behind") {
+      const counted = S.say("it is no text, and in no rate", "it counts nowhere");
+      return { words: `${S.quote(labels[id])} lies behind the end of the text: ${counted}.`, numbers: odds };
+    }
+    if (state === "unreached") {
+      const why = S.sayUnreached(now.trace, round, labels, id);
+      return { words: `${why} The pass had ${S.say("scored", "looked at")} it all the same.`, numbers: odds };
+    }
     const how =
       node.kind === "point_mass"
         ? `proposed as it is, not drawn${q === "–" ? "" : `; the drafter gives it ${q}`}`

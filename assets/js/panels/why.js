@@ -65,8 +65,8 @@ const why = (function (S) {
             "text.",
           [
             "Why keep the guess it stopped at?",
-            `Guessing ended here at ${deepest} of ${longest}. What was guessed stays: were unsure guesses thrown away, ` +
-              "unlikely tokens would be guessed too seldom, and the text would be another one.",
+            `Guessing ended here at ${deepest} of ${longest}. What was guessed stays: were unsure guesses ` +
+              "thrown away, unlikely tokens would be guessed too seldom, and the text would be another one.",
           ],
           { link: { tab: "Proof", text: "try “drop unsure tokens” on the Proof tab" } },
         ),
@@ -106,8 +106,8 @@ const why = (function (S) {
           `follows it, and ${chain ? "the last row" : "the row at a path's end"} gives the bonus.`,
         [
           `Why ${rows} places?`,
-          "Each place says what follows it. The first checks the first guess, each guess's own place what follows it, " +
-            "and the last one gives one more token.",
+          "Each place says what follows it. The first checks the first guess, each guess's own place what follows " +
+            "it, and the last one gives one more token.",
         ],
       ),
       line(
@@ -140,7 +140,8 @@ const why = (function (S) {
             drawn
               ? `Guessed as often as here and kept by this rule, it comes through ${S.prob(Math.min(p, q))} of the ` +
                 `time: never more often than the big model's ${S.prob(p)}.`
-              : `It is guessed whenever this place comes, so it stays as often as the big model wants it: ${S.prob(p)}.`,
+              : "It is guessed whenever this place comes, so it stays as often as the big model wants it: " +
+                `${S.prob(p)}.`,
           ],
           { link: PROOF },
         ),
@@ -209,8 +210,8 @@ const why = (function (S) {
       : `It drops ${S.count(cache.dropped, "row")} of what was not accepted, as the target's cache drops ` +
         `${now.round.committed.cache_dropped}.`;
     const plain = missing.length
-      ? `All stayed: the small model guessed ${S.quote(now.labels[missing[0]])} last and never read it. It does so in ` +
-        "its next pass."
+      ? `All stayed: the small model guessed ${S.quote(now.labels[missing[0]])} last and never read it. It does so ` +
+        "in its next pass."
       : `It drops its notes of ${S.count(cache.dropped, "guess", "guesses")}, as the big model drops its own of ` +
         `${now.round.committed.cache_dropped}.`;
     const asked = "And the small model's own notes?";

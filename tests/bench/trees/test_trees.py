@@ -64,6 +64,7 @@ def test_all_tree_policies_are_crossed_with_all_verifiers_that_may_judge_them() 
     }
     assert {tree_policy for tree_policy, _ in pairs} == {
         "chain",
+        "ddtree",
         "dyspec",
         "eagle2",
         "levels",
@@ -73,8 +74,8 @@ def test_all_tree_policies_are_crossed_with_all_verifiers_that_may_judge_them() 
     }
     judges = {tree_policy: {judge for one, judge in pairs if one == tree_policy} for tree_policy, _ in pairs}
     assert judges["chain"] >= {"block", "naive", "sequential", "traversal", "kseq", "specinfer"}
-    assert judges["levels"] == {"kseq", "naive", "sequential", "specinfer", "traversal"}
-    assert judges["rsd_s"] == {"naive", "sequential", "traversal"}
+    assert judges["levels"] == {"coupled", "kseq", "naive", "sequential", "specinfer", "traversal"}
+    assert judges["rsd_s"] == {"coupled", "naive", "sequential", "traversal"}
     assert {case.verifier for case in found() if case.temperature == 0.0} == {"greedy"}
 
 
@@ -238,7 +239,9 @@ def test_verifiers_judge_the_very_same_trees_with_the_same_draws() -> None:
     )
     chosen = found(plan)
     judged = list(judge_all(Setup(words, method_of), chosen, [PromptCard("p", "code", "", "", "x")]))
-    assert {one.tree[2] for one in judged} == {"chain", "dyspec", "eagle2", "levels", "rsd_c", "rsd_s", "sequoia"}
+    assert {one.tree[2] for one in judged} == {
+        "chain", "ddtree", "dyspec", "eagle2", "levels", "rsd_c", "rsd_s", "sequoia",
+    }  # fmt: skip
     for one in judged:
         request = next(
             case.request for case in chosen if case.tree_policy == one.tree[2] and case.verifier == "sequential"
