@@ -164,7 +164,7 @@ def test_run_pressed_unchanged_solves_no_exercise(home: Page) -> None:
         return codec.dumps(replace(opening, started=started))
 
     load = "(text) => document.querySelector('#sv-player .sv-player').specviz.load(text)"
-    home.evaluate("() => SpecViz.lesson.open('guess_and_check', 10)")
+    home.evaluate("() => SpecViz.lesson.open('guess_and_check', 11)")
     home.evaluate(load, made("mine", opening.started.prompt_text))
     expect(home.locator(".svl-verdict")).to_have_text(
         "Your run was asked for as before: change the prompt or a setting, and run again."
