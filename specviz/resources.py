@@ -55,7 +55,7 @@ HASHED = (
     "models/*/*.safetensors",
     "models/*/config.json",
     "models/*/tokenizer*.json",
-    "modules/*/*",
+    "modules/**/*",
     "stops/*.json",
     ACCEPTANCE_VECTOR,
     "skips.json",
@@ -157,7 +157,7 @@ def take_over(path: Path) -> None:
 
 def hashes_text() -> str:
     """What `assets/hashes.json` must say of the files that are there."""
-    files = sorted({path for pattern in HASHED for path in ROOT.glob(pattern)})
+    files = sorted({path for pattern in HASHED for path in ROOT.glob(pattern) if path.is_file()})
     table = {file.relative_to(ROOT).as_posix(): file_sha256(file) for file in files}
     return json.dumps(table, indent=1) + "\n"
 

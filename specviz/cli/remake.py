@@ -41,11 +41,17 @@ MODULES = (
     (("eagle",), 26, ("--module-options", "eagle.unroll=3")),
     (("fspad",), 13, ("--module-options", "fspad.unroll=3")),
     (("medusa", "markov", "hydra", "kangaroo", "masked_block", "small_model"), 13, ()),
+    (("dflash", "dspark"), 13, ()),
 )
 """drafter modules that are trained together, for how many minutes, and further flags"""
 SCENES = "scene-*.json.gz"
 REAL = "smollm2-*.json.gz"
 """runs of a real model, which this machine may lack"""
+REAL_TARGET, REAL_MODULES = ("--target", "smollm2"), "assets/modules/smollm2"
+REAL_SHAPES = (
+    "eagle.wiring=eagle3 eagle.depths=8,20,30 eagle.draft_tokens=8192 eagle.own_head=false "
+    "small_model.size=256 small_model.draft_tokens=8192 dspark.layers=1 dspark.kv_heads=3"
+)
 CROSS_KV_TOKENS = "200000"
 """a module with positions of its own is trained alone, and as many tokens make its presets comparable"""
 GO_ON = ("--module-lr", "0.01", "--module-start", "assets/modules", "--threads", "1", "--nice", "0")
@@ -163,6 +169,10 @@ def _trained() -> tuple[Step, ...]:
                (Output(f"assets/modules/{folder}/module.json"),), 7, rests_on=("target",), shares=True)
           for preset, folder in (
               ("longspec", "cross_kv"), ("glide", "cross_kv_glide"), ("tandem", "cross_kv_tandem"))),
+        Step("real-modules", "the drafters of a real model",
+             (*SPECVIZ, "train", "module", "eagle", "small_model", "dspark", *REAL_TARGET, "--module-options",
+              REAL_SHAPES, "--minutes", "60", "--out", REAL_MODULES),
+             (Output(f"{REAL_MODULES}/*/module.json"),), 61, shares=True, impossible=_no_real_model),
     )  # fmt: skip
 
 
@@ -181,7 +191,7 @@ def _measured_once() -> tuple[Step, ...]:
         Step("times", "step times of the target on this machine",
              (*SPECVIZ, "profile", *FLOAT, "--out", f"assets/hardware/{machine_name()}.json"),
              (Output("assets/hardware/cpu-*.json", keeps_others=True),), 3, rests_on=("target",)),
-        Step("lossy", "how far the lossy verifiers take the law from the target's",
+        Step("lossy-distances", "how far the lossy verifiers take the law from the target's",
              (*SPECVIZ, "prove", "lossy", "--write"), (Output("assets/lossy_distances.json"),), 1),
         survivors(8, "0.5"),
         survivors(4, "0.8"),
@@ -201,6 +211,16 @@ def _recorded() -> tuple[Step, ...]:
              (Output(f"assets/traces/{SCENES}"),), 1, rests_on=("captioner",)),
         Step("real", "the recorded runs of a real model", (*SPECVIZ, "record", "--only-target", "smollm2"),
              (Output(f"assets/traces/{REAL}"),), 2, impossible=_no_real_model),
+        Step("real-race", "its recorded race",
+             (*SPECVIZ, "race", "--prompt-id", "rewrite-name", *REAL_TARGET, "--chat", "--drafters",
+              "ngram@8,small_model,eagle", "--dtype", "bfloat16", "--repeats", "3", "--out",
+              "assets/races/smollm2.json.gz"),
+             (Output("assets/races/smollm2.json.gz"),), 1, impossible=_no_real_model),
+        Step("real-sweep", "its sweep, and what each family of its prompts can expect",
+             (*SPECVIZ, "bench", "sweep", "assets/sweeps/smollm2.toml", "--out", "assets/sweeps/smollm2.json.gz",
+              "--replace", "--write-families"),
+             (Output("assets/sweeps/smollm2.json.gz"), Output("assets/prompts/smollm2.json")), 6,
+             impossible=_no_real_model),
         Step("audit", "what recomputing every recorded run finds",
              (*SPECVIZ, "audit", "assets/traces", "--write"), (Output("docs/audit.md", "audit"),), 8),
         Step("analysis", "why drafts failed in the recorded runs", (*SPECVIZ, "analyse", "assets/traces", "--write"),

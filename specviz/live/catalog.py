@@ -245,7 +245,7 @@ def _is_untrained(drafter: MethodDescription) -> bool:
 def _trained_for(target: str) -> set[str]:
     """The drafters of which modules for this target are shipped, as their cards say."""
     cards: Iterator[dict[str, Any]] = (
-        without(path, read_json, {}) for path in sorted((ROOT / "modules").glob("*/module.json"))
+        without(path, read_json, {}) for path in sorted((ROOT / "modules").glob("**/module.json"))
     )
     return {card["module"] for card in cards if card.get("target_name") == target}
 

@@ -124,7 +124,9 @@ def test_without_a_datastore_it_says_how_to_build_one(look_in):
         draft([1, 2], RasdOptions(look_in=look_in))
 
 
-ALLOWED = {"lenience", "longest_path", "naive", "sequential", "traversal", "typical"}
+ALLOWED = {
+    "cascade", "coupled", "ensemble", "lenience", "longest_path", "naive", "sequential", "traversal", "typical",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("tree_policy", [None, ChainTreePolicy(ChainOptions())], ids=["own", "chain"])

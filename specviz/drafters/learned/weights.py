@@ -309,7 +309,7 @@ def _folder_of(
         return Path(weights)
     usual = MODULES_FOLDER / kind.folder_name(from_mapping(kind.options_type, shape))
     wanted = kind.name, target.info.weights_sha256
-    cards = sorted(MODULES_FOLDER.glob(f"*/{CARD}"), key=lambda card: (card.parent != usual, card))
+    cards = sorted(MODULES_FOLDER.glob(f"**/{CARD}"), key=lambda card: (card.parent != usual, card))
     return next((card.parent for card in cards if without(card, _made_for, None) == wanted), usual)
 
 
