@@ -76,7 +76,10 @@ class TrainOptions:
     )
     speculators: bool = option(False, "write modules of EAGLE-3's wiring in the layout of speculators too")
     target: str = option("target", "bundled name or folder of the target that modules learn to draft for")
-    out: Path = option(Path("assets/modules"), "folder that receives a folder for each trained module")
+    out: Path = option(
+        Path("assets/modules"),
+        "receives a folder for each trained module; for another target, unless it is given, below one of its name",
+    )
     loss: str = option(
         "fkl", "loss of `drafter-align`, `module`: ce-hard, fkl, rkl, jsd, tvd, tvdpp-…, nla or lk-hybrid"
     )

@@ -244,6 +244,13 @@ def test_the_command_names_modules_and_their_shapes(kind):
         train.training_of(replace(options, names=("nothing_such",), module_options=""))
 
 
+def test_modules_of_another_target_lie_in_a_folder_of_its_name_unless_one_is_given():
+    assert train.folder_for(TrainOptions()) == Path("assets/modules")
+    assert train.folder_for(TrainOptions(target="smollm2")) == Path("assets/modules/smollm2")
+    assert train.folder_for(TrainOptions(target="models/mine")) == Path("assets/modules/mine")
+    assert train.folder_for(TrainOptions(target="models/mine", out=Path("here"))) == Path("here")
+
+
 def test_texts_packed_with_another_tokenizer_are_refused(training_of, tmp_path):
     training = training_of()
     train_tokenizer(["other words " * 9], 300).save_pretrained(tmp_path / "work" / "tokenizer")

@@ -272,9 +272,18 @@ LINE_EVERY_S = 15.0
 
 def train_module(options: TrainOptions, report: Callable[[dict[str, Any]], None]) -> None:
     """Train the named modules together and leave a folder for each in `options.out`."""
-    training = training_of(options)
-    for label, card in train_modules(training, options.out, Lines(report), None, options.speculators).items():
-        report({"written": options.out / label, "parameters": card.parameters, "tokens": card.training["tokens"]})
+    training, out = training_of(options), folder_for(options)
+    for label, card in train_modules(training, out, Lines(report), None, options.speculators).items():
+        report({"written": out / label, "parameters": card.parameters, "tokens": card.training["tokens"]})
+
+
+def folder_for(options: TrainOptions) -> Path:
+    """Which receives a folder for each module: for another target than the bundled one, unless it was given, one of that
+    target's name, so that the bundled target's weights stay."""
+    usual = TrainOptions()
+    if options.out != usual.out or options.target == usual.target:
+        return options.out
+    return options.out / Path(options.target).name
 
 
 def training_of(options: TrainOptions) -> ModuleTraining:
