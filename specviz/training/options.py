@@ -78,7 +78,7 @@ class TrainOptions:
     target: str = option("target", "bundled name or folder of the target that modules learn to draft for")
     out: Path = option(
         Path("assets/modules"),
-        "receives a folder for each trained module; for another target, unless it is given, below one of its name",
+        "receives a folder for each trained module; for another target below one of its name, unless given",
     )
     loss: str = option(
         "fkl", "loss of `drafter-align`, `module`: ce-hard, fkl, rkl, jsd, tvd, tvdpp-…, nla or lk-hybrid"

@@ -278,8 +278,8 @@ def train_module(options: TrainOptions, report: Callable[[dict[str, Any]], None]
 
 
 def folder_for(options: TrainOptions) -> Path:
-    """Which receives a folder for each module: for another target than the bundled one, unless it was given, one of that
-    target's name, so that the bundled target's weights stay."""
+    """Which receives a folder for each module: for another target than the bundled one, unless it was given, below one
+    of that target's name, so that the bundled target's weights stay."""
     usual = TrainOptions()
     if options.out != usual.out or options.target == usual.target:
         return options.out
