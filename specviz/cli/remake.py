@@ -48,6 +48,7 @@ SCENES = "scene-*.json.gz"
 REAL = "smollm2-*.json.gz"
 """runs of a real model, which this machine may lack"""
 REAL_TARGET, REAL_MODULES = ("--target", "smollm2"), "assets/modules/smollm2"
+REAL_RACE, REAL_SWEEP = "assets/races/smollm2.json.gz", "assets/sweeps/smollm2"
 REAL_SHAPES = (
     "eagle.wiring=eagle3 eagle.depths=8,20,30 eagle.draft_tokens=8192 eagle.own_head=false "
     "small_model.size=256 small_model.draft_tokens=8192 dspark.layers=1 dspark.kv_heads=3"
@@ -118,16 +119,8 @@ def _of_study(study: Study[Any]) -> Step:
     section = [Output(_in_repository(study.document), study.section)]
     also = [Output(path) for path in made.also]
     words = (*SPECVIZ, "study", study.command, *made.words, "--write")
-    return Step(
-        study.command,
-        made.makes,
-        words,
-        (*kept, *also, *section),
-        made.minutes,
-        made.rests_on,
-        made.shares,
-        tuple(command.split()[-1] for command in study.formerly),
-    )
+    outputs, formerly = (*kept, *also, *section), tuple(command.split()[-1] for command in study.formerly)
+    return Step(study.command, made.makes, words, outputs, made.minutes, made.rests_on, made.shares, formerly)
 
 
 def _in_repository(path: Path) -> str:
@@ -138,15 +131,10 @@ def _in_repository(path: Path) -> str:
 def _learnt() -> tuple[Step, ...]:
     """What methods read when they run."""
     return (
-        Step(
-            "vector",
-            "the acceptance vectors that Sequoia's trees are made for",
-            (*SPECVIZ, "bench", "vector", *FLOAT),
-            (Output("assets/acceptance_vector.json"),),
-            2,
-        ),
+        Step("vector", "the acceptance vectors that Sequoia's trees are made for",
+             (*SPECVIZ, "bench", "vector", *FLOAT), (Output("assets/acceptance_vector.json"),), 2),
         Step("learn", "the stop policies' classifiers", (*SPECVIZ, "learn"), (Output("assets/stops/*.json"),), 5),
-    )
+    )  # fmt: skip
 
 
 def _trained() -> tuple[Step, ...]:
@@ -179,13 +167,9 @@ def _trained() -> tuple[Step, ...]:
 def _measured_once() -> tuple[Step, ...]:
     def survivors(drafts: int, temperature: str) -> Step:
         words = ("--drafts", str(drafts), "--temperature", temperature, "--seeds", "1", "--write")
-        return Step(
-            f"survivors-{drafts}",
-            f"what K-SEQ gains from {drafts} surviving drafts at {temperature}",
-            (*SPECVIZ, "prove", "survivors", *words),
-            (Output("docs/methods/kseq.md", f"survivors {drafts} {temperature}"),),
-            4,
-        )
+        made = f"what K-SEQ gains from {drafts} surviving drafts at {temperature}"
+        page = (Output("docs/methods/kseq.md", f"survivors {drafts} {temperature}"),)
+        return Step(f"survivors-{drafts}", made, (*SPECVIZ, "prove", "survivors", *words), page, 4)
 
     return (
         Step("times", "step times of the target on this machine",
@@ -213,14 +197,12 @@ def _recorded() -> tuple[Step, ...]:
              (Output(f"assets/traces/{REAL}"),), 2, impossible=_no_real_model),
         Step("real-race", "its recorded race",
              (*SPECVIZ, "race", "--prompt-id", "rewrite-name", *REAL_TARGET, "--chat", "--drafters",
-              "ngram@8,small_model,eagle", "--dtype", "bfloat16", "--repeats", "3", "--out",
-              "assets/races/smollm2.json.gz"),
-             (Output("assets/races/smollm2.json.gz"),), 1, impossible=_no_real_model),
+              "ngram@8,small_model,eagle", "--dtype", "bfloat16", "--repeats", "3", "--out", REAL_RACE),
+             (Output(REAL_RACE),), 1, impossible=_no_real_model),
         Step("real-sweep", "its sweep, and what each family of its prompts can expect",
-             (*SPECVIZ, "bench", "sweep", "assets/sweeps/smollm2.toml", "--out", "assets/sweeps/smollm2.json.gz",
-              "--replace", "--write-families"),
-             (Output("assets/sweeps/smollm2.json.gz"), Output("assets/prompts/smollm2.json")), 6,
-             impossible=_no_real_model),
+             (*SPECVIZ, "bench", "sweep", f"{REAL_SWEEP}.toml", "--out", f"{REAL_SWEEP}.json.gz", "--replace",
+              "--write-families"),
+             (Output(f"{REAL_SWEEP}.json.gz"), Output("assets/prompts/smollm2.json")), 6, impossible=_no_real_model),
         Step("audit", "what recomputing every recorded run finds",
              (*SPECVIZ, "audit", "assets/traces", "--write"), (Output("docs/audit.md", "audit"),), 8),
         Step("analysis", "why drafts failed in the recorded runs", (*SPECVIZ, "analyse", "assets/traces", "--write"),

@@ -249,7 +249,7 @@ def test_weights_of_another_preset_and_weights_that_are_not_shipped_are_refused(
     write_module(fresh(CrossKVModule, TargetParts.of(target), CrossKVShape(preset="tandem")), tmp_path, {})
     with pytest.raises(OptionError, match=r"preset is longspec, but the weights in .* were trained as tandem"):
         run(target, {"weights": str(tmp_path)}, text(4))
-    monkeypatch.setattr(module_weights, "MODULES_FOLDER", tmp_path)
+    monkeypatch.setattr(module_weights, "MODULES_FOLDER", tmp_path / "nothing")
     with pytest.raises(ModelError, match="no weights of 'cross_kv_glide' are shipped"):
         run(target, {"preset": "glide"}, text(4))
     with pytest.raises(OptionError, match="window is 8, but glide has none"):
