@@ -9,15 +9,14 @@ import torch
 
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.learned.flash_network import FlashShape, Roots
-from specviz.drafters.learned.module import MODULES, FeatureBatch, TargetParts, fresh
 from specviz.drafters.learned.weights import write_module
 from specviz.errors import ModelError, OptionError
 from specviz.lm.llama.model import LlamaModel
-from specviz.options import from_mapping
-from specviz.proof.small_models import SHAPE, small_pair
+from tests.drafters.test_heads import VOCABULARY, read, target_of
+from tests.drafters.test_heads import taught as moved
 from tests.engine import sessions
 
-LAYERS, VOCABULARY, SLOTS = 5, 64, 4
+LAYERS, SLOTS = 5, 4
 PROMPT = [3, 14, 15, 9, 26, 5]
 NAMES = ("dflash", "dspark")
 SHAPES = {
@@ -31,32 +30,11 @@ SHAPES = {
 
 @pytest.fixture(scope="module")
 def target() -> LlamaModel:
-    model, _ = small_pair(
-        3, replace(SHAPE, layers=LAYERS, vocab_size=VOCABULARY, hidden_size=24, heads=2, head_size=12)
-    )
-    model._info = replace(model.info, weights_sha256="a" * 64)
-    return model
+    return target_of(LAYERS)
 
 
 def taught(name: str, target: LlamaModel, **shape):
-    """Not trained, but every weight was moved, those that begin at zero too."""
-    kind = MODULES.get(name)
-    options = from_mapping(kind.options_type, {"slots": SLOTS, **shape})
-    module = fresh(kind, TargetParts.of(target), options, seed=4)
-    generator = torch.Generator().manual_seed(5)
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
-    return module
-
-
-def read(target, module, text) -> FeatureBatch:
-    """What a module sees of a text in training, from one pass over all of it."""
-    cache = target.new_cache()
-    target.watch(cache, [*module.depths(), target.info.layers])
-    target.forward(text, cache)
-    seen = target.seen(cache).clone()  # no tensor of inference mode
-    return FeatureBatch(torch.tensor([text]), seen[None, :, :-1], seen[None, :, -1])
+    return moved(name, target, slots=SLOTS, **shape)
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

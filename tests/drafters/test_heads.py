@@ -27,14 +27,18 @@ EVERY = (*HEADS, "kangaroo")
 PROMPT = [3, 14, 15, 9, 26, 5]
 
 
-@pytest.fixture(scope="module")
-def target() -> LlamaModel:
+def target_of(layers: int) -> LlamaModel:
     """With an identity, so that weights can be for it or not."""
     model, _ = small_pair(
-        3, replace(SHAPE, layers=LAYERS, vocab_size=VOCABULARY, hidden_size=24, heads=2, head_size=12)
+        3, replace(SHAPE, layers=layers, vocab_size=VOCABULARY, hidden_size=24, heads=2, head_size=12)
     )
     model._info = replace(model.info, weights_sha256="a" * 64)
     return model
+
+
+@pytest.fixture(scope="module")
+def target() -> LlamaModel:
+    return target_of(LAYERS)
 
 
 def taught(name: str, target: LlamaModel, **shape):
@@ -72,13 +76,12 @@ def drafted(target, name, options, **changes):
     return this, found
 
 
-@torch.inference_mode()
 def read(target, module, text) -> FeatureBatch:
     """What a module sees of a text in training, from one pass over all of it."""
     cache = target.new_cache()
     target.watch(cache, [*module.depths(), target.info.layers])
     target.forward(text, cache)
-    seen = target.seen(cache)
+    seen = target.seen(cache).clone()  # no tensor of inference mode
     return FeatureBatch(torch.tensor([text]), seen[None, :, :-1], seen[None, :, -1])
 
 
