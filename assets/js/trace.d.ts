@@ -166,6 +166,8 @@ declare namespace trace {
     further_models?: ModelCard[];
     /** of a drafter: which weights `read` of its passes counts, in words; empty where they count none */
     pass_reads?: string;
+    /** of a drafter: hash of the target's weights that its own learnt from, where the run's target is the same model in other numbers; empty where they are the same, or it learnt nothing */
+    learnt_from?: string;
   }
   /** Which weights were really used. */
   interface ModelCard {

@@ -80,6 +80,7 @@ def _rows(trace: Trace) -> list[tuple[str, str]]:
     rows = [
         ("run with", methods(trace.started)),
         *_number_format(trace.started),
+        *_other_weights(trace.started),
         ("ended by", finished.reason + (f": {finished.message}" if finished.message else "")),
         ("output", f"{summary.num_output_tokens} tokens in {summary.num_target_passes} target passes"),
         ("repetition", f"{repetition(finished.output_ids):.0%} of its {NGRAM}-grams came before in it"),
@@ -113,6 +114,12 @@ def _number_format(started: Started) -> list[tuple[str, str]]:
     """What `auto` took for the target, and why; no line where a format was asked for."""
     card = started.target
     return [("number format", f"{card.dtype}: {card.dtype_why}")] if card.dtype_why else []
+
+
+def _other_weights(started: Started) -> list[tuple[str, str]]:
+    """A warning where the drafter learnt from other weights of the same target; else no line."""
+    warning = cautions.of_other_weights(started)
+    return [("warning", warning)] if warning else []
 
 
 def _memory_bound(trace: Trace) -> list[tuple[str, str]]:

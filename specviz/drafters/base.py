@@ -140,6 +140,9 @@ class Drafter(PlugIn[OptionsT_co], ABC):
     pass_reads: ClassVar[str] = ""
     """which weights `DraftPass.read` counts, in words, to stand beside MBSU; empty where it makes no passes, or nobody
     counted"""
+    learnt_from: str = ""
+    """hash of the target's weights that its own learnt from, where those are others of the same model: set by `attach`
+    """
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         """Which candidate kinds it will draw under this sampling. The pairing check reads it, and a candidate of

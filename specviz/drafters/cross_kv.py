@@ -222,7 +222,7 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
                 f"preset is {preset}, but the weights in {weights} were trained as {module.options.preset}; set preset "
                 "to that, or choose other weights."
             )
-        self._module, self._lean = module, module.lean()
+        self._module, self._lean, self.learnt_from = module, module.lean(), module.learnt_from
         self._layers = self._lean.layers
         self.options = replace(self.options, weights=shown_weights(weights))
         most = None if module.options.projects else module.options.text_tokens

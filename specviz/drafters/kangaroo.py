@@ -227,7 +227,7 @@ class KangarooDrafter(OwnLayersDrafter[KangarooOptions], ReadsFeatures, Observes
                 f"exit_layer is {chosen}, but the adapter was trained after layer {module.options.exit_layer}; leave "
                 f"it at 0, or set weights to '{UNTRAINED}'."
             )
-        self._module = module
+        self._module, self.learnt_from = module, module.learnt_from
         self._adapter = AdapterRows(module, target.device)
         self.options = replace(self.options, exit_layer=module.options.exit_layer, weights=shown_weights(weights))
         super().attach(target, cache)

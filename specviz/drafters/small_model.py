@@ -251,6 +251,7 @@ class SmallModelDrafter(GrowingDrafter[SmallModelOptions], Attaches, Begins):
                 "other weights."
             )
         self.options = replace(self.options, weights=shown_weights(self.options.weights))
+        self.learnt_from = module.learnt_from
         self._draft = ModelDraft(running(module), self.name)
 
     def begin(self, tokens: Sequence[int]) -> None:

@@ -80,6 +80,7 @@ def started(
             _drafter_card(who),
             further_models=[model_card(loaded_model.info) for loaded_model in who.further],
             pass_reads=method.drafter.pass_reads,
+            learnt_from=method.drafter.learnt_from,
         ),
         verifier=_card(method.verifier),
         sampling=SamplingCard(float(method.sampling.temperature), method.sampling.top_k, float(method.sampling.top_p)),

@@ -87,6 +87,12 @@ def real_model(name: str) -> RealModel:
     return REAL_MODELS[name]
 
 
+def family(name: str) -> str:
+    """The short name of the real model that a name stands for, whoever stored its weights and in which numbers; empty
+    where SpecViz knows none."""
+    return next((model.name for model in REAL_MODELS.values() if name in (model.name, model.hub)), "")
+
+
 def fetch(model: RealModel, cancelled: Callable[[], bool], source: str = AUTO) -> Iterator[Fetching]:
     """Bring a model into the user's cache, unless it is there. The last state says where it came from; there is none
     where it was cancelled: what is there then stays, and the next attempt goes on from it.

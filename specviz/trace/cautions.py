@@ -99,3 +99,14 @@ def _room(card: ModelCard) -> str:
     """`the context of drafter (256 tokens)`; a window is called one."""
     what = "sliding attention window" if card.window else "context"
     return f"the {what} of {card.name} ({card.context_length:,} tokens)"
+
+
+def of_other_weights(started: Started) -> str:
+    """What a drafter that learnt from other weights of the same target means, in a sentence; empty for all others."""
+    if not started.drafter.learnt_from:
+        return ""
+    return (
+        f"{started.drafter.name} learnt from {started.target.name} with the weights {started.drafter.learnt_from[:8]} "
+        f"and drafts for {started.target.weights_sha256[:8]}, the same model in other numbers: the text stays the "
+        "target's, but fewer tokens may be accepted"
+    )

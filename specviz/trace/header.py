@@ -202,6 +202,9 @@ class MethodCard:
     """language models that draft beside `model`, in the order of their drafts"""
     pass_reads: str = ""
     """of a drafter: which weights `read` of its passes counts, in words; empty where they count none"""
+    learnt_from: str = ""
+    """of a drafter: hash of the target's weights that its own learnt from, where the run's target is the same model in
+    other numbers; empty where they are the same, or it learnt nothing"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,14 @@ def test_the_models_badge_says_why_auto_took_its_number_format() -> None:
     assert "<bfloat16>" not in notices.badge_row(badges(chosen))
 
 
+def test_a_head_that_learnt_from_other_weights_of_the_target_wears_a_badge_that_says_so() -> None:
+    started = sample().started
+    elsewhere = replace(started, drafter=replace(started.drafter, learnt_from="ab" * 32))
+    warning = next(badge for badge in badges(elsewhere) if "weights of another file" in badge.text)
+    assert "the text stays the target's, but fewer tokens may be accepted" in warning.explanation
+    assert not any("another file" in badge.text for badge in badges(started))
+
+
 def test_a_warm_start_says_what_was_brought_along() -> None:
     started = replace(sample().started, memory=MemoryCard("earlier runs", 3, 40_960, "ab" * 32))
     warm = next(badge for badge in badges(started) if "warm" in badge.text)

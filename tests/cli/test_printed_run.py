@@ -36,6 +36,17 @@ def test_what_auto_chose_is_told_with_its_reason_and_an_asked_format_is_not() ->
     assert "number format" not in printed(sample())
 
 
+def test_a_drafter_that_learnt_from_other_weights_of_the_target_is_a_warning() -> None:
+    started = sample().started
+    drafter = replace(started.drafter, name="eagle", learnt_from="ab" * 32)
+    target = replace(started.target, name="smollm2", weights_sha256="cd" * 32)
+    warned = replace(sample(), started=replace(started, drafter=drafter, target=target))
+    assert printed(warned)["warning"].startswith(
+        "eagle learnt from smollm2 with the weights abababab and drafts for cdcdcdcd"
+    )
+    assert "warning" not in printed(sample())
+
+
 def test_a_slower_run_names_the_factor_and_a_faster_one_its_gain_alone() -> None:
     assert printed(timed(0.8, 0.8, 0.8))["over plain decoding"].startswith(
         "0.80× as fast, measured. Drafting costs most: it takes 4.00 times as long as a plain token, and free the run"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,26 @@ def test_shipped_weights_of_another_target_than_the_bundled_are_those_whose_card
     (tmp_path / "later" / "module.json").unlink()
     with pytest.raises(ModelError, match="eagle were trained on the states of the target aaaaaaaaaaaa"):
         module_for(EagleModule, SHIPPED, target)
+
+
+def test_a_module_of_the_same_real_model_in_other_numbers_is_taken_and_says_so(target, tmp_path, monkeypatch):
+    monkeypatch.setattr(module_weights, "MODULES_FOLDER", tmp_path)
+    monkeypatch.setattr(target, "_info", replace(target.info, name="HuggingFaceTB/SmolLM2-135M-Instruct"))
+    for name, learnt_on in (("eagle", "target"), ("real", "smollm2")):
+        write_module(fresh(EagleModule, TargetParts.of(target), EagleShape()), tmp_path / name, {})
+        described(tmp_path / name, target_name=learnt_on, target_sha256=name[0] * 64)
+    assert module_for(EagleModule, SHIPPED, target).learnt_from == "r" * 64
+    described(tmp_path / "real", target_sha256=target.info.weights_sha256)
+    assert read_module(tmp_path / "real", target).learnt_from == "", "it learnt from these very weights"
+    with pytest.raises(ModelError, match="eagle were trained on the states of the target eeeeeeeeeeee"):
+        read_module(tmp_path / "eagle", target)
+
+
+def test_two_models_of_the_same_name_are_no_family_where_the_name_is_no_real_model(target, folder):
+    described(folder, target_sha256="a" * 64)
+    assert json.loads((folder / "module.json").read_text())["target_name"] == target.info.name
+    with pytest.raises(ModelError, match="were trained on the states of the target aaaaaaaaaaaa"):
+        read_module(folder, target)
 
 
 def test_a_matrix_is_stored_in_eight_bits_with_a_scale_for_each_row():

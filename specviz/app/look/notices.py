@@ -109,6 +109,11 @@ def _brought(started: Started) -> list[Badge]:
     return [Badge(f"warm start: {runs}, {size}", "plain", explanation)]
 
 
+def _other_weights(started: Started) -> list[Badge]:
+    warning = cautions.of_other_weights(started)
+    return [Badge("⚠ weights of another file", "plain", warning)] if warning else []
+
+
 def badges(started: Started) -> list[Badge]:
     """Source, pair and sampling of a run, each method that took part, and whether all of them are lossless.
 
@@ -123,6 +128,7 @@ def badges(started: Started) -> list[Badge]:
         *_clock(started),
         Badge(pair, "plain", f"drafter and target weights; device {started.machine.device}, {_number_format(started)}"),
         *_brought(started),
+        *_other_weights(started),
         Badge(f"{temperature} · seed {started.seed}", "plain", "sampling and seed"),
     ]
     methods = _methods(started)

@@ -56,6 +56,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         self._network = self.network(reading(target, self.name))
+        self.learnt_from = self._network.learnt_from
         self._lean = self._network.lean()
         self._lean.replay_as(target)
         self._cache = self._lean.new_cache()

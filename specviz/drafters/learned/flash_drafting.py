@@ -189,7 +189,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, Observes):
         """Raises ModelError where the target does not give its states, or the weights are not for it."""
         module = self.load(reading(target, self.name))
         assert isinstance(module, FlashTrunk), f"'{module.name}' fills no block."
-        self.trunk, self.device = module, target.device
+        self.trunk, self.device, self.learnt_from = module, target.device, module.learnt_from
         self.lean = lean_of(module)
         gamma = min(self.options.gamma, module.options.slots)
         self.options = replace(self.options, weights=shown_weights(self.options.weights), gamma=gamma)

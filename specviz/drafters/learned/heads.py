@@ -208,7 +208,9 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         """Raises ModelError where the target does not give its states, or the weights are not for it."""
         self.device = target.device
-        self.use_module(self.load(reading(target, self.name)))
+        module = self.load(reading(target, self.name))
+        self.learnt_from = module.learnt_from
+        self.use_module(module)
         self.options = replace(
             self.options,
             weights=shown_weights(self.options.weights),

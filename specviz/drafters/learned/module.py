@@ -23,6 +23,7 @@ from specviz.drafters.base import bytes_of
 from specviz.drafters.learned.token_map import TokenMap
 from specviz.errors import ModelError, OptionError
 from specviz.lm.base import GivesFeatures, ModelInfo
+from specviz.lm.fetched import family
 from specviz.options import Options
 from specviz.registry import OptionsT_co, Registry
 
@@ -145,6 +146,8 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
         self.register_buffer("embedding", target.embedding.detach(), persistent=False)
         self.register_buffer("head", target.head.detach(), persistent=False)
         self.map: TokenMap | None = None
+        self.learnt_from = ""
+        """hash of the target's weights that it learnt from, where those of this target are others of its family"""
 
     embedding: Tensor
     head: Tensor
@@ -273,9 +276,12 @@ def outline(kind: type[DrafterModule[Options]], target: TargetParts, options: Op
     return tensors
 
 
-def check_target(made_for: str, called: str, target: ModelInfo) -> None:
-    """Raises ModelError where weights were trained on the states of another target: they would only be rejected."""
-    if made_for != target.weights_sha256:
+def check_target(made_for: str, of_family: str, called: str, target: ModelInfo) -> None:
+    """Weights that were trained on the states of the target with the hash `made_for`, whose name was `of_family`.
+    Raises ModelError for another target: they would only be rejected. The same real model in other numbers (its
+    original weights, a quantised file of them) is taken; `DrafterModule.learnt_from` then says so."""
+    related = family(of_family) != "" and family(of_family) == family(target.name)
+    if made_for != target.weights_sha256 and not related:
         raise ModelError(
             f"the weights {called} were trained on the states of the target {made_for[:12]}, but {target.name} has the "
             f"weights {target.weights_sha256[:12]}; train them on it (`specviz train module`), or choose other weights."

@@ -30,6 +30,7 @@ from torch import Tensor
 from specviz.drafters.learned.module import MODULES, DrafterModule, TargetParts, check_target, fresh, outline
 from specviz.errors import ModelError, TraceError
 from specviz.lm.base import GivesFeatures
+from specviz.lm.fetched import family
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.resources import ROOT, altered, take_over, without
@@ -235,13 +236,14 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
     if problem := altered(folder / CARD) or altered(_weights(folder)):
         raise ModelError(problem)
     card = read_card(folder)
-    check_target(card.target_sha256, f"in {folder}", target.info)
+    check_target(card.target_sha256, card.target_name, f"in {folder}", target.info)
     parts = TargetParts.of(target)
     kind, options, wanted = _described(card, parts)
     written = fitting(_weights(folder), wanted, f"the weights in {folder}")
     module = fresh(kind, parts, options)
     module.load_state_dict(restored(written))
     module.check()
+    module.learnt_from = card.target_sha256 if card.target_sha256 != target.info.weights_sha256 else ""
     return module
 
 
@@ -304,19 +306,22 @@ def _folder_of(
     kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any]
 ) -> Path:
     """Of shipped weights: the folder that is named for this shape, which is the bundled target's; for another target
-    the one whose card names it, where there is one."""
+    the one whose card names its weights, else its family, where there is one."""
     if weights != SHIPPED:
         return Path(weights)
     usual = MODULES_FOLDER / kind.folder_name(from_mapping(kind.options_type, shape))
-    wanted = kind.name, target.info.weights_sha256
-    cards = sorted(MODULES_FOLDER.glob(f"**/{CARD}"), key=lambda card: (card.parent != usual, card))
-    return next((card.parent for card in cards if without(card, _made_for, None) == wanted), usual)
+    paths = sorted(MODULES_FOLDER.glob(f"**/{CARD}"), key=lambda path: (path.parent != usual, path))
+    read = [(path.parent, without(path, _read, None)) for path in paths]
+    cards = [(folder, card) for folder, card in read if card is not None and card.module == kind.name]
+    for folder, card in cards:
+        if card.target_sha256 == target.info.weights_sha256:
+            return folder
+    related = family(target.info.name)
+    return next((folder for folder, card in cards if related and family(card.target_name) == related), usual)
 
 
-def _made_for(card: Path) -> tuple[str, str]:
-    """Which module it is of, and of which target."""
-    known = _card(card.read_text(encoding="utf-8"))
-    return known.module, known.target_sha256
+def _read(card: Path) -> ModuleCard:
+    return _card(card.read_text(encoding="utf-8"))
 
 
 def _written_at(folder: Path) -> int:
@@ -364,7 +369,7 @@ def unpack(path: Path, folder: Path, target: GivesFeatures) -> ModuleCard:
         raise ModelError(
             f"{path.name} holds no drafter module ({_why(error)}); choose a file that the Train tab saved."
         ) from error
-    check_target(card.target_sha256, f"in {path.name}", target.info)
+    check_target(card.target_sha256, card.target_name, f"in {path.name}", target.info)
     _, _, wanted = _described(card, TargetParts.of(target))
     _write(fitting(path, wanted, f"the weights in {path.name}"), card, folder)
     return card
