@@ -21,7 +21,8 @@ from specviz.trace.declared_method import Candidates
 
 @MODULES.register("eagle")
 class EagleModule(EagleTrunk[EagleShape]):
-    """EAGLE-1 by default; EAGLE-3's fusion, unrolled training and own head are options of it."""
+    """EAGLE-1 by default; EAGLE-3's fusion, unrolled training and own head are options of it, and so is P-EAGLE's one
+    pass."""
 
     explanation: ClassVar[str] = (
         "One layer that guesses the target's next state from its last one and the token that was drawn."
@@ -34,8 +35,10 @@ class EagleDrafter(StateDrafter[StateOptions]):
 
     It is told the token that was drawn beside the state before it, which a state alone leaves open. After every verdict
     the true states of the accepted tokens replace the guessed ones. Where it was trained on another target it drafts
-    badly, so that its weights are refused there.
-    EAGLE (Li et al., 2401.15077), EAGLE-3 (2503.01840); EAGLE-2's trees are the tree policy `eagle2`.
+    badly, so that its weights are refused there. Weights trained with `parallel` fill several places in one pass: each
+    place is then drawn from its own distribution, whatever stands before it, and judged by it.
+    EAGLE (Li et al., 2401.15077), EAGLE-3 (2503.01840), P-EAGLE (2602.01469); EAGLE-2's trees are the tree policy
+    `eagle2`.
     """
 
     candidates: ClassVar[Candidates] = Candidates(pairs=True)

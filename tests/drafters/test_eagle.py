@@ -32,6 +32,10 @@ SHAPES = {
     "eagle3 on one depth": EagleShape(wiring="eagle3"),
     "some rows of the target's head": EagleShape(draft_tokens=24, own_head=False),
 }
+PARALLEL = {
+    "parallel": EagleShape(parallel=3),
+    "parallel, fused": EagleShape(wiring="eagle3", depths=(1, 2, 3), parallel=3),
+}
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +82,38 @@ def test_a_draft_row_by_row_is_what_training_unrolls(target, module):
         cache.keep([])
 
 
+@torch.inference_mode()
+@pytest.mark.parametrize("shape", PARALLEL.values(), ids=PARALLEL)
+def test_placeholders_are_drafted_in_one_pass_as_they_are_trained(target, shape):
+    """After the root stand rows of a learnt word and state, at places of their own; rows of the text stay."""
+    module = fresh(EagleModule, TargetParts.of(target), shape)
+    tokens = text(14)
+    batch = batch_of(target, tokens, module.depths())
+    wanted = module.drafts(batch, 5)
+    assert len(wanted) == 3
+    lean, cache = module.lean(), module.lean().new_cache()
+    states = lean.state_of(batch.features[0])
+    for place in range(len(tokens) - 3):
+        given, before = lean.with_unknown([tokens[place + 1]], states[place : place + 1], 2)
+        rows = lean.logits(lean.run(given, before, cache))  # the root's, and two placeholders'
+        cache.keep([place])
+        torch.testing.assert_close(rows, torch.stack([each[0, place] for each in wanted]), rtol=1e-4, atol=1e-4)
+
+
+def test_a_parallel_draft_makes_one_pass_however_deep_and_forgets_its_placeholders(target, tmp_path):
+    module = fresh(EagleModule, TargetParts.of(target), EagleShape(parallel=3))
+    write_module(module, tmp_path, {})
+    session, records = run(target, EagleDrafter.of({"weights": str(tmp_path), "gamma": 5}), text(5))
+    module = read_module(tmp_path, target)  # eight bits were kept of each weight
+    whole = [record for record in records if len(record.proposal.tree) == 4]
+    assert len(whole) > 2
+    for record in whole:
+        (made,) = record.proposal.passes
+        assert made.cached_rows + made.rows == record.base_length + 1  # the text but its last token, and two
+        wanted = module.drafts(batch_of(target, session.tokens[: record.base_length], (3,)), 1)[0][0, -1]
+        torch.testing.assert_close(record.proposal.draft_logits[0][1][0], wanted.detach(), rtol=1e-3, atol=1e-3)
+
+
 def run(target, drafter, tokens, new_tokens=24, temperature=1.0):
     return decoded(target, drafter, tokens, new_tokens, temperature)
 
@@ -105,7 +141,15 @@ def test_a_prompt_of_one_token_has_no_state_to_draft_from_yet(target, tmp_path):
     assert [len(record.proposal.tree) for record in records[:2]] == [1, 5]
 
 
-@pytest.mark.parametrize("shape", [EagleShape(wiring="eagle3", depths=(0, 1, 2)), EagleShape(draft_tokens=2)], ids=str)
+OTHERS = {
+    "eagle3": EagleShape(wiring="eagle3", depths=(0, 1, 2)),
+    "two tokens": EagleShape(draft_tokens=2),
+    "parallel": EagleShape(parallel=2),
+    "parallel, eagle3": EagleShape(wiring="eagle3", depths=(0, 1, 2), parallel=2),
+}
+
+
+@pytest.mark.parametrize("shape", OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize("verifier", ["sequential", "naive"])
 def test_other_shapes_are_lossless_too(tmp_path, shape, verifier):
     module = fresh(EagleModule, TargetParts.of(toy(3, TARGET_SEED)), shape)
@@ -114,7 +158,9 @@ def test_other_shapes_are_lossless_too(tmp_path, shape, verifier):
     assert error(case) < 1e-9
 
 
-def test_the_loss_of_every_shape_reaches_every_weight(target, module):
+@pytest.mark.parametrize("shape", (SHAPES | PARALLEL).values(), ids=SHAPES | PARALLEL)
+def test_the_loss_of_every_shape_reaches_every_weight(target, shape):
+    module = fresh(EagleModule, TargetParts.of(target), shape)
     module.train()
     batch = batch_of(target, text(12), module.depths())
     sum(module.loss(batch).values()).backward()

@@ -6,6 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from specviz.drafters.eagle import EagleModule
+from specviz.drafters.learned.eagle_network import EagleShape
+from specviz.drafters.learned.module import TargetParts, fresh
+from specviz.drafters.learned.weights import write_module
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
@@ -18,10 +22,10 @@ def source():
     return LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts())
 
 
-def traced(source, **options):
+def traced(source, drafter="medusa", **options):
     request = RunRequest(
         "abcab",
-        drafter=Choice("medusa", {"weights": "untrained", **options}),
+        drafter=Choice(drafter, {"weights": "untrained", **options}),
         verifier=Choice("sequential"),
         temperature=0.8,
         max_new_tokens=12,
@@ -68,3 +72,16 @@ def test_a_chain_shorter_than_its_heads_is_found(source):
     card = replace(trace.started.drafter, options={**trace.started.drafter.options, "gamma": 4})
     wrong = replace(trace, started=replace(trace.started, drafter=card))
     assert "has 0 children, but the options give 1 at its level" in sentences(wrong)
+
+
+def test_a_pass_over_placeholders_has_a_row_for_all_of_the_text(source, tmp_path):
+    target = TargetParts.of(toy_loader()("target", "cpu", "float32").model)
+    write_module(fresh(EagleModule, target, EagleShape(parallel=2)), tmp_path, {})
+    trace = traced(source, "eagle", weights=str(tmp_path), gamma=3)
+    drafted = trace.rounds[1].drafted
+    (made,) = drafted.passes
+    assert made.depth is None
+    assert made.cached_rows + made.rows == trace.rounds[1].base_length
+    short = replace(trace.rounds[1], drafted=replace(drafted, passes=[replace(made, rows=0)]))
+    wrong = replace(trace, rounds=[trace.rounds[0], short, *trace.rounds[2:]])
+    assert f"makes {made.cached_rows} cached rows, but the text has" in sentences(wrong)

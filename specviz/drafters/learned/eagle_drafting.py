@@ -3,16 +3,17 @@
     prompt ─ read_features ─► rows of the text ─► round: states of what was accepted ─► rows ─► root ─► tree ─► …
 
 A row of the drafter's cache belongs to a token and the state before it. Rows of the text are made from the target's own
-states; those of a draft from the network's, so that they are dropped after the verdict, whatever was accepted.
+states; those of a draft from the network's, so that they are dropped after the verdict, whatever was accepted. A
+network with placeholders drafts in one pass: their rows stand behind those of the text, and are dropped with the pass.
 
-Shapes: n rows, H hidden size, V vocabulary.
+Shapes: n rows, H hidden size, V vocabulary, S tokens drafted in one pass.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -57,6 +58,8 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         self._network = self.network(reading(target, self.name))
         self.learnt_from = self._network.learnt_from
+        if deepest := self._network.options.parallel:
+            self.options = replace(self.options, gamma=min(self.options.gamma, deepest))
         self._lean = self._network.lean()
         self._lean.replay_as(target)
         self._cache = self._lean.new_cache()
@@ -64,6 +67,8 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         """states [n, H] of the text's next n tokens, whose rows wait for the tokens after them"""
         self._outputs: dict[int, tuple[int, Tensor]] = {}
         """node → its row and the network's output [H + extra] there"""
+        self._slots: Tensor | None = None
+        """logits [S, V] after the root and after each placeholder, where the network has any"""
 
     def depths(self) -> Sequence[int]:
         return self._network.depths()
@@ -77,15 +82,17 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         states = self._lean.state_of(features)
         self._waiting = states if self._waiting is None else torch.cat([self._waiting, states])
 
-    def _catch_up(self, following: Sequence[int]) -> Tensor:
-        """Make rows of the text of the first states that wait and the tokens `following` them; the last output [H +
-        extra]."""
+    def _catch_up(self, following: Sequence[int], unknown: int = 0) -> Tensor:
+        """Make rows of the text of the first states that wait and the tokens `following` them; the last output, and
+        those of so many placeholders behind it [1 + unknown, H + extra]."""
         assert self._waiting is not None, "no state waits."
-        out = self._lean.run(following, self._waiting[: len(following)], self._cache)
-        self._cache.keep(range(self._cache.base, self._cache.length))
-        rest = self._waiting[len(following) :]
+        count, base = len(following), self._cache.base
+        tokens, states = self._lean.with_unknown(following, self._waiting[:count], unknown)
+        out = self._lean.run(tokens, states, self._cache)
+        self._cache.keep(range(base, base + count))
+        rest = self._waiting[count:]
         self._waiting = rest if len(rest) else None
-        return out[-1]
+        return out[count - 1 :]
 
     def read_features(self, tokens: Sequence[int], features: Tensor) -> None:
         following = tokens if self._waiting is not None else tokens[1:]
@@ -106,6 +113,8 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         stop_policy = self.draft_policies.stop_policy
         self._last.report(stop_policy, context)
         depth = context.max_depth if (wanted := stop_policy.levels()) is None else min(context.max_depth, wanted)
+        parallel = self._network.options.parallel
+        depth = min(depth, parallel or depth)
         self._cache.keep([])
         self._outputs.clear()
         if depth >= 1 and self._known:
@@ -114,13 +123,32 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
                 proposal,
                 stop_policy,
                 depth,
-                lambda nodes, at: self._answer(context, proposal, nodes, at),
+                (lambda nodes, at: self._of_slots(context, proposal, nodes, depth))
+                if parallel
+                else (lambda nodes, at: self._answer(context, proposal, nodes, at)),
                 self.name,
             )
             self.tree_policy.grow(draft)
             proposal.note.update(stop_policy.state())
         self._last.remember(proposal.tree, context.tokens)
         return proposal
+
+    def _of_slots(self, context: DraftContext, proposal: Proposal, nodes: Sequence[int], slots: int) -> Tensor:
+        """Logits [len(nodes), V] of the slots at the nodes' depths, whatever was drafted before them; the first asked
+        fills them all."""
+        if nodes == [ROOT]:
+            device, cached = self._lean.block.device, self._cache.length
+            began = now(device)
+            following = context.tokens[self._cache.base + 1 :]
+            self._slots = self._lean.logits(self._catch_up(following, slots - 1))  # [S, V]
+            read = self._network.weights_read() + bytes_of(self._network.fuse)
+            rows = len(following) + slots - 1
+            proposal.passes.append(DraftPass(rows, cached, now(device) - began, None, read))
+            proposal.note["depths"] = ",".join(map(str, self.depths()))
+            proposal.note["placeholders"] = slots - 1
+        assert self._slots is not None, "the root is asked first."
+        depths = proposal.tree.depths
+        return self._slots[[depths[node] for node in nodes]]
 
     def _answer(self, context: DraftContext, proposal: Proposal, level: Sequence[int], depth: int) -> Tensor:
         """Logits [len(level), V] after the nodes of a level; the root's pass also reads what the last round left."""
@@ -130,7 +158,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
             read += bytes_of(self._network.fuse)
             proposal.note["states_read"] = 0 if self._waiting is None else len(self._waiting)
             proposal.note["depths"] = ",".join(map(str, self.depths()))
-            out = self._catch_up(context.tokens[self._cache.base + 1 :])[None]
+            out = self._catch_up(context.tokens[self._cache.base + 1 :])  # [1, H + extra]
             self._outputs[ROOT] = self._cache.length - 1, out[0]
         else:
             out = self._extend(proposal.tree, level)

@@ -5,7 +5,8 @@
                                                 └─► and so on, from its own state
 
 One architecture with options: EAGLE-1 (2401.15077) joins embedding and state by one matrix; EAGLE-3 (2503.01840) fuses
-several depths, lets attention read both side by side, unrolls drafts in training and has a head of its own.
+several depths, lets attention read both side by side, unrolls drafts in training and has a head of its own; P-EAGLE
+(2602.01469) puts a learnt word and state where they are not known yet, so that one pass drafts several tokens.
 
 Shapes: B texts, T tokens, K depths, H hidden size, V vocabulary, V' tokens that it can draft.
 """
@@ -78,6 +79,12 @@ class EagleShape(Options):
     feature_weight: float = option(0.2, help="weight of SmoothL1 to the target's state in the loss", minimum=0.0)
     token_weight: float = option(1.0, help="weight of the cross entropy to the target's distribution", minimum=0.0)
     noise: float = option(0.2, help="width of the uniform noise on states in training", minimum=0.0)
+    parallel: int = option(
+        0,
+        help="tokens that one pass drafts, by a learnt word and state in place of those not known; 0: a pass for each",
+        minimum=0,
+        maximum=16,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -117,6 +124,10 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         self.own_head = nn.Linear(hidden, options.draft_tokens, bias=False) if has_own else None
         spread = float(target.embedding.float().std())
         self.scale = 1.0 / spread if options.scale_embedding and spread > 0 else 1.0
+        self.placeholder: nn.Parameter | None = None
+        """[2, H]: word and state of a token that is not known, where one pass drafts several"""
+        if options.parallel:
+            self.placeholder = nn.Parameter(torch.randn(2, hidden) * torch.tensor([[spread], [1.0]]))
         self._lean: LeanTrunk | None = None
 
     @property
@@ -170,14 +181,20 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         return self.read_head() if self.own_head is None else self.own_head.weight
 
     def unroll(self, batch: FeatureBatch, most: int) -> list[Tensor]:
-        """The block's outputs [B, T - 1 - k, H + extra] of the steps k = 0, 1, … of a draft from every place."""
+        """The block's outputs [B, T - 1 - k, H + extra] of the steps k = 0, 1, … of a draft from every place.
+
+        Where one pass drafts several, step k ≥ 1 is the row of the k-th placeholder, which sees the rows before it."""
         hidden, length = self.hidden_size, batch.tokens.shape[1]
+        most = min(most, self.options.parallel or most)
         state, memory, outs = self.state_of(self._noisy(batch.features)), Memory(), list[Tensor]()
         embedded = functional.embedding(batch.tokens, self.embedding)  # [B, T, H]; `state` [B, T, H]
         for step in range(min(most, length - 1)):
             rows = length - 1 - step
             # row t joins token t + 1 + step with the state before it: [B, T - 1 - step, H] both
-            inputs, x = self.join(embedded[:, 1 + step :], state[:, :rows])
+            word, before = embedded[:, 1 + step :], state[:, :rows]
+            if step and self.placeholder is not None:
+                word, before = (one.to(word.dtype).expand_as(word) for one in self.placeholder)
+            inputs, x = self.join(word, before)
             out = self.block(inputs, x, memory)  # [B, T - 1 - step, H + extra]
             state = out[..., :hidden]  # the next step reads the block's own state in place of the target's
             outs.append(out)
@@ -199,9 +216,10 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         known = batch.target_logits(self.head)  # [B, T, V]
         expected, counts = self._expected_rows(known)  # [B, T, H], [B, T]
         token, feature = [], []
-        outs = self.unroll(batch, self.options.unroll)
+        outs = self.unroll(batch, self.options.parallel or self.options.unroll)
+        fade = 1.0 if self.options.parallel else STEP_WEIGHT  # P-EAGLE (2602.01469) holds all rows alike
         for step, out in enumerate(outs):
-            weight = STEP_WEIGHT**step
+            weight = fade**step
             counted = None if counts is None else counts[:, 1 + step :]
             read = self.read(self.aligned(out))  # [B, T - 1 - step, H], held to what stands 1 + step further on
             if batch.distance is divergence:
@@ -211,7 +229,7 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
             if self.feature_share:
                 wanted = batch.final[:, 1 + step :]
                 feature.append(weight * functional.smooth_l1_loss(out[..., : self.hidden_size].float(), wanted))
-        total = sum(STEP_WEIGHT**step for step in range(len(outs)))
+        total = sum(fade**step for step in range(len(outs)))
         terms = {"token": self.options.token_weight * torch.stack(token).sum() / total}
         if feature:
             terms["feature"] = self.feature_share * torch.stack(feature).sum() / total
@@ -262,7 +280,11 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
 
     @torch.no_grad()
     def begin(self, batch: FeatureBatch) -> None:
-        """Join as the least squares of the next state on embedding and state; the block adds little to it at first."""
+        """Join as the least squares of the next state on embedding and state; the block adds little to it at first. A
+        placeholder is what words and states are on average."""
+        if self.placeholder is not None:
+            self.placeholder[0] = functional.embedding(batch.tokens, self.embedding).mean((0, 1))
+            self.placeholder[1] = self.state_of(batch.features).mean((0, 1))
         if not self.options.least_squares or not self.joins_by_one_matrix or self.fuse is not None:
             return
         embedded = functional.embedding(batch.tokens[:, 1:], self.embedding) * self.scale
@@ -290,11 +312,13 @@ class LeanTrunk:
         self._head = Projection(trunk.head_weight().detach().contiguous())
         self._state: Projection | None = None
         self._tokens = trunk.embedding
+        if trunk.placeholder is not None:
+            self._tokens = torch.cat([trunk.embedding, trunk.placeholder[:1].detach().to(trunk.embedding.dtype)])
         beside = [self._head]
         if trunk.joins_by_one_matrix:
             of_token, of_state = trunk.fc.weight.detach().chunk(2, -1)  # [H, 2·H] → two of [H, H]
             # [V, H]: what each token adds, worked out once
-            self._tokens = functional.linear(trunk.embedding * trunk.scale, of_token, trunk.fc.bias).detach()
+            self._tokens = functional.linear(self._tokens * trunk.scale, of_token, trunk.fc.bias).detach()
             whole = shortened(trunk.fc.weight.detach())
             short = None if whole is None else whole.columns(of_token.shape[1], 2 * of_token.shape[1])
             self._state = Projection(of_state.contiguous(), short=short)
@@ -308,6 +332,14 @@ class LeanTrunk:
     def state_of(self, features: Tensor) -> Tensor:
         """States [n, H] of the target's [n, K, H]; a copy."""
         return self.trunk.state_of(features).clone()
+
+    def with_unknown(self, tokens: Sequence[int], states: Tensor, count: int) -> tuple[Sequence[int], Tensor]:
+        """The rows' tokens and states [n, H] before them, and behind them so many placeholders'."""
+        if not count:
+            return tokens, states
+        assert self.trunk.placeholder is not None, f"'{self.trunk.name}' has no placeholder."
+        unknown = self.trunk.placeholder[1].detach().to(states.dtype)
+        return [*tokens, *[len(self.trunk.embedding)] * count], torch.cat([states, unknown.expand(count, -1)])
 
     @torch.inference_mode()
     def run(

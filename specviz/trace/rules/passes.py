@@ -55,6 +55,12 @@ def _in_cache(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
             if pass_.cached_rows:
                 stated = f"is {pass_.cached_rows}, but '{scene.started.drafter.name}' keeps none"
                 yield Problem(f"{at}.cached_rows", stated)
+        elif unpaired and pass_.depth is None:  # rows of placeholders stand behind those of the text
+            if pass_.cached_rows + pass_.rows < this.base_length - 1:
+                stated = (
+                    f"makes {pass_.cached_rows + pass_.rows} cached rows, but the text has {this.base_length} tokens"
+                )
+                yield Problem(at, stated)
         elif before is None and not own_tokens and pass_.cached_rows + pass_.rows != this.base_length - unpaired:
             stated = f"make {pass_.cached_rows + pass_.rows} cached rows, but the text has {this.base_length} tokens"
             yield Problem(at, stated)

@@ -60,6 +60,8 @@ class Progress:
     """of the last step: label → term → value"""
     curve: list[Row] = field(default_factory=list)
     """what was measured on the way"""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """label → that its own steps took, without the reading that all share"""
 
 
 def optimisers_of(module: DrafterModule[Options], options: LoopOptions) -> tuple[torch.optim.Optimizer, ...]:
@@ -148,6 +150,7 @@ class ModuleLoop:
         losses: dict[str, dict[str, float]] = {}
         drawn = torch.get_rng_state()
         for label, module in self.modules.items():
+            began = time.monotonic()
             if self.options.same_draws:
                 torch.set_rng_state(drawn)
             with self._autocast(reading.tokens.device.type):
@@ -164,6 +167,7 @@ class ModuleLoop:
             losses[label] = {name: round(float(term.detach()), 5) for name, term in terms.items()}
             if not all(value == value for value in losses[label].values()):
                 raise TrainingError(f"The loss of '{label}' is not a number at step {self.progress.step}: lower --lr.")
+            self.progress.seconds[label] = self.progress.seconds.get(label, 0.0) + time.monotonic() - began
         self.progress.step += 1
         self.progress.tokens += reading.tokens.numel()
         self.progress.losses = losses
