@@ -24,6 +24,8 @@ from specviz.protocol.runs import TraceSource
 from specviz.trace import codec
 from tests.app.doubles import sample
 
+MOUNTED = "() => !SpecViz.AWAITS_NAMES && (SpecViz.lesson || !document.querySelector('.sv-learn-box'))"
+"""whether the parts of the page that nobody sees have begun: links and lessons"""
 SERVED: list[Sessions] = []
 """what each server of this process keeps of its visitors"""
 
@@ -45,12 +47,14 @@ def free_port() -> int:
 
 
 def opened(page: Page, url: str, *shown: str) -> Page:
-    """The page at this address once it can be used: its player and `shown` are there, and Run can be pressed."""
+    """The page at this address once it can be used: its player, its drawer and `shown` are there, Run can be pressed,
+    and its scripts know the recorded runs, so that links open, and the lessons where it has some. Gradio mounts one
+    part after the other; what a test asks of a part by `evaluate` waits for nothing."""
     page.goto(url)
-    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
+    for part in ("#sv-player [data-ready]", "#sv-drawer", *shown):
+        expect(page.locator(part).first).to_be_attached()
     expect(page.locator("#sv-run")).to_be_enabled()
-    for part in shown:
-        expect(page.locator(part)).to_be_attached()
+    page.wait_for_function(MOUNTED)
     return page
 
 

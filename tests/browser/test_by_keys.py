@@ -14,7 +14,7 @@ from tests.browser.test_player import SAMPLE, opened
 
 pytestmark = pytest.mark.browser
 HANDLE = "document.querySelector('#sv-player .sv-player').specviz"
-BUSY = "() => document.querySelector('.svl').getAttribute('aria-busy') === 'false'"
+BUSY = "() => document.querySelector('.svl')?.getAttribute('aria-busy') === 'false'"
 NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 OPEN_TAB = "[role=tab][aria-selected=true]"
 NODE = "#sv-player [role=treeitem][tabindex='0']"
@@ -27,7 +27,7 @@ NAMES = """(root) => [...document.querySelectorAll(`${root} :is(button, a, [tabi
 @pytest.fixture
 def home(page: Page, learning: str) -> Page:
     page.set_viewport_size({"width": 1280, "height": 720})
-    return page_server.opened(page, learning, ".sv-learn-box")
+    return page_server.opened(page, learning, ".sv-learn-box", ".sv-skip")
 
 
 def question(page: Page) -> tuple[str, int, dict[str, Any]]:
@@ -58,6 +58,7 @@ def test_the_first_stop_leads_to_play(home: Page) -> None:
 
 def test_a_row_of_tabs_is_one_stop_and_arrows_walk_it(home: Page) -> None:
     rows = "all => all.map(row => row.querySelectorAll(':scope > [role=tab][tabindex=\"0\"]').length)"
+    expect(home.locator("[role=tablist]").first.locator("> [role=tab][tabindex='0']")).to_have_count(1)
     assert set(home.locator("[role=tablist]:visible").evaluate_all(rows)) == {1}
     tabs = home.locator("[role=tablist]").first.get_by_role("tab")
     home.locator(OPEN_TAB).first.focus()

@@ -46,7 +46,7 @@ def test_a_chart_is_chosen_read_saved_and_found_again_by_its_link(page: Page, me
 
     page.locator("#sv-lab-link").click()
     expect(page.locator("#sv-lab-note")).to_contain_text("address bar")
-    assert "?tab=when-it-pays&chart=position" in page.url
+    expect(page).to_have_url(re.compile(r"\?tab=when-it-pays&chart=position"))
     with page.expect_download() as download:
         page.get_by_text("Results as JSON").first.click()
     download.value.save_as(tmp_path / "all_drafters.json")

@@ -126,8 +126,9 @@ def test_a_lesson_goes_on_where_it_was_left(home: Page, learning: str) -> None:
 
 
 def test_after_leaving_the_page_works_as_before(home: Page) -> None:
-    start(home, "four_verdicts")
+    one = start(home, "four_verdicts")
     expect(home.locator(".svl")).to_be_visible()
+    standing(home, one, one["beats"][0])
     home.get_by_role("button", name="Leave the lesson").click()
     assert home.evaluate(STATE) is None
     player = home.locator("#sv-player .sv-player")
@@ -165,6 +166,7 @@ def test_run_pressed_unchanged_solves_no_exercise(home: Page) -> None:
 
     load = "(text) => document.querySelector('#sv-player .sv-player').specviz.load(text)"
     home.evaluate("() => SpecViz.lesson.open('guess_and_check', 11)")
+    expect(home.locator(".svl")).to_have_attribute("aria-busy", "false")
     home.evaluate(load, made("mine", opening.started.prompt_text))
     expect(home.locator(".svl-verdict")).to_have_text(
         "Your run was asked for as before: change the prompt or a setting, and run again."

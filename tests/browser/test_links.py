@@ -14,6 +14,9 @@ from playwright.sync_api import Page, expect
 from specviz.app.machine.view import setting_label
 from specviz.app.map import choices as map_choices
 from specviz.app.map import matching
+from specviz.app.runs.gallery import gallery
+from specviz.app.what_if.tab import START, WhatIfActions
+from specviz.app.what_if.view import what_if_view
 from specviz.protocol.choice import Choice
 from specviz.protocol.links import pack, pack_request, read_request, text_hash, unpack
 from specviz.protocol.runs import RunRequest, request_of
@@ -22,7 +25,7 @@ from specviz.trace import codec
 from specviz.trace.events import Trace
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.conftest import PATIENCE_MS, forgotten
-from tests.browser.page_server import served
+from tests.browser.page_server import opened, served
 from tests.browser.tabs import is_open, open_tab
 
 pytestmark = pytest.mark.browser
@@ -65,12 +68,6 @@ def watch(source: ReplaySource, recordings: Path) -> Iterator[str]:
         yield url
 
 
-def opened(page: Page, url: str) -> Page:
-    page.goto(url)
-    expect(page.locator("#sv-player [data-ready]")).to_be_attached()
-    return page
-
-
 def where(page: Page) -> tuple[str, str, str]:
     """Which run, which moment, which node."""
     return (
@@ -87,10 +84,11 @@ def fresh(page: Page, url: str) -> Page:
 
 
 def choose_recording(page: Page) -> None:
-    page.evaluate("() => SpecViz.toggleDrawer(true)")
+    page.locator("#sv-settings").click()
     page.locator("#sv-recorded input").click()
     page.get_by_role("option", name=re.compile("greedy")).click()
     expect(page.locator("#sv-message")).to_contain_text("in 2 target passes")
+    expect(page.locator("#sv-player .svp-where")).to_contain_text("of 2")
 
 
 def test_a_recording_chosen_from_the_gallery_is_in_the_address(page: Page, watch: str) -> None:
@@ -145,7 +143,8 @@ def test_a_run_does_not_take_another_runs_moment_before_the_names_are_known(
 
 def test_an_old_link_without_a_run_opens_the_first(page: Page, watch: str) -> None:
     opened(page, f"{watch}#round=2&beat=9&node=3")
-    assert where(page)[1:] == ("Round 2 of 8", "3")
+    expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
+    assert where(page)[2] == "3"
 
 
 def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, source: ReplaySource) -> None:
@@ -153,6 +152,8 @@ def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, source: Rep
     page.locator("#sv-prompt textarea").fill("def second():\n")
     page.locator("#sv-run").click()
     expect(page.locator("#sv-message")).to_contain_text("engine time")
+    expect(page.locator("#sv-run")).to_be_enabled()
+    expect(page.locator("#sv-player .svp-where")).to_have_text("Round 8 of 8")
     page.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 1, beat: 8}, true, 3)")
     expect(page).to_have_url(re.compile(r"#ask=[\w-]+&text=[0-9a-f]{8}&round=2&beat=9&node=3"))
     asked = re.search(r"ask=([\w-]+)", page.url)
@@ -210,25 +211,28 @@ def choose(page: Page, control: str, option: str) -> None:
     page.get_by_role("option", name=option).first.click()
 
 
-def test_tab_and_what_if_values_come_back(page: Page, address: str) -> None:
+def test_tab_and_what_if_values_come_back(page: Page, address: str, recordings: Path) -> None:
     opened(page, address)
     open_tab(page, "What if")
     expect(page).to_have_url(re.compile("[#&]tab=what-if"))
     page.locator("#sv-what-if-tree input, #sv-what-if-tree textarea").fill("3,2")
     choose(page, "#sv-what-if-clock", "measured curve")
     place = page.get_by_label("context and batch")
+    name, curve = next(iter(roofline.curves().items()))
+    context, batch = roofline.settings(curve)[-1]
+    chosen = f"context {context}, batch {batch}"
     place.click()
-    page.get_by_role("option").last.click()
-    chosen = place.input_value()
-    context, batch = re.fullmatch(r"context (\d+), batch (\d+)", chosen).groups()
-    settled(page, lambda values: values.get("what-if", {}).get("place") == f"{context},{batch}")
-    assert set(set_values(page)["what-if"]) == {"tree", "clock", "place"}
-    said = page.locator("#sv-what-if-verdict").inner_text()
+    page.get_by_role("option", name=chosen, exact=True).click()
+    expect(place).to_have_value(chosen)
+    wanted = {"tree": "3,2", "clock": name, "place": f"{context},{batch}"}
+    settled(page, lambda values: values.get("what-if") == wanted)
+    said = what_if_view(WhatIfActions(gallery(recordings)).setting({**START, **wanted})).verdict
+    expect(page.locator("#sv-what-if-verdict")).to_contain_text(said)
     other = fresh(page, page.url)
     is_open(other, "What if")
     expect(other.locator("#sv-what-if-tree input, #sv-what-if-tree textarea")).to_have_value("3,2")
     expect(other.get_by_label("context and batch")).to_have_value(chosen)
-    expect(other.locator("#sv-what-if-verdict")).to_have_text(said, use_inner_text=True)
+    expect(other.locator("#sv-what-if-verdict")).to_contain_text(said)
 
 
 def test_race_settings_come_back_and_nothing_runs(page: Page, address: str, source: ReplaySource) -> None:
@@ -310,14 +314,14 @@ def test_a_simulated_run_is_drawn_again(page: Page, address: str) -> None:
     other = fresh(page, page.url)
     expect(other.locator("#sv-message")).to_contain_text("no model ran")
     expect(other.locator("#sv-player .svp-where")).to_contain_text("Round 4 of")
-    assert other.locator("#sv-player .sv-player").inner_text() == there
+    expect(other.locator("#sv-player .sv-player")).to_have_text(there, use_inner_text=True)
 
 
 def test_methods_are_chosen_by_a_link_and_nothing_runs(page: Page, watch: str, source: ReplaySource) -> None:
     before = len(source.requests)
     chosen = pack({"prompt": "", "drafter": "ngram", "drafter_options": {"longest": 5}})
     opened(page, f"{watch}#tab=step&choose={chosen}")
-    page.evaluate("() => SpecViz.toggleDrawer(true)")
+    page.locator("#sv-settings").click()
     expect(page.get_by_label("longest", exact=False).locator("visible=true").first).to_have_value("5")
     assert len(source.requests) == before
 

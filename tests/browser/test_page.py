@@ -19,7 +19,6 @@ from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.browser.conftest import MEASURING
 from tests.browser.page_server import opened, served
 from tests.browser.tabs import FRONT, LAB, is_open, open_tab
-from tests.browser.test_stage import NEXT_FRAME
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)
@@ -214,12 +213,16 @@ def test_machine_draws_a_shipped_curve_and_its_fold_of_smaller_heads_answers_its
     expect(paying.locator("#sv-machine-run")).to_be_disabled()
     paying.locator("#sv-heads").get_by_text("A smaller draft head").click()
     paying.locator("#sv-heads-plot .main-svg").first.wait_for(state="visible")
-    box = paying.locator("#sv-heads-plot .main-svg").first.bounding_box()
-    assert box is not None
-    assert box["width"] > 400
+    wide(paying, "#sv-heads-plot")
     paying.locator("#sv-heads-size input[type=number]").fill("2048")
     paying.locator("#sv-heads-size input[type=number]").press("Tab")
     paying.locator("#sv-heads-sentence").get_by_text("2048 of 4096 tokens").wait_for()
+
+
+def wide(page: Page, plot: str) -> None:
+    """The chart fills its place, once Plotly has measured that."""
+    width = "plot => document.querySelector(`${plot} .main-svg`).getBoundingClientRect().width > 400"
+    page.wait_for_function(width, arg=plot)
 
 
 def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(whole: Page) -> None:
@@ -228,9 +231,7 @@ def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(whole: Page
     whole.get_by_label("How large a batch?").check()
     expect(whole.locator("#sv-study-asynchronous")).to_be_hidden()
     whole.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
-    box = whole.locator("#sv-batch-plot .main-svg").first.bounding_box()
-    assert box is not None
-    assert box["width"] > 400
+    wide(whole, "#sv-batch-plot")
     expect(whole.locator("#sv-batch-sentence")).to_contain_text("speculation pays")
     expect(whole.locator("#sv-study-batch")).to_contain_text("Recorded 20")
     whole.wait_for_url(re.compile("tab=studies.*set="))
@@ -321,7 +322,7 @@ def test_the_chart_is_in_the_first_screen_and_the_light_button_darkens_it_and_is
     button.focus()
     paying.keyboard.press("Enter")
     expect(paying.locator("body")).to_have_class(re.compile(r"\bdark\b"))
-    assert paying.evaluate(ink) != light
+    paying.wait_for_function(f"light => {ink} !== light", arg=light)
     paying.reload()
     expect(paying.locator("#sv-player [data-ready]").first).to_be_attached()
     expect(paying.locator("body")).to_have_class(re.compile(r"\bdark\b"))
@@ -358,8 +359,7 @@ def test_no_tab_scrolls_sideways(page: Page, address: str) -> None:
         open_tab(page, name)
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 844})
-            page.evaluate(NEXT_FRAME)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
 
 
 def test_the_controls_are_reached_with_the_keyboard_alone(step: Page) -> None:

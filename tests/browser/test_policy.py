@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from specviz.app.page.door import policy
+from tests.browser.page_server import opened
 
 pytestmark = pytest.mark.browser
 LISTEN = """addEventListener('securitypolicyviolation', event => {
@@ -54,8 +55,7 @@ def test_every_answer_carries_the_policy(address: str) -> None:
 def test_every_tab_opens_without_a_violation(page_of_its_own: Page, address: str) -> None:
     page = page_of_its_own
     page.add_init_script(LISTEN)
-    page.goto(address)
-    expect(page.locator("[data-ready]").first).to_be_attached()
+    opened(page, address)
     tabs = page.get_by_role("tab")
     for number in range(tabs.count()):
         tab = tabs.nth(number)

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from specviz.protocol.runs import Catalog, MethodDescription
 from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import served
+from tests.browser.page_server import opened, served
 from tests.browser.tabs import open_tab
 
 pytestmark = pytest.mark.browser
@@ -34,8 +34,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def proof(page: Page, address: str) -> Page:
-    page.goto(address)
-    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
+    opened(page, address)
     open_tab(page, "Proof")
     expect(page.locator("#sv-proof-summary")).to_contain_text("Equal to the target: 5 lines")
     return page

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 from specviz.app.race.tab import RaceActions
 from specviz.protocol.runs import Catalog
 from tests.app.doubles import ReplaySource, sample
+from tests.browser import page_server
 from tests.browser.page_server import served
 from tests.browser.tabs import open_tab
 
@@ -46,7 +47,7 @@ def tab(page: Page, address: str) -> Page:
 
 
 def opened(page: Page, address: str) -> Page:
-    page.goto(address)
+    page_server.opened(page, address)
     open_tab(page, "Race")
     expect(page.locator("#sv-race .sv-race[data-ready]")).to_be_attached()
     return page

@@ -5,20 +5,15 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.page_server import opened
 from tests.browser.tabs import FRONT, LAB, is_open, open_tab, tab
 
 pytestmark = pytest.mark.browser
-PLAYER = "#sv-player [data-ready]"
-
-
-def opened(page: Page, url: str) -> Page:
-    page.goto(url)
-    expect(page.locator(PLAYER).first).to_be_attached()
-    return page
+LESSONS = ".sv-learn-box"
 
 
 def test_a_first_visitor_sees_five_tabs_and_the_rest_behind_the_last(page: Page, shipped: str) -> None:
-    opened(page, shipped)
+    opened(page, shipped, LESSONS)
     expect(page.get_by_role("tab")).to_have_text(list(FRONT))
     is_open(page, "Watch")
     tab(page, "Lab").click()
@@ -39,13 +34,13 @@ def test_a_link_of_any_release_opens_its_tab_and_what_it_shows_is_drawn(
     page: Page, shipped: str, link: str, name: str, seen: str
 ) -> None:
     """`step`, `machine` and `what-if` are opened by links in test_links.py."""
-    opened(page, f"{shipped}{link}")
+    opened(page, f"{shipped}{link}", LESSONS)
     is_open(page, name)
     expect(page.locator(seen).first).to_be_visible()
 
 
 def test_the_address_names_the_tab_that_is_seen_in_the_second_row(page: Page, shipped: str) -> None:
-    opened(page, shipped)
+    opened(page, shipped, LESSONS)
     open_tab(page, "Proof")
     page.wait_for_url("**/*tab=proof*")
     open_tab(page, "Watch")
@@ -53,13 +48,12 @@ def test_the_address_names_the_tab_that_is_seen_in_the_second_row(page: Page, sh
     tab(page, "Lab").click()  # where it was left
     is_open(page, "Proof")
     page.keyboard.press("Escape")
-    page.evaluate("() => SpecViz.address()")
-    assert "tab=proof" in page.url
+    assert "tab=proof" in page.evaluate("() => SpecViz.address()")
 
 
 def test_a_script_opens_a_tab_of_the_lab_that_was_never_mounted(page: Page, shipped: str) -> None:
     """As the links of lessons and of the card do."""
-    opened(page, shipped)
+    opened(page, shipped, LESSONS)
     page.evaluate("() => SpecViz.openTab('What if')")
     is_open(page, "What if")
     expect(page.locator("#sv-what-if-plot .main-svg").first).to_be_visible()
@@ -68,7 +62,7 @@ def test_a_script_opens_a_tab_of_the_lab_that_was_never_mounted(page: Page, ship
 
 
 def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page: Page, shipped: str) -> None:
-    opened(page, shipped)
+    opened(page, shipped, LESSONS)
     open_tab(page, "Learn")
     cards = page.locator(".sv-lessons .svl-row:not(.svx-row)")
     expect(cards).to_have_count(page.evaluate("() => SpecViz.lesson.data.lessons.length"))
@@ -87,7 +81,7 @@ def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page
 
 def test_a_narrow_page_holds_the_first_row_without_a_menu(page: Page, shipped: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    opened(page, shipped)
+    opened(page, shipped, LESSONS)
     for name in FRONT:
         expect(tab(page, name)).to_be_visible()
     expect(page.locator("#sv-tabs > .tab-wrapper .overflow-menu")).to_be_hidden()

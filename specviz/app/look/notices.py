@@ -36,6 +36,11 @@ def message(text: str, tone: str = "plain") -> str:
     return f'<p class="sv-message sv-message-{tone}" role="status" aria-live="polite">{escape(text)}</p>'
 
 
+def is_error(said: str) -> bool:
+    """Whether it is a `message` about something that went wrong."""
+    return said.startswith('<p class="sv-message sv-message-error"')
+
+
 def too_large(most_bytes: int) -> str:
     """The sentence on a file that is not read for its size; a name may go before it."""
     return f"the file is larger than the {most_bytes / 1e6:g} MB this machine takes."

@@ -239,18 +239,19 @@ class StepActions(Cancellable):
 
     def lossless(self, *chosen: str) -> str:
         """The mark for the methods chosen, in the order of their kinds."""
-        return notices.lossless_mark(*lossless_note(self.catalog, self._by_kind(chosen)))
+        by_kind = {kind.group: name for kind, name in zip(kinds(self.catalog), chosen, strict=True)}
+        return notices.lossless_mark(*lossless_note(self.catalog, by_kind))
 
-    def _by_kind(self, chosen: Sequence[str]) -> dict[str, str]:
-        return {kind.group: name for kind, name in zip(kinds(self.catalog), chosen, strict=True)}
+    def explain(self, controls: form.Controls, message: Component) -> Callable[[Given], object]:
+        """Where it can run, only an error leaves the message: by then a later run may have answered."""
 
-    def explain(self, controls: form.Controls) -> Callable[[Given], str]:
-        def why_not(given: Given) -> str:
+        def why_not(given: Given) -> object:
             try:
                 reason = self._refusal(self.request(controls, given))
             except SpecVizError as error:
                 reason = str(error)
-            return notices.message(reason, "error") if reason else notices.message("")
+            stays = not reason and not notices.is_error(str(given[message]))
+            return gr.skip() if stays else notices.message(reason or "", "error" if reason else "plain")
 
         return why_not
 

@@ -192,7 +192,8 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     )
     forms = list(controls.forms.values())
     watched = [field.input for name, field in fields.items() if name != "prompt" and field not in forms]
-    explain = {"fn": actions.explain(controls), "inputs": controls.inputs(), "outputs": parts.bar.message, **LATEST}
+    said = parts.bar.message
+    explain = {"fn": actions.explain(controls, said), "inputs": {*controls.inputs(), said}, "outputs": said, **LATEST}
     gr.on([*watched, prompt.blur], **explain)
     for options in forms:
         options.typed(**explain)

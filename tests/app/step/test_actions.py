@@ -16,6 +16,7 @@ import pytest
 from specviz.app.form.methods import kinds
 from specviz.app.form.request import Limits
 from specviz.app.job import CURRENT, Job
+from specviz.app.look import notices
 from specviz.app.runs.gallery import gallery, recorded
 from specviz.app.runs.stage import resume_at
 from specviz.app.speedup.actions import OUTPUTS, SpeedupActions
@@ -85,7 +86,16 @@ def test_a_chip_walks_through_its_family(actions: StepActions) -> None:
 
 def test_an_illegal_combination_explains_itself_before_running(actions: StepActions) -> None:
     controls, given = form_of({**FORM, "verifier": "greedy", "temperature": 1.0})
-    assert "Greedy judges at temperature 0 only" in actions.explain(controls)(given)
+    said = gr.HTML()
+    assert "Greedy judges at temperature 0 only" in str(actions.explain(controls, said)(given | {said: ""}))
+
+
+def test_a_legal_combination_takes_an_error_away_and_leaves_what_a_run_has_said(actions: StepActions) -> None:
+    controls, given = form_of(FORM)
+    said = gr.HTML()
+    explain = actions.explain(controls, said)
+    assert explain(given | {said: notices.message("It cannot run.", "error")}) == notices.message("")
+    assert explain(given | {said: notices.message("20 tokens in 8 passes.", "good")}) == gr.skip()
 
 
 def test_a_drafter_shows_its_line_and_its_tree_policies(actions: StepActions) -> None:
