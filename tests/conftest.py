@@ -21,6 +21,11 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["OMP_NUM_THREADS"] = "1"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Of a browser test that passed only when it ran once more, the summary says why it failed at first."""
+    config.option.rerun_show_tracebacks = True
+
+
 def pytest_collection_finish() -> None:
     """What is imported by now stays: a million objects of torch, transformers and gradio, through which Python's
     collector would otherwise look again and again for what can go."""

@@ -40,6 +40,13 @@ MEASURING = ("watch", "when-it-pays", "analysis", "machine")
 LOCAL = {"127.0.0.1", "localhost", ""}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Machines are shared: a browser that got no processor for half a minute is no fault of the page."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 def chromium_path() -> str | None:
     """`$CHROMIUM`, or the first of its kind on the PATH; without windows of its own it takes half the time."""
     known = ("chromium-headless-shell", "chromium", "google-chrome")
