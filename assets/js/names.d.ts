@@ -295,7 +295,11 @@ interface Names extends page.Slots {
   mount: typeof specviz.mount;
   isPlain: typeof wording.isPlain;
   setWording: typeof wording.setWording;
+  turnWording: typeof wording.turnWording;
   followWording: typeof wording.followWording;
+  word: typeof wording.word;
+  worded: typeof wording.worded;
+  inWords: typeof wording.inWords;
   say: typeof wording.say;
   sayMoment: typeof wording.sayMoment;
   sayVerdict: typeof wording.sayVerdict;
@@ -385,6 +389,7 @@ interface Names extends page.Slots {
   hundredth: typeof overlap.hundredth;
   effect: typeof pathRules.effect;
   pathRules: typeof pathRules.pathRules;
+  PLAIN_NAMES: typeof plainNames.PLAIN_NAMES;
   plainCaption: typeof plainWords.plainCaption;
   plainVerdict: typeof plainWords.plainVerdict;
   plainEnding: typeof plainWords.plainEnding;

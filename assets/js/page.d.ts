@@ -63,6 +63,8 @@ declare namespace page {
     later_draws: Record<"p" | "q" | "r" | "Q", number[]>[];
     mistakes: RuleMistake[];
     tasks: RuleTask[];
+    /** check → the sentence for where it does not hold */
+    missing: Record<string, { words: string; plain: string }>;
     built_in: Record<string, string>;
     broken: Record<string, { draw: string; rule: string }>;
   }

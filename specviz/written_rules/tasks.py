@@ -45,6 +45,8 @@ class Task:
     solution: str
     look: str
     """what to look at when it is solved"""
+    plain: Mapping[str, str]
+    """title, ask, hint and look in plain words, for the page"""
 
     def worlds(self) -> list[World]:
         return [World(probe["p"], probe["q"], **self.shape) for probe in shipped()["probes"]]
@@ -95,32 +97,32 @@ def _line_is_right(rule: WrittenRule, world: World, name: str, quantity: str) ->
     return value is not None and abs(value - _wanted(quantity, rule, world)) < ROUNDING
 
 
-def _holds(check: Mapping[str, str], rule: WrittenRule, worlds: Sequence[World]) -> tuple[bool, str]:
-    """Whether a check holds, and the sentence for where it does not. Raises RuleError."""
+def _holds(check: Mapping[str, str], rule: WrittenRule, worlds: Sequence[World]) -> bool:
+    """Whether a check holds. Raises RuleError."""
     match check["is"]:
         case "exact":
-            return all(is_exact(rule, world) for world in worlds), "the law is not p"
+            return all(is_exact(rule, world) for world in worlds)
         case "bent":
-            return not all(is_exact(rule, world) for world in worlds), "the law is still p"
+            return not all(is_exact(rule, world) for world in worlds)
         case "exact_without_stop":
             bare = rule.without("stop")
-            return all(is_exact(bare, world) for world in worlds), "without the stop the law is not p either"
+            return all(is_exact(bare, world) for world in worlds)
         case "keeps":
             other = parse(check["of"])
-            enough = all(_kept(rule, world) > _kept(other, world) - ROUNDING for world in worlds)
-            return enough, "it keeps fewer candidates than it could"
+            return all(_kept(rule, world) > _kept(other, world) - ROUNDING for world in worlds)
         case "keeps_more":
             gains = [_kept(rule, world) - world.best for world in worlds]
-            return min(gains) > -ROUNDING and max(
-                gains
-            ) > ROUNDING, "it keeps no more candidates than an exact rule can"
+            return min(gains) > -ROUNDING and max(gains) > ROUNDING
         case "stops":
             stops = [_stopped(rule, world) for world in worlds]
-            some = max(stops) > ROUNDING and min(stops) < 1 - ROUNDING
-            return some, "the stop never ends a draft, or ends every one"
-    name = check["name"]
-    right = all(_line_is_right(rule, world, name, check["equals"]) for world in worlds)
-    return right, f"the line '{name}' is missing, or is not the right number"
+            return max(stops) > ROUNDING and min(stops) < 1 - ROUNDING
+    return all(_line_is_right(rule, world, check["name"], check["equals"]) for world in worlds)
+
+
+def _missed(check: Mapping[str, str]) -> str:
+    """The sentence for where a check does not hold."""
+    sentence: str = shipped()["missing"][check["is"]]["words"]
+    return sentence.format(name=check.get("name", ""))
 
 
 def check_task(task: Task, text: str) -> Checked:
@@ -128,7 +130,7 @@ def check_task(task: Task, text: str) -> Checked:
     worlds = task.worlds()
     try:
         rule = parse(text)
-        missing = tuple(said for holds, said in (_holds(check, rule, worlds) for check in task.checks) if not holds)
+        missing = tuple(_missed(check) for check in task.checks if not _holds(check, rule, worlds))
         exact = is_exact_everywhere(rule, worlds[0])
         wrong = mistakes_of(rule, worlds[0], exact) if missing else []
     except RuleError as error:

@@ -56,6 +56,8 @@ class Mistake:
     name: str
     why: str
     cure: str
+    plain: Mapping[str, str]
+    """name and why in plain words, for the page"""
     like: tuple[str, ...] = ()
     """expressions that make it"""
     test: str = ""

@@ -97,7 +97,7 @@ def test_the_editor_is_no_wider_than_a_phone(editor: Locator) -> None:
     page = editor.page
     page.set_viewport_size({"width": 390, "height": 844})
     editor.get_by_label("tokens").select_option("8")
-    editor.get_by_label("second position too").check()
+    editor.get_by_label("show the second position too").check()
     expect(editor.locator(".svw-pairs")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 

@@ -96,7 +96,7 @@ test("a line that was cut, mistyped or is of something else is refused with a se
   assert.match(problem(line.slice(0, -1)), /changed or cut/);
   assert.match(problem(line.replace("|BA-", "")), /not copied whole/);
   assert.match(problem(line.replace("|1|", "|2|")), /another version/);
-  assert.match(problem("hello"), /no line of SpecViz/);
+  assert.match(problem("hello"), /not a line of SpecViz/);
   assert.match(problem(S.handInLine({ ...HANDED, task: "<b>" })), /no task, name or answer/);
   assert.match(problem(S.handInLine({ ...HANDED, answer: "a b" })), /no task, name or answer/);
   assert.match(problem(S.handInLine({ ...HANDED, name: "" })), /no task, name or answer/);

@@ -23,7 +23,7 @@ test("a verdict names what a rule is", () => {
   );
   assert.equal(
     verdict("accept = min(1, p / q)\nreplacement = p - q"),
-    "Loses mass: in 0.300 of all texts there is nothing that a token could be drawn from.",
+    "Loses mass: with probability 0.300 nothing is left to draw a token from.",
   );
   assert.equal(
     verdict("accept = min(1, p / Q)\nreplacement = max(0, r - Q)", { ...WORLD, q: WORLD.p, siblings: 2 }),
@@ -40,9 +40,9 @@ test("what is kept, and what a pass gives, are those worked out by hand", () => 
   assert.ok(Math.abs(judged.acceptance - 0.7) < 1e-12);
   assert.ok(Math.abs(judged.tokens - 1.7) < 1e-12);
   assert.equal(
-    S.numbersLine(judged, WORLD),
-    "Kept is the candidate with probability 0.700; an exact rule keeps at most Σ min(p, q) = 0.700. " +
-      "A pass gives 1.700 tokens.",
+    S.numbersLine(judged, WORLD, false),
+    "The candidate is kept with probability 0.700; an exact rule keeps at most Σ min(p, q) = 0.700. " +
+      "A pass gives 1.700 tokens on average.",
   );
 });
 

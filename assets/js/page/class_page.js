@@ -1,6 +1,6 @@
 /* The board of a class: lines are pasted, and become a table of students and tasks, and what the lessons have taught.
    Names and lines are of strangers: they are shown as text. Nothing is kept and nothing is sent. */
-// needs: class_board, dom, numbers, share
+// needs: class_board, dom, numbers, share, wording
 const classPage = (function (S) {
   "use strict";
 
@@ -81,7 +81,10 @@ const classPage = (function (S) {
     function draw() {
       const read = S.readClass(field.value, sets);
       const { tasks, students, problems } = read;
-      const titles = new Map(sets.map((set) => [set.id, set.title]));
+      const titles = new Map([
+        ...sets.map((set) => /** @type {[string, string]} */ ([set.id, set.title])),
+        ...S.WRITTEN.tasks.map((task) => /** @type {[string, string]} */ ([`rule-${task.id}`, S.inWords(task).title])),
+      ]);
       save.disabled = !students.length;
       S.setText(
         said,

@@ -1,6 +1,6 @@
 /* The editor in which a visitor writes a rule: bars of p and q, the rule's lines, what it does, and tasks to hand in.
    Everything is worked out in the visitor's own browser. */
-// needs: address, dom, hand_in, rule_bars, rule_draft, rule_report, rule_tasks, rule_verdict, rule_worker
+// needs: address, dom, hand_in, rule_bars, rule_draft, rule_report, rule_tasks, rule_verdict, rule_worker, wording
 const ruleEditor = (function (S) {
   "use strict";
 
@@ -28,18 +28,17 @@ const ruleEditor = (function (S) {
   ];
 
   const chooser = (label, options, changed) => {
-    const select = h(
-      "select",
-      { "aria-label": label, onchange: () => changed(select.value) },
-      options.map(([value, text]) => h("option", { value }, text)),
-    );
-    return { select, field: h("label", {}, h("span", {}, label), select) };
+    const select = h("select", { ...S.worded(label, "aria-label"), onchange: () => changed(select.value) }, options);
+    return { select, field: h("label", {}, h("span", S.worded(label)), select) };
   };
-  const upTo = (least, most) =>
-    Array.from({ length: most - least + 1 }, (_, place) => [String(least + place), String(least + place)]);
+  const option = (value, text = String(value)) => h("option", { value }, text);
+  const upTo = (least, most) => Array.from({ length: most - least + 1 }, (_, place) => option(least + place));
+
+  /** Words in which `like this` stands for code. */
+  const withCode = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
 
   function explained(title, entries) {
-    const rows = entries.map(([name, what]) => h("div", {}, h("dt", {}, h("code", {}, name)), h("dd", {}, what)));
+    const rows = entries.map(([name, what]) => h("div", {}, h("dt", {}, h("code", {}, name)), h("dd", S.worded(what))));
     return h("details", {}, h("summary", {}, title), h("dl", {}, rows));
   }
 
@@ -50,13 +49,21 @@ const ruleEditor = (function (S) {
     const line = h("input", { type: "text", class: "svw-line", readonly: true, "aria-label": "line to hand in" });
     const copy = h("button", { type: "button", onclick: () => copied() }, "Copy");
     const check = h("button", { type: "button", onclick: () => editor.check() }, "Check and hand in");
-    const handed = h("div", { class: "svw-row" }, line, copy);
+    const handed = h(
+      "div",
+      { class: "svw-handed" },
+      h("p", {}, "Your line to hand in, solved or not. Copy it and send it to your teacher."),
+      h("div", { class: "svw-row" }, line, copy),
+    );
     const root = h("section", { class: "svw-task", "aria-label": "what is asked" });
 
     async function copied() {
       line.select();
-      await navigator.clipboard.writeText(line.value);
-      S.setText(copy, "Copied");
+      const done = await navigator.clipboard.writeText(line.value).then(
+        () => "Copied",
+        () => "Marked: copy it with the keys of your system",
+      );
+      S.setText(copy, done);
     }
     return {
       root,
@@ -67,25 +74,27 @@ const ruleEditor = (function (S) {
         said.replaceChildren();
         handed.hidden = true;
         if (!task) return root.replaceChildren();
-        const hidden = (title, text) => h("details", {}, h("summary", {}, title), h("pre", {}, text));
+        const { title, ask, hint } = S.inWords(task);
+        const hidden = (name, content) => h("details", {}, h("summary", {}, name), content);
         return root.replaceChildren(
-          h("h3", {}, task.title),
-          h("p", {}, task.ask),
-          hidden("Hint", task.hint),
-          hidden("Solution", task.solution),
+          h("h3", {}, title),
+          h("p", {}, ...withCode(ask)),
+          hidden("Hint", h("p", { class: "svw-hint" }, ...withCode(hint))),
+          hidden("Solution", h("pre", {}, task.solution)),
           h("div", { class: "svw-row" }, name, check),
           said,
           handed,
         );
       },
-      checked({ passed, missing, mistakes }, text) {
+      checked(result, text) {
         const task = S.taskOf(editor.state.task);
-        const sentence = passed
-          ? `Solved. ${task.look}`
-          : `Not yet: ${[...missing, ...mistakes.map((mistake) => mistake.toLowerCase())].join("; ")}.`;
+        const { missing, mistakes } = S.inWords(result);
+        const { passed } = result;
+        const reasons = [...missing, ...mistakes.map((name) => name.charAt(0).toLowerCase() + name.slice(1))];
+        const sentence = passed ? `Solved. ${S.inWords(task).look}` : `Not yet: ${reasons.join("; ")}.`;
         const named = S.handInName(name.value) !== "";
         said.replaceChildren(
-          h("p", { class: `svw-verdict is-${passed ? "good" : "bad"}` }, sentence),
+          h("p", { class: `svw-verdict is-${passed ? "good" : "bad"}` }, ...withCode(sentence)),
           named ? "" : h("p", {}, "For a line to hand in, write your name and check again."),
         );
         line.value = S.handInRule(task.id, name.value, text);
@@ -105,7 +114,8 @@ const ruleEditor = (function (S) {
     });
     const gamma = number("γ, longest draft", "gamma", 1, 3);
     const siblings = number("candidates", "siblings", 1, 3);
-    const draw = chooser("drawn", DRAWS, (value) => set({ draw: value }));
+    const draws = DRAWS.map(([value, words]) => h("option", { value, ...S.worded(words) }));
+    const draw = chooser("drawn", draws, (value) => set({ draw: value }));
     return {
       root: h("div", { class: "svw-row" }, tokens.field, gamma.field, siblings.field, draw.field),
       show() {
@@ -132,10 +142,19 @@ const ruleEditor = (function (S) {
       "aria-label": "the rule, a line each",
       oninput: () => typed(area.value),
     });
-    const examples = [...Object.keys(S.WRITTEN.built_in), ...Object.keys(S.WRITTEN.broken)];
+    const group = (label, rules) =>
+      h(
+        "optgroup",
+        { label },
+        Object.keys(rules).map((name) => option(name, name.replace(/_/g, " "))),
+      );
     const start = chooser(
-      "begin with",
-      [["", "…"], ...examples.map((name) => [name, name.replace(/_/g, " ")])],
+      "start from",
+      [
+        option("", "a rule that is known …"),
+        group("of the field", S.WRITTEN.built_in),
+        group("broken", S.WRITTEN.broken),
+      ],
       (name) => {
         if (!name) return;
         const broken = S.WRITTEN.broken[name];
@@ -153,12 +172,19 @@ const ruleEditor = (function (S) {
     };
   }
 
-  const columns = (written, made) => h("div", { class: "svw-columns" }, h("div", {}, written), h("div", {}, made));
+  /** What is written, and beside it what that does. */
+  function columns(code, shape, bars, report) {
+    const yours = h("p", { class: "svw-yours", ...S.worded("Your p and q: drag a bar, or use the arrow keys on it.") });
+    const meaning = [explained("The lines", LINES), explained("The names", NAMES)];
+    const written = h("div", {}, code.root, yours, shape.root, bars.root, meaning);
+    return h("div", { class: "svw-columns" }, written, h("div", {}, report.parts));
+  }
 
   /** The buttons above the editor. In a lesson there are none: the player presents it, and its link is the lesson's. */
   function topBox(tasks, place) {
     const present = h("button", { type: "button", "aria-pressed": "false", onclick: turn }, "Present");
     const link = h("button", { type: "button", onclick: linked }, "Copy link");
+    const words = h("button", { type: "button", onclick: S.turnWording, ...S.worded("In plain words") });
     const isPresenting = () => place.dataset.view === "present";
 
     async function linked() {
@@ -173,7 +199,34 @@ const ruleEditor = (function (S) {
       S.set(present, "aria-pressed", String(isPresenting()));
     }
     place.addEventListener("keydown", (event) => event.key === "Escape" && isPresenting() && turn());
-    return h("div", { class: "svw-row svw-top" }, tasks.field, h("div", { class: "svw-row" }, link, present));
+    return h("div", { class: "svw-row svw-top" }, tasks.field, h("div", { class: "svw-row" }, words, link, present));
+  }
+
+  /** What the rule does; `showPairs(whether)` is told when the second position is asked for. */
+  function reportBox(showPairs) {
+    const report = h("div", { class: "svw-report", role: "status", "aria-live": "polite" });
+    const stale = h("p", { class: "svw-stale" }, "Below is still the last rule that could be read.");
+    const pairs = h("input", { type: "checkbox", onchange: () => showPairs(pairs.checked) });
+    const check = h("label", { class: "svw-check" }, pairs, h("span", {}, "show the second position too"));
+    let last = null; // what was judged, and in which world
+    let drawn = "";
+
+    function show(state) {
+      pairs.checked = state.pairs;
+      const key = `${state.pairs} ${S.isPlain()}`;
+      if (last && drawn !== key) report.replaceChildren(...S.ruleReport(last.judged, last.world, state.pairs));
+      drawn = key;
+    }
+    return {
+      parts: [stale, check, report],
+      show,
+      /** @param {RuleDraft} state */
+      judged(judged, state) {
+        last = { judged, world: state.world };
+        drawn = "";
+        show(state);
+      },
+    };
   }
 
   /** Put the editor into an element; `begin({task, rule})` shows another rule. `solved`: of a lesson's editor, what to
@@ -186,7 +239,7 @@ const ruleEditor = (function (S) {
     let soon = 0;
     const tasks = chooser(
       "task",
-      [[S.RULE_FREE, "none: write what you like"], ...S.WRITTEN.tasks.map(({ id, title }) => [id, title])],
+      [option(S.RULE_FREE, "none: write what you like"), ...S.WRITTEN.tasks.map(({ id }) => option(id))],
       (id) => begin({ task: id, rule: editor.state.text }, id ? {} : { world: editor.state.world }),
     );
     const task = taskBox(editor);
@@ -195,18 +248,9 @@ const ruleEditor = (function (S) {
     const code = codeBox((text, draw) =>
       changed({ text, world: { ...editor.state.world, ...(draw ? { draw, siblings: 1 } : {}) } }),
     );
-    const report = h("div", { class: "svw-report", role: "status", "aria-live": "polite" });
-    const pairs = h("input", { type: "checkbox", onchange: () => changed({ pairs: pairs.checked }) });
-    const root = h(
-      "div",
-      { class: "svw" },
-      solved ? null : topBox(tasks, place),
-      task.root,
-      columns(
-        [code.root, explained("The lines", LINES), explained("The names", NAMES), shape.root, bars.root],
-        [report, h("label", { class: "svw-check" }, pairs, h("span", {}, "second position too"))],
-      ),
-    );
+    const report = reportBox((pairs) => changed({ pairs }));
+    const top = solved ? null : topBox(tasks, place);
+    const root = h("div", { class: "svw" }, top, task.root, columns(code, shape, bars, report));
 
     /** @param {{ task: string, rule: string }} write */
     function begin(write, kept = {}) {
@@ -222,7 +266,8 @@ const ruleEditor = (function (S) {
     function drawn(kept) {
       const { world, text } = editor.state;
       tasks.select.value = editor.state.task;
-      pairs.checked = editor.state.pairs;
+      report.show(editor.state);
+      for (const each of tasks.select.options) if (each.value) S.setText(each, S.inWords(S.taskOf(each.value)).title);
       if (code.area.value !== text) code.area.value = text;
       shape.show();
       bars.show(world, S.ruleLetters(world.p.length));
@@ -240,7 +285,7 @@ const ruleEditor = (function (S) {
       if (kind === "task") return;
       code.fault(fault);
       root.dataset.judged = String(!!judged);
-      if (judged) report.replaceChildren(...S.ruleReport(judged, editor.state.world, editor.state.pairs));
+      if (judged) report.judged(judged, editor.state);
     }
     async function follow(fields) {
       if (!fields.rule || !place.isConnected) return;
@@ -256,6 +301,10 @@ const ruleEditor = (function (S) {
     place.replaceChildren(root);
     drawn(false);
     task.show();
+    S.followWording(() => {
+      drawn(false);
+      task.show();
+    });
     if (!solved) S.openLinks(follow);
     return { begin };
   }

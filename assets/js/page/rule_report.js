@@ -1,6 +1,6 @@
 /* What a written rule does, for eyes and readers: the verdict, the law beside p, how much is kept, known mistakes, and
    how the first two tokens go together. */
-// needs: dom
+// needs: dom, wording
 const ruleReport = (function (S) {
   "use strict";
 
@@ -37,7 +37,11 @@ const ruleReport = (function (S) {
       { class: "svw-pair" },
       h("code", {}, judged.names[token]),
       row("p", [fill("p", p[token])], three(p[token])),
-      row("law", [fill("law", law), gap], [three(law), off ? h("b", { class: "svw-bias" }, ` ${signed(bias)}`) : null]),
+      row(
+        S.word("law"),
+        [fill("law", law), gap],
+        [three(law), off ? h("b", { class: "svw-bias" }, ` ${signed(bias)}`) : null],
+      ),
     );
   }
 
@@ -59,7 +63,9 @@ const ruleReport = (function (S) {
         h(
           "caption",
           {},
-          "The first two tokens together. After token a both rows are turned by one place, after b by two, …",
+          S.word(
+            "The first two tokens together. After token a, p and q are both turned by one place, after b by two, …",
+          ),
         ),
         h(
           "tr",
@@ -79,23 +85,36 @@ const ruleReport = (function (S) {
     );
   }
 
-  const mistakeCard = ({ name, why, cure }) =>
-    h("li", {}, h("strong", {}, name), h("p", {}, why), h("p", {}, "Write ", h("code", {}, cure)));
+  function mistakeCard(mistake) {
+    const { name, why } = S.inWords(mistake);
+    return h("li", {}, h("strong", {}, name), h("p", {}, why), h("p", {}, "Write ", h("code", {}, mistake.cure)));
+  }
 
-  function numbersLine(judged, world) {
-    const many = world.siblings > 1 ? `one of ${world.siblings} candidates` : "the candidate";
-    const best = world.siblings > 1 ? "of one alone" : "";
+  /** How much is kept, beside the most that an exact rule keeps of one candidate, and what a pass gives.
+      @param {boolean} plain in plain words */
+  function numbersLine(judged, { siblings }, plain) {
+    const [kept, best, tokens] = [judged.acceptance, judged.best, judged.tokens].map(three);
+    if (plain) {
+      const stays = siblings > 1 ? `One of ${siblings} guesses stays` : "The guess stays";
+      const alone = siblings > 1 ? " where there is one guess alone" : "";
+      return (
+        `${stays} in ${kept} of all cases. A right rule can keep at most ${best}${alone}: Σ min(p, q), what both ` +
+        `models agree on. One check gives ${tokens} tokens on average.`
+      );
+    }
+    const what = siblings > 1 ? `One of ${siblings} candidates` : "The candidate";
+    const alone = siblings > 1 ? " of a single candidate" : "";
     return (
-      `Kept is ${many} with probability ${three(judged.acceptance)}; an exact rule keeps ${best} at most ` +
-      `Σ min(p, q) = ${three(judged.best)}. A pass gives ${three(judged.tokens)} tokens.`
-    ).replace(/ {2,}/g, " ");
+      `${what} is kept with probability ${kept}; an exact rule keeps at most Σ min(p, q) = ${best}${alone}. ` +
+      `A pass gives ${tokens} tokens on average.`
+    );
   }
 
   /** Everything about a judged rule.
       @param {RuleWorld} world */
   function ruleReport(judged, world, pairs) {
     return [
-      h("p", { class: `svw-verdict is-${TONES[judged.kind]}` }, judged.verdict),
+      h("p", { class: `svw-verdict is-${TONES[judged.kind]}` }, S.say(judged.verdict, judged.plain)),
       judged.mistakes.length
         ? h("ul", { class: "svw-mistakes", "aria-label": "known mistakes" }, judged.mistakes.map(mistakeCard))
         : null,
@@ -104,7 +123,7 @@ const ruleReport = (function (S) {
         { class: "svw-bars" },
         judged.names.map((_, token) => lawPair(judged, world.p, token)),
       ),
-      h("p", { class: "svw-numbers" }, numbersLine(judged, world)),
+      h("p", { class: "svw-numbers" }, numbersLine(judged, world, S.isPlain())),
       pairs ? pairTable(judged) : null,
     ].filter(Boolean);
   }

@@ -1,7 +1,7 @@
 /* Plain or technical words: one switch for every explanation on the page. What is said in either is where it is said:
-   moments in plain_words.js and words.js, each exhibit in its own script. A link may carry the choice
-   (`words=plain`). */
-// needs: address, dom, plain_words, rules, words
+   titles and labels in plain_names.js, moments in plain_words.js and words.js, tasks and mistakes of written rules in
+   assets/written_rules.json, each exhibit in its own script. A link may carry the choice (`words=plain`). */
+// needs: address, dom, plain_names, plain_words, rules, words
 const wording = (function (S) {
   "use strict";
 
@@ -20,8 +20,29 @@ const wording = (function (S) {
     if (!KINDS.includes(kind) || isPlain() === (kind === "plain")) return;
     plain = kind === "plain";
     if (remember) S.memory.set("wording", kind);
+    for (const each of document.querySelectorAll("[data-words]")) S.setText(each, word(each.dataset.words));
+    for (const each of document.querySelectorAll("[data-words-label]"))
+      S.set(each, "aria-label", word(each.dataset.wordsLabel));
     for (const watcher of watchers) watcher();
   }
+
+  /** The other words. */
+  const turnWording = () => setWording(isPlain() ? "technical" : "plain");
+
+  /** A title, heading or label of plain_names.js in the words that were chosen; what is not listed is as it is.
+      @param {string} technical */
+  const word = (technical) => (isPlain() ? (S.PLAIN_NAMES[technical] ?? technical) : technical);
+
+  /** The same as attributes of an element, which then follows the switch: its text, or its name for readers.
+      @param {string} technical @param {"text" | "aria-label"} which */
+  const worded = (technical, which = "text") =>
+    which === "text"
+      ? { "data-words": technical, text: word(technical) }
+      : { "data-words-label": technical, "aria-label": word(technical) };
+
+  /** Of data with a `plain` part beside it, what was chosen.
+      @template T @param {T & { plain: object }} both @returns {T} */
+  const inWords = (both) => (isPlain() ? { ...both, ...both.plain } : both);
 
   /** Calls `watcher()` whenever the words change; returns what ends that. */
   function followWording(watcher) {
@@ -64,7 +85,7 @@ const wording = (function (S) {
     });
 
     function turn() {
-      setWording(isPlain() ? "technical" : "plain");
+      turnWording();
       act.say(isPlain() ? "plain words" : "technical words");
     }
 
@@ -77,7 +98,11 @@ const wording = (function (S) {
   return {
     isPlain,
     setWording,
+    turnWording,
     followWording,
+    word,
+    worded,
+    inWords,
     say,
     sayMoment,
     sayVerdict,

@@ -33,7 +33,8 @@ const handIn = (function (S) {
   /** {task, name, answer}, or {problem}: a sentence that says what is wrong with the line. */
   function readHandIn(line) {
     const text = line.trim();
-    if (!text.startsWith("specviz|")) return { problem: "this is no line of SpecViz; one begins with specviz|1|." };
+    if (!text.startsWith("specviz|"))
+      return { problem: "this is not a line of SpecViz; they all begin with specviz|1|." };
     if (!text.startsWith(`${HEAD}|`))
       return { problem: "this line is of another version of SpecViz; ask for a new one." };
     const parts = text.split("|");

@@ -6,7 +6,8 @@
 // needs: bytes, hand_in, rule_language, rule_law, rule_values, rule_verdict
 /** @typedef {{ is: string, of?: string, name?: string, equals?: string }} RuleCheck
     @typedef {{ id: string, title: string, ask: string, shape: { gamma: number, siblings: number, draw: string },
-      start: string, checks: RuleCheck[], hint: string, solution: string, look: string }} RuleTask */
+      start: string, checks: RuleCheck[], hint: string, solution: string, look: string,
+      plain: { title: string, ask: string, hint: string, look: string } }} RuleTask */
 const ruleTasks = (function (S) {
   "use strict";
 
@@ -41,48 +42,51 @@ const ruleTasks = (function (S) {
   /** A rule without one of its lines. */
   const without = (rule, name) => ({ ...rule, lines: new Map([...rule.lines].filter(([line]) => line !== name)) });
 
-  /** check → whether it holds, and the sentence where it does not. */
+  /** check → whether it holds. */
   const CHECKS = {
-    exact: (rule, worlds) => [worlds.every((world) => exactIn(rule, world)), "the law is not p"],
-    bent: (rule, worlds) => [!worlds.every((world) => exactIn(rule, world)), "the law is still p"],
-    exact_without_stop: (rule, worlds) => [
-      worlds.every((world) => exactIn(without(rule, "stop"), world)),
-      "without the stop the law is not p either",
-    ],
-    keeps: (rule, worlds, { of }) => [
+    exact: (rule, worlds) => worlds.every((world) => exactIn(rule, world)),
+    bent: (rule, worlds) => !worlds.every((world) => exactIn(rule, world)),
+    exact_without_stop: (rule, worlds) => worlds.every((world) => exactIn(without(rule, "stop"), world)),
+    keeps: (rule, worlds, { of }) =>
       worlds.every((world) => keptIn(rule, world) > keptIn(S.parseRule(of), world) - ROUNDING),
-      "it keeps fewer candidates than it could",
-    ],
-    keeps_more: (rule, worlds) => [
+    keeps_more: (rule, worlds) =>
       worlds.every((world) => keptIn(rule, world) > bestIn(world) - ROUNDING) &&
-        worlds.some((world) => keptIn(rule, world) > bestIn(world) + ROUNDING),
-      "it keeps no more candidates than an exact rule can",
-    ],
-    stops: (rule, worlds) => [
+      worlds.some((world) => keptIn(rule, world) > bestIn(world) + ROUNDING),
+    stops: (rule, worlds) =>
       worlds.some((world) => levelIn(rule, world).stopped > ROUNDING) &&
-        worlds.some((world) => levelIn(rule, world).stopped < 1 - ROUNDING),
-      "the stop never ends a draft, or ends every one",
-    ],
-    line: (rule, worlds, { name, equals }) => [
+      worlds.some((world) => levelIn(rule, world).stopped < 1 - ROUNDING),
+    line: (rule, worlds, { name, equals }) =>
       worlds.every((world) => Math.abs((lineIn(rule, name, world) ?? NaN) - wanted(equals, rule, world)) < ROUNDING),
-      `the line '${name}' is missing, or is not the right number`,
-    ],
   };
 
-  /** Whether a rule fulfils a task: what is still missing, in words, and what the rule does wrong.
-      @param {RuleTask} task @returns {{ passed: boolean, missing: string[], mistakes: string[] }} */
+  /** The sentence for where a check does not hold: `words` or `plain`.
+      @param {RuleCheck} check */
+  const missed = ({ is, name = "" }, wording) => S.WRITTEN.missing[is][wording].replace("{name}", name);
+
+  /** Whether a rule fulfils a task: what is still missing, in words, and what the rule does wrong; `plain`: the same in
+      plain words.
+      @typedef {{ missing: string[], mistakes: string[] }} Lacking
+      @param {RuleTask} task @returns {{ passed: boolean, plain: Lacking } & Lacking} */
   function checkTask(task, text) {
     const worlds = worldsOf(task);
     try {
       const rule = S.parseRule(text);
-      const results = task.checks.map((check) => CHECKS[check.is](rule, worlds, check));
-      const missing = results.filter(([holds]) => !holds).map(([, sentence]) => sentence);
+      const fails = task.checks.filter((check) => !CHECKS[check.is](rule, worlds, check));
       const exact = worlds.every((world) => exactIn(rule, world));
-      const mistakes = S.mistakesOf(rule, worlds[0], exact).map(({ name }) => name);
-      return { passed: !missing.length, missing, mistakes: missing.length ? mistakes : [] };
+      const wrong = fails.length ? S.mistakesOf(rule, worlds[0], exact) : [];
+      return {
+        passed: !fails.length,
+        missing: fails.map((check) => missed(check, "words")),
+        mistakes: wrong.map(({ name }) => name),
+        plain: {
+          missing: fails.map((check) => missed(check, "plain")),
+          mistakes: wrong.map(({ plain }) => plain.name),
+        },
+      };
     } catch (error) {
       if (error.line === undefined) throw error;
-      return { passed: false, missing: [error.message], mistakes: [] };
+      const lacking = { missing: [error.message], mistakes: [] };
+      return { passed: false, ...lacking, plain: lacking };
     }
   }
 

@@ -3,7 +3,7 @@
    is written. The same in Python: specviz/written_rules/verdict.py. Pure. */
 // needs: rule_language, rule_law, rule_values
 /** @typedef {{ id: string, line: string, name: string, why: string, cure: string, like?: string[], test?: string,
-      siblings?: number, draw?: string, harmless?: boolean }} RuleMistake */
+      plain: { name: string, why: string }, siblings?: number, draw?: string, harmless?: boolean }} RuleMistake */
 const ruleVerdict = (function (S) {
   "use strict";
 
@@ -144,6 +144,7 @@ const ruleVerdict = (function (S) {
   // --- the law, and what is said of it ---
 
   const letters = (size) => [..."abcdefgh"].slice(0, size);
+  const percent = (share) => `${(100 * share).toFixed(1)}%`;
   const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
 
   /** Whether the law of the first tokens is the target's.
@@ -183,18 +184,19 @@ const ruleVerdict = (function (S) {
       acceptance: S.sumOf(level.kept),
       best: S.sumOf(world.p.map((value, token) => Math.min(value, world.q[token]))),
       tokens: law.round(-1, Infinity).reduce((sum, [tokens, mass]) => sum + mass * tokens.length, 0),
-      mistakes: mistakesOf(rule, world, exact && !elsewhere).map(({ id, line, name, why, cure }) => ({
+      mistakes: mistakesOf(rule, world, exact && !elsewhere).map(({ id, line, name, why, plain, cure }) => ({
         id,
         line,
         name,
         why,
+        plain,
         cure,
       })),
     };
     return { ...judged, ...said(judged) };
   }
 
-  /** The verdict in a sentence. */
+  /** The verdict in a sentence, and in a plain one. */
   function said({ names, exact, elsewhere, lost, bias, distance }) {
     if (elsewhere) {
       const row = (values) => values.join(", ");
@@ -203,19 +205,29 @@ const ruleVerdict = (function (S) {
         verdict:
           "Exact for these p and q, but not for every: it is not for " +
           `p = ${row(elsewhere.p)} and q = ${row(elsewhere.q)}.`,
+        plain:
+          "Right for these p and q, but not for every: the text is wrong for " +
+          `p = ${row(elsewhere.p)} and q = ${row(elsewhere.q)}.`,
       };
     }
-    if (exact) return { kind: "exact", verdict: "Exact: the law is p, to rounding." };
+    if (exact)
+      return {
+        kind: "exact",
+        verdict: "Exact: the law is p, to rounding.",
+        plain: "Right: every token comes out as often as the big model wants it.",
+      };
     if (lost > ROUNDING)
       return {
         kind: "loses",
-        verdict: `Loses mass: in ${lost.toFixed(3)} of all texts there is nothing that a token could be drawn from.`,
+        verdict: `Loses mass: with probability ${lost.toFixed(3)} nothing is left to draw a token from.`,
+        plain: `Something is lost: in ${percent(lost)} of all cases there is no token left to write.`,
       };
     const most = Math.max(...bias);
     if (most < ROUNDING)
       return {
         kind: "biased",
         verdict: "The first token has the law p, but what follows it does not: look at the pairs.",
+        plain: "The first token is right, but what follows it is not: look at the pairs.",
       };
     const part = (value) => names.filter((_, token) => near(bias[token], value)).join(", ");
     const least = Math.min(...bias);
@@ -224,6 +236,9 @@ const ruleVerdict = (function (S) {
       verdict:
         `Biased towards ${part(most)} (${signed(most)}), away from ${part(least)} (${signed(least)}); ` +
         `total variation ${distance.toFixed(3)}.`,
+      plain:
+        `Wrong: too often ${part(most)} (${signed(most)}), too seldom ${part(least)} (${signed(least)}). ` +
+        `${percent(distance)} of the tokens should be others.`,
     };
   }
 
