@@ -2,6 +2,9 @@
 interface Names extends page.Slots {
   Arena: typeof arena.Arena;
   runsCompiled: typeof arena.runsCompiled;
+  TREE_POLICIES: typeof beamTrees.TREE_POLICIES;
+  SiblingPolicy: typeof bestFirstTrees.SiblingPolicy;
+  BEST_FIRST_TREES: typeof bestFirstTrees.BEST_FIRST_TREES;
   judging: typeof candidates.judging;
   eightBits: typeof cheapTarget.eightBits;
   eightNumbers: typeof cheapTarget.eightNumbers;
@@ -21,14 +24,15 @@ interface Names extends page.Slots {
   ModelDrafter: typeof drafters.ModelDrafter;
   NgramDrafter: typeof drafters.NgramDrafter;
   bareProposal: typeof drafters.bareProposal;
-  growLevels: typeof drafters.growLevels;
-  kindDrawn: typeof drafters.kindDrawn;
   EagleNetwork: typeof eagle.EagleNetwork;
   EagleDrafter: typeof eagle.EagleDrafter;
   eagleNumbers: typeof eagle.eagleNumbers;
   enumerate: typeof enumeration.enumerate;
   chainRule: typeof enumeration.chainRule;
+  GrowingDraft: typeof growing.GrowingDraft;
+  GrowingDrafter: typeof growing.GrowingDrafter;
   sealed: typeof browserHeader.sealed;
+  pythonDigest: typeof browserHeader.pythonDigest;
   methodCard: typeof browserHeader.methodCard;
   machineHere: typeof browserHeader.machineHere;
   summaryOf: typeof browserHeader.summaryOf;
@@ -55,9 +59,16 @@ interface Names extends page.Slots {
   Session: typeof session.Session;
   stepTimes: typeof browserTimes.stepTimes;
   draftStep: typeof browserTimes.draftStep;
+  StopPolicy: typeof stopPolicies.StopPolicy;
+  UNTRAINED_STOPS: typeof stopPolicies.UNTRAINED_STOPS;
   TokenRecyclingDrafter: typeof tokenRecycling.TokenRecyclingDrafter;
   Tokenizer: typeof tokenizer.Tokenizer;
+  STOP_POLICIES: typeof trainedStops.STOP_POLICIES;
   TreeCache: typeof treeCache.TreeCache;
+  drawing: typeof treeDrawing.drawing;
+  TreePolicy: typeof treePolicies.TreePolicy;
+  LevelsPolicy: typeof treePolicies.LevelsPolicy;
+  SHAPED_TREES: typeof treePolicies.SHAPED_TREES;
   judgeTree: typeof verifiers.judgeTree;
   judgedHere: typeof verifiers.judgedHere;
   serveEngine: typeof engineWorker.serveEngine;

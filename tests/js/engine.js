@@ -42,6 +42,8 @@ function engine(names = ["target", "drafter", "drafter-weak"], unpacked = null) 
     eosIds: [json("models", names[0], "generation_config.json").eos_token_id],
     version: "0.1.0",
     catalog: json("catalog.json"),
+    vectors: json("acceptance_vector.json"),
+    stops: Object.fromEntries(["decision", "disco", "specdecpp"].map((name) => [name, json("stops", `${name}.json`)])),
     models: Object.fromEntries(names.map((name) => [name, files(name)])),
     modules: unpacked === null ? {} : { eagle: module("eagle"), medusa: module("medusa") },
   });

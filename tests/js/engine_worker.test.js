@@ -5,7 +5,7 @@ const crypto = require("node:crypto");
 const { S, read } = require("./engine.js");
 
 const MODEL = "drafter-weak"; // the smallest, as its own target
-const NAMES = ["engine/kernels.wasm", "catalog.json", `models/${MODEL}/tokenizer.json`, `models/${MODEL}/config.json`,
+const NAMES = ["engine/kernels.wasm", "catalog.json", "acceptance_vector.json", `models/${MODEL}/tokenizer.json`, `models/${MODEL}/config.json`,
   `models/${MODEL}/model.safetensors`]; // prettier-ignore
 
 /** A network that serves the shipped files, and counts; `spoil` changes a file on the way. */
@@ -14,7 +14,7 @@ function network(spoil = (name, bytes) => bytes) {
     const bytes = read(...name.split("/"));
     return { name, bytes: bytes.length, sha256: crypto.createHash("sha256").update(bytes).digest("hex") };
   });
-  const manifest = { version: "0.1.0", eos_ids: [0], models: [MODEL], modules: [], files };
+  const manifest = { version: "0.1.0", eos_ids: [0], models: [MODEL], modules: [], stops: [], files };
   const kept = new Map();
   const cache = {
     match: async (address) => kept.get(address)?.clone(),
@@ -103,9 +103,9 @@ test("a request is checked before anything large is fetched", async () => {
   first.ask({ ask: "check", base: LOAD.base, request: asked });
   await first.wait("fits");
   const second = worker(over);
-  second.ask({ ask: "check", base: LOAD.base, request: { ...asked, tree_policy: "sequoia" } });
+  second.ask({ ask: "check", base: LOAD.base, request: { ...asked, stop_policy: "oracle" } });
   const [{ message }] = await second.wait("failed");
-  assert.equal(message, "the browser's engine has no tree policy 'sequoia'; run it on the server.");
+  assert.equal(message, "the browser's engine has no stop policy 'oracle'; run it on the server.");
   assert.deepEqual(over.asked, ["manifest.json", "catalog.json", "manifest.json"]);
 });
 

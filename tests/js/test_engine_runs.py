@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from specviz.app.components.engine_files import MODULES, engine_files
 from specviz.live.audit.audit import audit
 from specviz.live.source import LiveSource
 from specviz.lm.load import LoadedModel, load
-from specviz.protocol.choice import with_choices
-from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.trace.codec import assemble, dumps, loads
+from specviz.trace.codec import dumps, loads
 from specviz.trace.events import VERSION, Trace
 from specviz.trace.uniform_draws import uniform
-from tests.js.engine import answer
-from tests.js.node import ROOT
+from tests.js.engine import answer, asked, assert_same_run, engines, prompts, unpacked_modules, written
 
 TIE = 1e-4
 """nats between two tokens below which rounding may choose either"""
-CLOSE = 1e-5
-"""of probabilities; recorded ones are rounded to six decimals"""
 FEWEST_EQUAL = 0.995
 """of greedy tokens"""
 TREE = {"branching": [3, 2, 1]}
@@ -67,28 +60,9 @@ SAMPLED: list[dict[str, Any]] = [
 ]
 
 
-def asked(prompt: str, settings: dict[str, Any]) -> dict[str, Any]:
-    return {"prompt": prompt, "max_new_tokens": 40, "temperature": 0.0, "seed": 7, **settings}
-
-
-def prompts(step: int) -> list[str]:
-    data = json.loads((ROOT / "assets" / "prompts" / "prompts.json").read_text(encoding="utf-8"))
-    return [prompt["text"] for prompt in data["prompts"]][::step]
-
-
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Trained modules as a browser fetches them."""
-    folder = tmp_path_factory.mktemp("modules")
-    contents = dict(engine_files())
-    for module in MODULES:
-        (folder / f"{module}.safetensors").write_bytes(contents[f"modules/{module}/model.safetensors"])
-    return folder
-
-
-def written(requests: list[dict[str, Any]], unpacked: Path) -> list[Trace]:
-    """The traces of the browser's engine, each read as any other trace is."""
-    return [loads(json.dumps(one)) for one in answer("traces", requests=requests, unpacked=str(unpacked))]
+    return unpacked_modules(tmp_path_factory.mktemp("modules"))
 
 
 @pytest.fixture(scope="module")
@@ -109,10 +83,6 @@ def sampled(unpacked: Path) -> list[tuple[dict[str, Any], Trace]]:
     requests = [asked(prompt, one) for one, prompt in zip(SAMPLED, prompts(5), strict=False)]
     assert len(requests) == len(SAMPLED)
     return list(zip(requests, written(requests, unpacked), strict=True))
-
-
-def engines(source: LiveSource, request: dict[str, Any]) -> Trace:
-    return assemble(source.run(RunRequest(**with_choices({**request, "dtype": "float32"}))))
 
 
 def test_its_numbers_of_seeds_and_keys_are_the_engines() -> None:
@@ -197,25 +167,7 @@ def test_a_seed_gives_the_run_that_the_engine_gives(
     sampled: list[tuple[dict[str, Any], Trace]], source: LiveSource
 ) -> None:
     for request, trace in sampled:
-        due = engines(source, request)
-        assert trace.finished.text == due.finished.text, request
-        assert len(trace.rounds) == len(due.rounds)
-        for this, other in zip(trace.rounds, due.rounds, strict=True):
-            assert [(n.token, n.parent, n.kind, n.fate, n.source) for n in this.nodes] == [
-                (n.token, n.parent, n.kind, n.fate, n.source) for n in other.nodes
-            ]
-            assert this.judged.path == other.judged.path
-            assert this.judged.u == other.judged.u
-            for trial, same in zip(this.judged.trials, other.judged.trials, strict=True):
-                assert (trial.node, trial.u, trial.accepted) == (same.node, same.u, same.accepted)
-                assert trial.target_prob == pytest.approx(same.target_prob, abs=CLOSE)
-            for node, same_node in zip(this.nodes, other.nodes, strict=True):
-                assert node.target.tokens[:1] == same_node.target.tokens[:1]
-                assert node.target.probs == pytest.approx(same_node.target.probs, abs=CLOSE)
-            assert this.drafted.note == other.drafted.note, request
-            assert [(one.rows, one.cached_rows, one.read) for one in this.drafted.passes] == [
-                (one.rows, one.cached_rows, one.read) for one in other.drafted.passes
-            ]
+        assert_same_run(trace, engines(source, request), request)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -249,12 +201,46 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "the browser's engine has no model 'a/b'; run it on the server.",
     ),
     (
-        {"drafter": "model", "tree_policy": "sequoia"},
-        "the browser's engine has no tree policy 'sequoia'; run it on the server.",
+        {"drafter": "model", "tree_policy": "hexagon"},
+        "the browser's engine has no tree policy 'hexagon'; run it on the server.",
     ),
     (
-        {"drafter": "model", "stop_policy": "entropy"},
-        "the browser's engine has no stop policy 'entropy'; run it on the server.",
+        {"drafter": "model", "stop_policy": "oracle"},
+        "the browser's engine has no stop policy 'oracle'; run it on the server.",
+    ),
+    (
+        {"drafter": "ngram", "tree_policy": "chain", "stop_policy": "confidence"},
+        "the drafter 'ngram' makes its drafts in its own way and has no tree policy and no stop policy; leave tree "
+        "policy and stop policy at their defaults or choose the drafter 'model'.",
+    ),
+    (
+        {"drafter": "model", "tree_policy": "dyspec", "drafter_options": {"gamma": 6}},
+        "gamma of the drafter 'model' is 6, but the tree policy 'dyspec' decides the shape of its drafts; leave gamma "
+        "out and use the policy's own options.",
+    ),
+    (
+        {"drafter": "model", "tree_policy": "target_init"},
+        "the tree policy 'target_init' lets the target propose the first level, about which the verifier 'greedy' has "
+        "nothing to decide; choose the verifier 'longest_path', which is lossy as well.",
+    ),
+    (
+        {"drafter": "eagle", "stop_policy": "specdecpp"},
+        "the stop policy 'specdecpp' looks at hidden states, but the drafter 'eagle' gives none; choose the drafter "
+        "'model' or another stop policy.",
+    ),
+    (
+        {"drafter": "model", "drafter_model": "drafter-weak", "stop_policy": "specdecpp"},
+        "the stop policy 'specdecpp' cannot work with the drafter's model drafter-weak, because its weights were "
+        "trained on the hidden states of other drafter weights; choose another stop policy.",
+    ),
+    (
+        {"drafter": "model", "tree_policy": "paths", "tree_policy_options": {"paths": "0; 1,0"}},
+        "paths lists 1,0, but not 1, below which it hangs.",
+    ),
+    (
+        {"drafter": "model", "tree_policy": "sequoia", "tree_policy_options": {"acceptance": "0.9,0.3"}},
+        "acceptance is '0.9,0.3', but must be probabilities separated by commas that sum to at most 1, such as "
+        "0.6,0.1,0.05; or auto.",
     ),
     (
         {"drafter": "token_recycling", "memory": "warm"},

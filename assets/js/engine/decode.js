@@ -5,9 +5,9 @@
 // needs: arena, cheap_target, checkpoint, header, llama, methods, randomness, recorder, session, step_times, tokenizer
 /** @typedef {{ config: any, weights: Uint8Array<ArrayBuffer> }} ModelFiles
     @typedef {{ kernels: BufferSource | null, tokenizer: Uint8Array<ArrayBuffer>, eosIds: number[], version: string,
-      catalog: BrowserCatalog,
+      catalog: BrowserCatalog, vectors: MeasuredVectors, stops: Record<string, StopWeights>,
       models: Record<string, ModelFiles>, modules: Record<string, { card: any, weights: Uint8Array<ArrayBuffer> }> }}
-      EngineFiles the first model is the target, on which the modules were trained
+      EngineFiles the first model is the target, on which the modules were trained; `stops`: weights by stop policy
     @typedef {{ kind: "started", format: "specviz-trace", version: string, event: trace.Started,
       vocab: Record<string, trace.VocabEntry> }
       | { kind: "round", event: trace.Round, vocab: Record<string, trace.VocabEntry> }
@@ -36,6 +36,8 @@ const decode = (function (S) {
       this.models = models;
       this.target = [...models.values()][0];
       this.networks = networks;
+      this.vectors = files.vectors;
+      this.stops = files.stops;
       /** @type {EightBits | null} the target's weights in eight bits, once they were asked for */
       this.eights = null;
       /** @type {trace.StepTime[]} */
@@ -80,14 +82,24 @@ const decode = (function (S) {
     /** A request as a header, a session and a recorder. Throws in a sentence where it cannot be run.
         @param {BrowserRequest} request */
     async begin(request) {
-      const { drafter, rule, options, ruleOptions } = S.planOf(request, this.catalog, [...this.models.keys()]);
+      const {
+        drafter,
+        rule,
+        options,
+        ruleOptions,
+        tree,
+        stop: ends,
+      } = S.planOf(request, this.catalog, [...this.models.keys()]);
       const name = request.drafter === "model" ? (request.drafter_model ?? "drafter") : null;
       const model = name === null ? null : this.models.get(name);
       const { temperature, top_k: topK, top_p: topP } = request;
       const promptIds = this.tokenizer.encode(request.prompt);
       this.measure(model);
+      tree?.policy.prepare(this.pairOf(model, temperature));
+      const policies = { tree: tree && tree.policy, stop: await this.stopPolicy(ends, model) };
+      const network = this.networks.get(drafter.name);
       const Drafting = S.DRAFTERS_HERE[drafter.name];
-      const drafting = new Drafting(options, { model, target: this.target, network: this.networks.get(drafter.name) });
+      const drafting = new Drafting(options, { model, target: this.target, network, policies });
       const special = new Set(this.tokenizer.specialIds);
       const bytesOf = (token) => (special.has(token) ? new Uint8Array() : this.tokenizer.tokenBytes(token));
       const stop = request.stop ?? [];
@@ -100,6 +112,7 @@ const decode = (function (S) {
         sampling: { temperature, top_k: topK, top_p: topP },
         randomness: new S.SeededRandom(request.seed),
         promptIds,
+        opens: tree !== null && S.TREE_POLICIES[tree.method.name].opens,
         ending,
       });
       const started = await S.sealed({
@@ -128,14 +141,39 @@ const decode = (function (S) {
         step_times: this.stepTimes,
         draft_step_s: this.draftSteps.get(name) ?? null,
         branch: null,
-        tree_policy: null,
-        stop_policy: null,
+        tree_policy: tree && S.methodCard(tree.method, tree.policy.options),
+        stop_policy: ends && S.methodCard(ends.method, ends.options),
         memory: null,
         datastore: null,
         chat_message: null,
         scene: null,
       });
       return { started, session, recorder: new S.Recorder(this.tokenizer, request.top ?? TOP, rule.name) };
+    }
+
+    /** Whose draft is judged by whom, for a tree policy.
+        @param {InstanceType<Names["Llama"]> | null} model @returns {PolicyPair} */
+    pairOf(model, temperature) {
+      const drafter = model && model.card.weights_sha256;
+      const draftStep = model && this.draftSteps.get(model.card.name);
+      const target = this.target.card.weights_sha256;
+      return { target, drafter, temperature, vectors: this.vectors, steps: this.stepTimes, draftStep };
+    }
+
+    /** A stop policy with its weights. Throws in a sentence where these were not trained for this drafter's states.
+        @param {Chosen | null} chosen @param {InstanceType<Names["Llama"]> | null} model */
+    async stopPolicy(chosen, model) {
+      if (chosen === null) return new S.StopPolicy({ longest: 0 });
+      const { name } = chosen.method;
+      const weights = this.stops[name];
+      const trained = weights && { weights, digest: (await S.pythonDigest(weights)).slice(0, 12) };
+      const policy = new S.STOP_POLICIES[name](chosen.options, trained);
+      if (policy.needsHidden && weights.drafter_sha256 !== model.card.weights_sha256)
+        throw new Error(
+          `the stop policy '${name}' cannot work with the drafter's model ${model.card.name}, because its weights were ` +
+            "trained on the hidden states of other drafter weights; choose another stop policy.",
+        );
+      return policy;
     }
 
     /** Started, each round as soon as it is computed, then Finished. `cancelled` is asked before every round.

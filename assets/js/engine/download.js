@@ -5,7 +5,7 @@
 // needs: checkpoint
 /** @typedef {{ name: string, bytes: number, sha256: string }} FileEntry
     @typedef {{ version: string, eos_ids: number[], models: string[], modules: string[],
-      files: FileEntry[] }} Manifest
+      stops: string[], files: FileEntry[] }} Manifest
     @typedef {(progress: { bytes: number, of: number, file: string }) => void} Progress
     @typedef {{ fetch: typeof fetch, caches: CacheStorage | undefined }} Network what a worker brings; tests bring
       their own */
@@ -99,6 +99,8 @@ const download = (function (S) {
       eosIds: manifest.eos_ids,
       version: manifest.version,
       catalog: json("catalog.json"),
+      vectors: json("acceptance_vector.json"),
+      stops: Object.fromEntries(manifest.stops.map((name) => [name, json(`stops/${name}.json`)])),
       models: Object.fromEntries(manifest.models.map((name) => [name, parts(name)])),
       modules: Object.fromEntries(manifest.modules.map((name) => [name, module(name)])),
     };

@@ -34,6 +34,19 @@ const draftTree = (function (S) {
       return this.length - 1;
     }
 
+    /** Keep these nodes in this order and renumber them: the root first, parents before children.
+        @param {number[]} nodes */
+    arrange(nodes) {
+      const place = new Map(nodes.map((node, at) => [node, at]));
+      const kept = (values) => nodes.map((node) => values[node]);
+      this.parents = kept(this.parents).map((parent) => place.get(parent) ?? -1);
+      this.tokens = kept(this.tokens);
+      this.depths = kept(this.depths);
+      this.kinds = kept(this.kinds);
+      this.proposals = kept(this.proposals);
+      this.sources = kept(this.sources);
+    }
+
     /** @returns {number[]} */
     children(node) {
       return [...this.parents.keys()].filter((child) => this.parents[child] === node);

@@ -1,8 +1,11 @@
 /* Drafters of the browser's engine that keep what they know in the text: none, a smaller model, copies of n-grams; the
-   twins of specviz/drafters/none.py, model.py (trees by levels, tree_policies/drawing.py) and ngram.py. */
-// needs: draft_tree, sampling
-/** @typedef {{ tokens: number[], round: number, maxDepth: number, sampling: Sampling, randomness: RandomSource }}
-      DraftContext `tokens`: the committed text, whose last one is the tree's root
+   twins of specviz/drafters/none.py, model.py and ngram.py. */
+// needs: draft_tree, growing
+/** @typedef {{ token: number, logits: Float32Array }} TargetProposal the last token of the round before, which left it
+      open, and what the target said there
+    @typedef {{ tokens: number[], round: number, maxDepth: number, sampling: Sampling, randomness: RandomSource,
+      targetProposal?: TargetProposal | null }} DraftContext `tokens`: the committed text, whose last one is the tree's
+      root
     @typedef {{ rows: number, cached_rows: number, seconds: number, depth: number, read: number }} DraftPass
     @typedef {{ tree: InstanceType<Names["DraftTree"]>, passes: DraftPass[],
       note: Record<string, trace.Drafted["note"][string]>, logits: Map<number, Float32Array>,
@@ -10,13 +13,12 @@
     @typedef {{ tree: InstanceType<Names["DraftTree"]>, logits: Float32Array[], path: number[], tokens: number[],
       states: Float32Array[] }} Outcome `tokens`: the text after the round; `logits` and, where the drafter reads them,
       the target's `states` per node
-    @typedef {{ model: InstanceType<Names["Llama"]> | null, target: InstanceType<Names["Llama"]>, network: any }}
-      DrafterParts `network`: a trained module's, for those that have one */
+    @typedef {{ model: InstanceType<Names["Llama"]> | null, target: InstanceType<Names["Llama"]>, network: any,
+      policies?: DraftPolicies }} DrafterParts `network`: a trained module's, for those that have one */
 
 const drafters = (function (S) {
   "use strict";
 
-  const { sampling } = S;
   const NUMBER_BYTES = 4;
 
   /** @returns {Proposal} */
@@ -34,64 +36,22 @@ const drafters = (function (S) {
     }
   }
 
-  const AUTO = { "chain cold": "top_k", "tree cold": "top_k", "chain warm": "iid", "tree warm": "without_replacement" };
-  const KINDS = { iid: "iid", without_replacement: "without_replacement", top_k: "point_mass" };
-
-  /** How candidates are drawn: as asked, or by whether the draft is a tree and the temperature zero. */
-  function drawOf(options, { temperature }) {
-    const isTree = Math.max(1, ...(options.branching ?? [])) > 1;
-    return options.draw === "auto"
-      ? AUTO[`${isTree ? "tree" : "chain"} ${temperature === 0 ? "cold" : "warm"}`]
-      : options.draw;
-  }
-
-  /** The children below a node with these logits: [token, what it was drawn from]. `draw` uses up a number. */
-  function childrenOf(how, logits, width, rule, draw) {
-    if (how === "top_k") return sampling.largest(logits, Math.min(width, logits.length)).map((token) => [token, null]);
-    const q = sampling.transform(logits, rule);
-    const children = [];
-    let [left, mass] = [q, 1];
-    while (children.length < width && mass > 0) {
-      const token = draw(left);
-      children.push([token, q]);
-      if (how === "without_replacement" && children.length < width) [left, mass] = sampling.without(left, [token]);
-    }
-    return children;
-  }
-
-  /** Level by level, as many children as the options say; `ask(nodes, depth)` gives the logits after the nodes of a
-      level from one pass, `depth` being that of what follows them.
-      @param {DraftContext} context @param {Proposal} proposal
-      @param {(nodes: number[], depth: number) => Float32Array[]} ask */
-  function growLevels({ round, randomness, sampling: rule }, { tree }, options, deepest, ask, source) {
-    const widths = options.branching?.length ? options.branching : Array(options.gamma).fill(1);
-    const how = drawOf(options, rule);
-    let draws = 0;
-    const draw = (probs) => randomness.draw(probs, ["draft", round, draws++]).token;
-    let level = [0];
-    for (let depth = 1; depth <= Math.min(deepest, widths.length) && level.length; depth++) {
-      const asked = level;
-      const logits = ask(asked, depth);
-      level = asked.flatMap((parent, at) =>
-        childrenOf(how, logits[at], widths[depth - 1], rule, draw).map(([token, q]) =>
-          tree.add(parent, token, KINDS[how], q, source),
-        ),
-      );
-    }
-  }
-
-  class ModelDrafter {
+  class ModelDrafter extends S.GrowingDrafter {
     static passReads = "all weights of its model";
+    static givesHidden = true;
 
     /** @param {any} options @param {DrafterParts} parts */
-    constructor(options, { model }) {
-      this.options = options;
+    constructor(options, { model, policies }) {
+      super(options, policies);
       this.model = model;
+      model.watched = this.policies.stop.needsHidden;
       this.cache = model.newCache();
       this.reads = NUMBER_BYTES * model.card.read_per_pass;
       /** @type {Map<string, number>} "row of the parent, token" → row, of the rows beyond the settled text */
       this.rowOf = new Map();
       this.rowOfNode = [];
+      /** @type {Map<number, Float32Array>} row → its state, where the stop policy looks at them */
+      this.states = new Map();
     }
 
     begin(tokens) {
@@ -113,6 +73,7 @@ const drafters = (function (S) {
       this.model.keep(this.cache, kept);
       this.rowOf.clear();
       this.rowOfNode = [];
+      this.states.clear();
     }
 
     /** Feed the text's tokens that are not cached, the root last; logits after the root. */
@@ -148,13 +109,10 @@ const drafters = (function (S) {
       const { tokens } = context;
       const proposal = bare(tokens.at(-1));
       const room = this.model.shape.context - tokens.length + 1;
-      const deepest = Math.min(room, context.maxDepth);
-      if (deepest < 1) {
-        proposal.note.drafter_context_full = room < 1;
-        return proposal;
-      }
-      const ask = (nodes, depth) => this.ask(tokens, proposal, nodes, depth);
-      growLevels(context, proposal, this.options, deepest, ask, "model");
+      const answer = (nodes, depth) => this.ask(tokens, proposal, nodes, depth);
+      const hiddenOf = (node) => this.states.get(this.rowOfNode[node]) ?? null;
+      const isDrawn = this.draft(context, proposal, room, { source: "model", answer, hiddenOf });
+      if (!isDrawn) proposal.note.drafter_context_full = room < 1;
       return proposal;
     }
 
@@ -167,7 +125,7 @@ const drafters = (function (S) {
       const seconds = (performance.now() - began) / 1000;
       const rows = this.cache.length - cached;
       proposal.passes.push({ rows, cached_rows: cached, seconds, depth, read: this.reads });
-      nodes.forEach((node, at) => proposal.logits.set(node, logits[at]));
+      this.model.seen.forEach((state, at) => this.states.set(cached + at, state));
       return logits;
     }
   }
@@ -275,10 +233,6 @@ const drafters = (function (S) {
     return rows;
   }
 
-  /** The kind of candidate that a model drafter makes under these options and this temperature.
-      @returns {Kind} */
-  const kindDrawn = (options, request) => KINDS[drawOf(options, request)];
-
-  return { NoDrafter, ModelDrafter, NgramDrafter, bareProposal: bare, growLevels, kindDrawn };
+  return { NoDrafter, ModelDrafter, NgramDrafter, bareProposal: bare };
 })(SpecViz);
 Object.assign(SpecViz, drafters);

@@ -5,7 +5,7 @@
 
    A row of its cache belongs to a token and the state before it. Rows of the text are made from the target's states;
    those of a draft from its own, and dropped after the verdict. */
-// needs: drafters, llama_rows
+// needs: drafters, growing, llama_rows
 /** @typedef {{ card: any, tensors: Map<string, StoredTensor> }} LearnedModule what `specviz train module` left */
 
 const eagle = (function (S) {
@@ -94,13 +94,13 @@ const eagle = (function (S) {
     }
   }
 
-  class EagleDrafter {
+  class EagleDrafter extends S.GrowingDrafter {
     static passReads = "its layer and the head, the first pass of a round also what fuses the target's states";
     static readsStates = true;
 
     /** @param {any} options @param {DrafterParts} parts */
-    constructor(options, { target, network }) {
-      this.options = options;
+    constructor(options, { target, network, policies }) {
+      super(options, policies);
       this.network = network;
       this.cache = network.newCache();
       this.depth = target.shape.layers;
@@ -148,9 +148,8 @@ const eagle = (function (S) {
       const proposal = S.bareProposal(context.tokens.at(-1));
       this.network.keep(this.cache, []);
       this.outputs.clear();
-      const ask = (nodes, depth) => this.ask(context.tokens, proposal, nodes, depth);
-      if (context.maxDepth >= 1 && this.known)
-        S.growLevels(context, proposal, this.options, context.maxDepth, ask, "eagle");
+      const answer = (nodes, depth) => this.ask(context.tokens, proposal, nodes, depth);
+      this.draft(context, proposal, this.known ? context.maxDepth : 0, { source: "eagle", answer });
       return proposal;
     }
 
@@ -167,7 +166,6 @@ const eagle = (function (S) {
       const seconds = (performance.now() - began) / 1000;
       const rows = this.cache.length - cached;
       proposal.passes.push({ rows, cached_rows: cached, seconds, depth, read: this.network.reads });
-      nodes.forEach((node, at) => proposal.logits.set(node, logits[at]));
       return logits;
     }
 

@@ -14,7 +14,7 @@ const browserHeader = (function (S) {
     chat_message: null,
     scene: null,
   };
-  /** The hash goes by the names that fields had before format 1.3, and both policies are null here.
+  /** The hash goes by the names that fields had before format 1.3.
       @param {trace.Started} started */
   const byFormerNames = ({ tree_policy: growth, stop_policy: stopping, ...others }) => ({
     ...others,
@@ -22,7 +22,7 @@ const browserHeader = (function (S) {
     stopping,
   });
   /** Numbers that Python holds as floats, and so writes with a point. */
-  const FLOATS = new Set(["temperature", "top_p", "median_s", "low_s", "high_s", "draft_step_s"]);
+  const FLOATS = new Set(["temperature", "top_p", "median_s", "low_s", "high_s", "draft_step_s", "temperatures"]);
 
   const saysNothing = (key, value) => key in LATER && JSON.stringify(value) === JSON.stringify(LATER[key]);
 
@@ -41,7 +41,7 @@ const browserHeader = (function (S) {
         /[^ -~]/g,
         (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
       );
-    if (Array.isArray(value)) return `[${value.map((one) => pythonJson(one)).join(", ")}]`;
+    if (Array.isArray(value)) return `[${value.map((one) => pythonJson(one, key)).join(", ")}]`;
     if (value === null || typeof value !== "object") return String(value);
     const said = Object.keys(value).filter((name) => !saysNothing(name, value[name]));
     return `{${said
@@ -50,11 +50,15 @@ const browserHeader = (function (S) {
       .join(", ")}}`;
   }
 
+  /** The hash of data as Python writes them.
+      @param {object} data */
+  const pythonDigest = (data) => S.sha256(new TextEncoder().encode(pythonJson(data)));
+
   /** The header with its id: 16 digits of a hash over all the rest.
       @param {trace.Started} started @returns {Promise<trace.Started>} */
   async function sealed(started) {
-    const text = pythonJson({ ...byFormerNames(started), run_id: "", source: "live" });
-    return { ...started, run_id: (await S.sha256(new TextEncoder().encode(text))).slice(0, 16) };
+    const digest = await pythonDigest({ ...byFormerNames(started), run_id: "", source: "live" });
+    return { ...started, run_id: digest.slice(0, 16) };
   }
 
   /** A method with every option it runs with.
@@ -118,6 +122,6 @@ const browserHeader = (function (S) {
     };
   }
 
-  return { sealed, methodCard, machineHere, summaryOf };
+  return { sealed, pythonDigest, methodCard, machineHere, summaryOf };
 })(SpecViz);
 Object.assign(SpecViz, browserHeader);

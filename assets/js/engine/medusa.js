@@ -2,7 +2,7 @@
    place further on; the twin of specviz/drafters/medusa.py and learned/heads.py.
 
    state of the token before the root ─► head 1, head 2, … ─► what stands 2, 3, … places on ─► tree, or chain */
-// needs: checkpoint, drafters, llama_rows, sampling
+// needs: checkpoint, drafters, growing, llama_rows, sampling, tree_policies
 const medusa = (function (S) {
   "use strict";
 
@@ -94,25 +94,57 @@ const medusa = (function (S) {
     }
   }
 
-  class MedusaDrafter {
+  /** The planned ranks below each node, level by level: point masses at any temperature. */
+  class PlannedPolicy extends S.TreePolicy {
+    static settlesSiblings = true;
+
+    /** @param {number[][]} paths of ranks, each after its own beginning */
+    constructor(paths) {
+      super({});
+      /** @type {Map<string, number[]>} path → the ranks of what hangs below it */
+      this.plan = new Map();
+      for (const path of paths) {
+        const above = path.slice(0, -1).join();
+        this.plan.set(above, [...(this.plan.get(above) ?? []), path.at(-1)]);
+      }
+    }
+
+    kind() {
+      return /** @type {Kind} */ ("point_mass");
+    }
+
+    grow(draft) {
+      let level = new Map([[0, ""]]);
+      while (level.size) {
+        const asked = [...level.keys()].filter((node) => this.plan.has(level.get(node)));
+        const { nodes, logits } = draft.expand(asked);
+        const below = new Map();
+        nodes.forEach((node, at) => {
+          const path = level.get(node);
+          const ranks = this.plan.get(path);
+          const tokens = sampling.largest(logits[at], 1 + Math.max(...ranks));
+          for (const rank of ranks)
+            below.set(draft.add(node, tokens[rank], "point_mass", null), path ? `${path},${rank}` : String(rank));
+        });
+        level = below;
+      }
+    }
+  }
+
+  class MedusaDrafter extends S.GrowingDrafter {
     static passReads = "all heads and the target's head, where they have none of their own";
     static readsStates = true;
 
     /** @param {any} options @param {DrafterParts} parts */
-    constructor(options, { network }) {
+    constructor(options, { network, policies }) {
+      super({ ...options, gamma: Math.min(options.gamma, network.heads.length) }, policies);
       this.network = network;
-      this.options = { ...options, gamma: Math.min(options.gamma, network.heads.length) };
       /** @type {Float32Array | null} the target's state of the last token that it has read */
       this.state = null;
       this.known = 0; // tokens of the text whose states were read
       const rates = network.accuracies.slice(0, this.options.gamma);
-      const paths = staticPaths(rates, options.nodes);
-      /** @type {Map<string, number[]>} path of ranks → the ranks of what hangs below it */
-      this.plan = new Map();
-      for (const { path } of paths) {
-        const above = path.slice(0, -1).join();
-        this.plan.set(above, [...(this.plan.get(above) ?? []), path.at(-1)]);
-      }
+      const paths = staticPaths(rates, options.nodes ?? 0);
+      if (options.nodes) this.ownTree = new PlannedPolicy(paths.map(({ path }) => path));
       const expected = paths.reduce((sum, { worth }) => sum + worth, 0);
       this.note = network.measured
         ? {
@@ -120,6 +152,11 @@ const medusa = (function (S) {
             ...(paths.length && { expected_accepted: rounded(expected, 1000) }),
           }
         : {};
+    }
+
+    /** Of planned paths it is known before the heads are there that they are point masses. */
+    static treeOf(options) {
+      return options.nodes ? new PlannedPolicy([]) : super.treeOf(options);
     }
 
     begin() {}
@@ -140,40 +177,27 @@ const medusa = (function (S) {
         @param {DraftContext} context @returns {Proposal} */
     propose(context) {
       const proposal = S.bareProposal(context.tokens.at(-1));
-      const depth = Math.min(context.maxDepth, this.options.gamma);
-      if (depth < 1 || !this.state) return proposal;
-      const began = performance.now();
-      const rows = this.network.logits(this.state);
-      const seconds = (performance.now() - began) / 1000;
-      proposal.passes.push({ rows: 1, cached_rows: 0, seconds, depth: null, read: this.network.reads });
+      /** @type {Float32Array[]} what each head says, once it was asked */
+      let rows = [];
       /** Below a node of depth d speaks head d, counted from 0. */
-      const ask = (nodes) => {
-        const answers = nodes.map((node) => rows[proposal.tree.depths[node]]);
-        nodes.forEach((node, at) => proposal.logits.set(node, answers[at]));
-        return answers;
+      const answer = (nodes) => {
+        if (!rows.length) rows = this.ask(proposal);
+        return nodes.map((node) => rows[proposal.tree.depths[node]]);
       };
-      if (this.options.nodes) this.grow(proposal.tree, ask, depth);
-      else S.growLevels(context, proposal, this.options, depth, ask, "medusa");
-      proposal.note = { ...this.note };
+      this.draft(context, proposal, this.state ? this.options.gamma : 0, { source: "medusa", answer });
+      if (!rows.length) return proposal;
+      Object.assign(proposal.note, this.note);
       proposal.knew = [exhibit(proposal.tree, rows.map(sampling.softmax))];
       return proposal;
     }
 
-    /** Level by level, the planned ranks below each node. */
-    grow(tree, ask, deepest) {
-      let level = [{ node: 0, path: "" }];
-      for (let depth = 0; depth < deepest && level.length; depth++) {
-        const asked = level.filter(({ path }) => this.plan.has(path));
-        const logits = ask(asked.map(({ node }) => node));
-        level = asked.flatMap(({ node, path }, at) => {
-          const ranks = this.plan.get(path);
-          const tokens = sampling.largest(logits[at], 1 + Math.max(...ranks));
-          return ranks.map((rank) => ({
-            node: tree.add(node, tokens[rank], "point_mass", null, "medusa"),
-            path: path ? `${path},${rank}` : String(rank),
-          }));
-        });
-      }
+    /** One pass of all heads, noted in the proposal. */
+    ask(proposal) {
+      const began = performance.now();
+      const rows = this.network.logits(this.state);
+      const seconds = (performance.now() - began) / 1000;
+      proposal.passes.push({ rows: 1, cached_rows: 0, seconds, depth: null, read: this.network.reads });
+      return rows;
     }
   }
 

@@ -109,7 +109,8 @@ const pathVerifiers = (function (S) {
       @param {Case} asked @returns {Verdict} */
   function longest(asked) {
     const { tree, target } = asked;
-    const judge = (node) => tried(asked, node, target.candidateProb(node), tree.proposalProb(node), {});
+    const given = (node) => (tree.sources[node] === "target" ? { given: 1 } : {}); // what the target proposed passes
+    const judge = (node) => tried(asked, node, target.candidateProb(node), tree.proposalProb(node), given(node));
     const trials = tryAll(tree, judge);
     const last = deepestPass(tree, trials, () => 0);
     return { ...endingAt(asked, last, trials, null, null), order: "longest" };

@@ -58,8 +58,9 @@ const session = (function (S) {
   const clock = () => performance.now() / 1000;
 
   class Session {
-    /** @param {{ target: InstanceType<Names["Llama"]>, drafter: any, rule: string, ruleOptions: Record<string, number>,
-        sampling: Sampling, randomness: RandomSource, promptIds: number[],
+    /** `opens`: the target proposes the first level of the next draft, so that a round may leave its last token open.
+        @param {{ target: InstanceType<Names["Llama"]>, drafter: any, rule: string, ruleOptions: Record<string, number>,
+        sampling: Sampling, randomness: RandomSource, promptIds: number[], opens?: boolean,
         ending: InstanceType<typeof Ending> }} asked */
     constructor(asked) {
       Object.assign(this, asked);
@@ -75,6 +76,9 @@ const session = (function (S) {
       this.target.watched = Boolean(asked.drafter.constructor.readsStates);
       this.rounds = 0;
       this.decodeSeconds = 0;
+      this.opens = asked.opens ?? false;
+      /** @type {TargetProposal | null} */
+      this.targetProposal = null;
       const { context } = this.target.shape;
       if (this.tokens.length >= context)
         throw new Error(
@@ -120,6 +124,8 @@ const session = (function (S) {
       const verdict = S.judgeTree({ tree, target: scored, randomness, position: baseLength, options, rule });
       mark();
       const commitment = this.commit(tree, rows, verdict, before);
+      const isOpen = commitment.trimmed === "open";
+      this.targetProposal = isOpen ? { token: verdict.token, logits: logits[verdict.path.at(-1)] } : null;
       mark();
       const states = this.target.watched ? rows.map((row) => seen[row]) : [];
       const learned = this.drafter.observe?.({ tree, logits, path: verdict.path, tokens: this.tokens, states }) ?? [];
@@ -133,10 +139,20 @@ const session = (function (S) {
       return { index, baseLength, start, proposal, scored, verdict, commitment, times, learned, targetRows };
     }
 
+    /** Tokens that may still be committed. */
+    get left() {
+      return Math.min(this.ending.left, this.target.shape.context - this.tokens.length);
+    }
+
     propose() {
-      const left = Math.min(this.ending.left, this.target.shape.context - this.tokens.length);
-      const { tokens, sampling, randomness } = this;
-      return this.drafter.propose({ tokens, round: this.rounds, maxDepth: left - 1, sampling, randomness });
+      const { tokens, sampling, randomness, targetProposal } = this;
+      const maxDepth = this.left - 1;
+      return this.drafter.propose({ tokens, round: this.rounds, maxDepth, sampling, randomness, targetProposal });
+    }
+
+    /** Whether the last token waits for the next round: where that can draft, and this one does not stand still. */
+    leavesOpen(accepted) {
+      return this.opens && accepted > 0 && this.left >= accepted + 2;
     }
 
     /** One target pass over the root and all candidates; logits per node. */
@@ -155,8 +171,9 @@ const session = (function (S) {
       /** @type {trace.CommittedToken[]} */
       const verified = verdict.path.map((node) => ({ token: tree.tokens[node], origin: "draft", node }));
       verified.push({ token: verdict.token, origin: verdict.origin, node: null });
+      const final = verified.length - Number(this.leavesOpen(verdict.path.length));
       let [kept, reason] = [0, null];
-      while (reason === null && kept < verified.length) {
+      while (reason === null && kept < final) {
         this.tokens.push(verified[kept].token);
         reason = this.ending.commit(verified[kept].token);
         kept += 1;
@@ -167,7 +184,7 @@ const session = (function (S) {
       const trimmed = verified.length - kept;
       return {
         tokens: verified.slice(0, kept),
-        trimmed: trimmed ? reason : null,
+        trimmed: trimmed ? (reason ?? "open") : null,
         trimmed_tokens: trimmed,
         cache_before: before,
         cache_kept: this.cache.length,

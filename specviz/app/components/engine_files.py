@@ -24,7 +24,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from specviz.app.components.standalone import ENGINE, needed, script_names
-from specviz.resources import ROOT, asset_path, read_json, read_text
+from specviz.resources import ACCEPTANCE_VECTOR, ROOT, asset_path, read_json, read_text
 from specviz.trace.declared_rule import declarations
 from specviz.version import __version__
 
@@ -34,10 +34,14 @@ OF_A_MODEL = ("config.json", "model.safetensors")
 MODULES = ("eagle", "medusa")
 """drafters' networks trained on the target"""
 OF_A_MODULE = ("module.json", "model.safetensors")
+STOPS = ("decision", "disco", "specdecpp")
+"""stop policies that go by trained weights"""
 PACKED = ".bz2"
 FILES = (
     "engine/kernels.wasm",
     "catalog.json",
+    ACCEPTANCE_VECTOR,
+    *(f"stops/{policy}.json" for policy in STOPS),
     f"models/{MODELS[0]}/tokenizer.json",
     *(f"models/{model}/{file}" for model in MODELS for file in OF_A_MODEL),
     *(f"modules/{module}/{file}" for module in MODULES for file in OF_A_MODULE),
@@ -93,7 +97,7 @@ def manifest() -> dict[str, Any]:
         {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         for name, content in engine_files()
     ]
-    chosen = {"models": list(MODELS), "modules": list(MODULES)}
+    chosen = {"models": list(MODELS), "modules": list(MODULES), "stops": list(STOPS)}
     return {"version": __version__, "eos_ids": [generation["eos_token_id"]], **chosen, "files": files}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.faults.fault import Fault
 
+SAME_DRAFTS = "tests/js/test_engine_policies.py::test_a_seed_gives_the_drafts_that_pythons_policies_make"
 SOUND = "tests/js/test_engine_runs.py::test_every_trace_is_sound_and_its_header_sealed"
 
 FAULTS: tuple[Fault, ...] = (
@@ -16,7 +17,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "browser: a draw without replacement keeps what was drawn",
-        "assets/js/engine/drafters.js",
+        "assets/js/engine/tree_drawing.js",
         'if (how === "without_replacement" && children.length < width)',
         "if (children.length > width)",
         (SOUND,),
@@ -38,9 +39,30 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "browser: a tree policy is left out in silence",
         "assets/js/engine/methods.js",
-        'if ((request.tree_policy ?? "auto") !== "auto") throw absent("tree policy", request.tree_policy);',
-        "",
+        "if (name === OWN_TREES) return null;",
+        "return null;",
         ("tests/js/test_engine_runs.py::test_what_it_cannot_run_it_says_in_a_sentence",),
+    ),
+    Fault(
+        "browser: a candidate is drawn below a node before the stop policy is asked",
+        "assets/js/engine/growing.js",
+        "this.stop.drawsAt(this, asked[at])",
+        "asked.length > at",
+        (SAME_DRAFTS,),
+    ),
+    Fault(
+        "browser: a threshold that moves forgets whether the draft was stopped",
+        "assets/js/engine/stop_policies.js",
+        "this.stopped ||= !reached;",
+        "this.stopped = false;",
+        (SAME_DRAFTS,),
+    ),
+    Fault(
+        "browser: a policy that numbers nodes anew leaves what the drafter said at the old ones",
+        "assets/js/engine/growing.js",
+        "this.proposal.logits = new Map(kept.filter(([, row]) => row));",
+        "",
+        ("tests/js/test_engine_policies.py::test_the_trace_of_every_policy_is_sound",),
     ),
     Fault(
         "browser: the models are fetched for a request that it cannot run",
@@ -87,8 +109,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "browser: Medusa's heads speak of one place too early",
         "assets/js/engine/medusa.js",
-        "const answers = nodes.map((node) => rows[proposal.tree.depths[node]]);",
-        "const answers = nodes.map(() => rows[0]);",
+        "return nodes.map((node) => rows[proposal.tree.depths[node]]);",
+        "return nodes.map(() => rows[0]);",
         ("tests/js/test_engine_runs.py::test_a_seed_gives_the_run_that_the_engine_gives",),
     ),
     Fault(
