@@ -76,6 +76,9 @@ interface Names extends page.Slots {
   saveChart: typeof charts.saveChart;
   shareChart: typeof charts.shareChart;
   takeAway: typeof charts.takeAway;
+  cheapPanel: typeof cheapPanel.cheapPanel;
+  costWords: typeof cheapPanel.costWords;
+  cheapWords: typeof cheapPanel.cheapWords;
   classPage: typeof classPage.classPage;
   gainWords: typeof classPage.gainWords;
   toggleDrawer: typeof drawer.toggleDrawer;
@@ -161,9 +164,14 @@ interface Names extends page.Slots {
   offerHere: typeof runHere.offerHere;
   hereSays: typeof runHere.hereSays;
   hereBegins: typeof runHere.hereBegins;
-  hereWords: typeof runHere.hereWords;
   site: typeof site.site;
   deliver: typeof site.deliver;
+  askTab: typeof tabEngine.askTab;
+  offerTab: typeof tabEngine.offerTab;
+  tabMegabytes: typeof tabEngine.tabMegabytes;
+  tabIsOver: typeof tabEngine.tabIsOver;
+  tabWords: typeof tabEngine.tabWords;
+  paceWords: typeof tabEngine.paceWords;
   barsPanel: typeof bars.barsPanel;
   captionPanel: typeof caption.captionPanel;
   sentences: typeof caption.sentences;

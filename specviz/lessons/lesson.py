@@ -17,8 +17,8 @@ AREAS = ("badge", "text", "draft", "card", "caption", "transport", "exhibits", "
 """areas of the player that a beat may light or hide"""
 TABS = ("Race", "When it pays", "Studies", "Machine", "What if", "Proof", "About")
 """tabs that a beat may lead to"""
-EXHIBITS = ("overlap", "clocks")
-"""what a beat may put under the visitor's fingers: `assets/js/panels/touch.js`, `assets/js/panels/clocks.js`"""
+EXHIBITS = ("overlap", "clocks", "cheap")
+"""what a beat may put under the visitor's fingers: `touch.js`, `clocks.js` of `assets/js/panels`, `page/cheap_panel.js`"""
 WORDS = 60
 """a beat's text has at most so many"""
 

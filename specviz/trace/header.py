@@ -164,8 +164,8 @@ class ModelCard:
     it"""
 
 
-NUMBER_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
-"""of a model card's dtype"""
+NUMBER_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "int8": 1}
+"""of a model card's dtype; int8 is the browser's engine's, whose rows of weights have a scale each beside them"""
 
 
 class Weighed(Protocol):

@@ -1,7 +1,7 @@
 // The target in eight bits: products over compiled and plain kernels, and what is said of what it costs.
 const test = require("node:test");
 const assert = require("node:assert");
-const { S, compiled, load } = require("./engine.js");
+const { S, compiled, load, engine, run } = require("./engine.js");
 
 /** Rows of 16 numbers times a weight of two lines, in eight bits. */
 function product(binary, rows) {
@@ -54,16 +54,66 @@ test("a model in eight bits says nearly what it says in float32, and again the s
   assert.deepEqual(said(null), whole);
 });
 
+test("a run in int8 says so, and a draft leaves the int8 target's text as it is", async () => {
+  const loaded = await engine(["drafter", "drafter-weak"]);
+  const asked = { prompt: "One day Leo was in the garden.", max_new_tokens: 24 };
+  const draft = { drafter: "model", drafter_model: "drafter-weak" };
+  const [plain, drafted] = [
+    await run(loaded, { ...asked, dtype: "int8" }),
+    await run(loaded, { ...asked, ...draft, dtype: "int8" }),
+  ];
+  for (const { started } of [plain, drafted])
+    assert.deepEqual([started.target.dtype, started.machine.dtype], ["int8", "int8"]);
+  assert.deepEqual(drafted.finished.output_ids, plain.finished.output_ids);
+  assert.ok(drafted.rounds.length < plain.rounds.length);
+  const whole = await run(loaded, asked);
+  assert.deepEqual([whole.started.target.dtype, loaded.target.eights], ["float32", null]);
+  assert.notDeepEqual(whole.started.step_times, plain.started.step_times);
+  assert.match(S.provenance(plain.started).parts[0].text, / in int8$/);
+  assert.doesNotMatch(S.provenance(whole.started).parts[0].text, /int8/);
+  await assert.rejects(run(loaded, { ...asked, dtype: "bfloat16" }), /has no number format 'bfloat16'/);
+});
+
+test("both targets are timed in turns, and of each is said what a round costs and brings", async () => {
+  const turns = [];
+  const loaded = await engine(["drafter-weak", "drafter"]);
+  const costs = await S.costsOfTargets(loaded, async (over, of) => void turns.push([over, of]), {
+    turns: 1,
+    tokens: 8,
+  });
+  assert.deepEqual(
+    costs.map(({ dtype, gamma }) => [dtype, gamma]),
+    [
+      ["float32", 4],
+      ["int8", 4],
+    ],
+  );
+  assert.deepEqual(turns, [
+    [0, 1],
+    [1, 1],
+  ]);
+  for (const { plain, drafted, rows, step, perPass } of costs)
+    assert.ok([plain, drafted, rows, step].every((value) => value > 0) && perPass >= 1 && perPass <= 5);
+});
+
+const cost = (dtype, plain, drafted, text = "a") => {
+  return { dtype, gamma: 4, plain, drafted, rows: 1.8, step: 0.2, perPass: 3, text };
+};
+
+test("a target's two speeds stand beside what a round costs and brings", () => {
+  assert.equal(
+    S.costWords(cost("float32", 100, 150)),
+    "float32: 100 tokens a second plain, 150 with a draft of 4: 1.50×. A round costs 1.80 + 4 · 0.20 = 2.60 passes " +
+      "over one row and brings 3.00 tokens.",
+  );
+});
+
 test("the lesson says what was measured, whatever came out", () => {
-  const words = (drafted) =>
-    S.hereWords({
-      say: "costs",
-      costs: [
-        { eight: false, plain: 100, drafted: 150, rows: 1.8 },
-        { eight: true, plain: 200, drafted, rows: 3.5 },
-      ],
-    });
-  assert.match(words(140), /draft of four makes it × 0.70. Make the target cheap, and speculation stops paying.$/);
-  assert.match(words(240), /× 1.20. Make the target cheap, and speculation pays less.$/);
-  assert.match(words(320), /× 1.60. Here the cheaper target gains no less from a draft.$/);
+  const words = (drafted, text) => S.cheapWords([cost("float32", 100, 150), cost("int8", 200, drafted, text)]);
+  assert.match(
+    words(140, "a"),
+    /^Make the target cheap, and speculation stops paying: .* Both wrote the same text here.$/,
+  );
+  assert.match(words(240, "b"), /^Make the target cheap, and speculation pays less: .* wrote different texts here.$/);
+  assert.match(words(320, "a"), /^Here the cheaper target gains no less from a draft./);
 });

@@ -31,10 +31,16 @@ function network(spoil = (name, bytes) => bytes) {
   return { fetch, caches: { open: async () => cache }, asked };
 }
 
-/** A worker over a network: `ask` sends a message, `wait` gives all messages of a word once there is one. */
+/** A worker over a network: `ask` sends a message with a number, and every answer must carry it; `wait` gives all
+    messages of a word once there is one. */
 function worker(over) {
   const said = [];
-  const port = { onmessage: null, postMessage: (one) => said.push(structuredClone(one)) };
+  let asked = 0;
+  const hear = ({ id, ...one }) => {
+    assert.equal(id, asked);
+    said.push(one);
+  };
+  const port = { onmessage: null, postMessage: (one) => hear(structuredClone(one)) };
   S.serveEngine(port, over);
   const wait = async (word) => {
     while (!said.some((one) => one.say === word)) {
@@ -44,7 +50,8 @@ function worker(over) {
     }
     return said.filter((one) => one.say === word);
   };
-  return { ask: (data) => port.onmessage({ data }), wait };
+  const ask = (data) => port.onmessage({ data: data.ask === "cancel" ? data : { ...data, id: (asked += 1) } });
+  return { ask, wait };
 }
 
 const LOAD = { ask: "load", base: "https://here/engine/" };
@@ -56,7 +63,8 @@ const request = (most) => ({
 test("it loads with progress, runs step by step, and ends with the whole trace", async () => {
   const { ask, wait } = worker(network());
   ask(LOAD);
-  await wait("ready");
+  const [{ pass }] = await wait("ready");
+  assert.ok(pass > 0, "seconds of a pass, timed before anything is run");
   const progress = await wait("progress");
   assert.equal(progress.at(-1).bytes, progress[0].of);
   ask(request(12));

@@ -3,15 +3,19 @@
 
    weights ─ absmax per row ─► eight bits ─► plain, drafted ─► tokens a second of both
    weights as stored ───────────────────────► plain, drafted ─► (docs/browser_engine.md) */
-// needs: llama_rows
-/** @typedef {{ eight: boolean, plain: number, drafted: number, rows: number }} Cost `plain` and `drafted`: tokens a
-      second; `rows`: how long a pass over a root and a draft takes, in passes over one row */
+// needs: llama_rows, step_times
+/** @typedef {{ dtype: "float32" | "int8", gamma: number, plain: number, drafted: number, rows: number, step: number,
+      perPass: number, text: string }} Cost of a target in a number format: `plain`, `drafted`: tokens a second; `rows`,
+      `step`: how long a pass over a root and a draft, and one of the drafter, take in passes over one row; `perPass`:
+      tokens of a drafted round; `text`: what was written */
 
 const cheapTarget = (function (S) {
   "use strict";
 
   const LARGEST = 127;
-  const [TURNS, TOKENS, GAMMA, CACHED] = [3, 48, 4, 64];
+  const LONG = { turns: 3, tokens: 48 };
+  const GAMMA = 4;
+  const DRAFTER = "drafter";
   const PROMPT = "Once upon a time there was a boy who";
   const WARM_UP = 8; // tokens before anything counts
 
@@ -59,53 +63,51 @@ const cheapTarget = (function (S) {
   }
 
   const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
-  const upTo = (n) => [...Array(n).keys()];
 
-  /** Seconds of a pass over so many rows. */
-  function passSeconds(model, rows) {
-    const cache = model.newCache();
-    model.forward(upTo(CACHED), cache, null, true);
-    model.keep(cache, upTo(CACHED));
-    const began = performance.now();
-    model.forward(upTo(rows), cache);
-    return (performance.now() - began) / 1000;
-  }
-
-  /** Tokens a second of a run. */
-  async function speed(engine, drafter, most) {
-    const shape = { temperature: 0, top_k: 0, top_p: 1, seed: 0, max_new_tokens: most };
-    const options = drafter === "model" ? { gamma: GAMMA } : {};
-    const { session, started } = await engine.begin({ prompt: PROMPT, drafter, drafter_options: options, ...shape });
+  /** A run: tokens a second, tokens a target pass, and the text.
+      @param {InstanceType<Names["BrowserEngine"]>} engine @param {Partial<BrowserRequest>} asked */
+  async function ran(engine, asked) {
+    const shape = { prompt: PROMPT, temperature: 0, top_k: 0, top_p: 1, seed: 0 };
+    const { session, started } = await engine.begin(/** @type {BrowserRequest} */ ({ ...shape, ...asked }));
     session.begin();
     while (session.finished === null) session.round();
-    return (session.tokens.length - started.prompt_ids.length) / session.decodeSeconds;
+    const tokens = session.tokens.length - started.prompt_ids.length;
+    return { speed: tokens / session.decodeSeconds, perPass: tokens / session.rounds, text: session.ending.text };
   }
 
-  /** Both targets, plain and drafted, in turns so that a busy moment hits all.
-      @param {InstanceType<Names["BrowserEngine"]>} engine @returns {Promise<Cost[]>} */
-  async function costs(engine) {
+  /** Both number formats, plain and drafted, in turns so that a busy moment hits all. `tell` hears how many of the
+      turns are over.
+      @param {InstanceType<Names["BrowserEngine"]>} engine @param {(over: number, of: number) => Promise<void>} tell
+      @returns {Promise<Cost[]>} */
+  async function costs(engine, tell, { turns, tokens } = LONG) {
     const { target } = engine;
-    const eights = (engine.eights ??= eightBits(target));
-    const measured = [false, true].map((eight) => ({ eight, plain: [], drafted: [], narrow: [], wide: [] }));
-    try {
-      for (let turn = 0; turn <= TURNS; turn++)
-        for (const one of measured) {
-          target.eights = one.eight ? eights : null;
-          const [plain, drafted] = [
-            await speed(engine, "none", turn ? TOKENS : WARM_UP),
-            await speed(engine, "model", turn ? TOKENS : WARM_UP),
-          ];
-          if (!turn) continue;
-          one.plain.push(plain);
-          one.drafted.push(drafted);
-          one.narrow.push(passSeconds(target, 1));
-          one.wide.push(passSeconds(target, 1 + GAMMA));
-        }
-    } finally {
-      target.eights = null; // runs after it are float32 again
+    const drafter = engine.models.get(DRAFTER);
+    const draft = { drafter: "model", drafter_model: DRAFTER, drafter_options: { gamma: GAMMA } };
+    const formats = /** @type {const} */ (["float32", "int8"]);
+    const taken = formats.map(() => ({ plain: [], drafted: [], narrow: [], wide: [], step: [] }));
+    const last = [];
+    for (let turn = 0; turn <= turns; turn++) {
+      for (const [at, dtype] of formats.entries()) {
+        const most = { dtype, max_new_tokens: turn ? tokens : WARM_UP };
+        const plain = await ran(engine, { ...most, drafter: "none" });
+        const drafted = await ran(engine, { ...most, ...draft });
+        if (!turn) continue;
+        taken[at].plain.push(plain.speed);
+        taken[at].drafted.push(drafted.speed);
+        const [narrow, wide] = S.stepTimes(target, [1, 1 + GAMMA]);
+        taken[at].narrow.push(narrow.median_s);
+        taken[at].wide.push(wide.median_s);
+        taken[at].step.push(S.draftStep(drafter, target));
+        last[at] = drafted;
+      }
+      await tell(turn, turns);
     }
-    return measured.map(({ eight, plain, drafted, narrow, wide }) => {
-      return { eight, plain: median(plain), drafted: median(drafted), rows: median(wide) / median(narrow) };
+    return formats.map((dtype, at) => {
+      const { plain, drafted, narrow, wide, step } = taken[at];
+      const pass = median(narrow);
+      const { perPass, text } = last[at];
+      const times = { plain: median(plain), drafted: median(drafted), rows: median(wide) / pass };
+      return { dtype, gamma: GAMMA, ...times, step: median(step) / pass, perPass, text };
     });
   }
 

@@ -19,6 +19,7 @@ const decode = (function (S) {
   /** @type {"specviz-trace"} */
   const FORMAT = "specviz-trace";
   const VERSION = "1.3";
+  const WHOLE = "float32"; // the numbers of the weights as they stand in memory
   const TOP = 10; // tokens of a distribution that a trace holds
 
   class BrowserEngine {
@@ -40,10 +41,19 @@ const decode = (function (S) {
       this.stops = files.stops;
       /** @type {EightBits | null} the target's weights in eight bits, once they were asked for */
       this.eights = null;
-      /** @type {trace.StepTime[]} */
-      this.stepTimes = [];
-      /** @type {Map<string, number>} */
+      this.dtype = WHOLE;
+      /** @type {Map<string, trace.StepTime[]>} by the target's number format */
+      this.stepTimes = new Map();
+      /** @type {Map<string, number>} by that and the drafter's model */
       this.draftSteps = new Map();
+    }
+
+    /** From now on the target computes in this number format: float32, or int8 for its weights and what they multiply.
+        @param {"float32" | "int8"} dtype */
+    compute(dtype) {
+      if (dtype === "int8") this.eights ??= S.eightBits(this.target);
+      this.target.eights = dtype === "int8" ? this.eights : null;
+      this.dtype = dtype;
     }
 
     /** Read the files into memory. Throws in a sentence where they are damaged or of another kind.
@@ -71,12 +81,21 @@ const decode = (function (S) {
       return new BrowserEngine(files, tokenizer, await S.sha256(files.tokenizer), arena, models, networks);
     }
 
-    /** Time bare passes, once per model.
-        @param {InstanceType<Names["Llama"]> | null} drafter */
-    measure(drafter) {
-      if (!this.stepTimes.length) this.stepTimes = S.stepTimes(this.target);
-      if (drafter && !this.draftSteps.has(drafter.card.name))
-        this.draftSteps.set(drafter.card.name, S.draftStep(drafter, this.target));
+    /** Bare passes, timed once per number format and model.
+        @param {InstanceType<Names["Llama"]> | null} drafter
+        @returns {{ step_times: trace.StepTime[], draft_step_s: number | null }} */
+    measured(drafter) {
+      const { dtype, stepTimes, draftSteps } = this;
+      if (!stepTimes.has(dtype)) stepTimes.set(dtype, S.stepTimes(this.target));
+      const key = drafter && `${dtype} ${drafter.card.name}`;
+      if (drafter && !draftSteps.has(key)) draftSteps.set(key, S.draftStep(drafter, this.target));
+      return { step_times: stepTimes.get(dtype), draft_step_s: draftSteps.get(key) ?? null };
+    }
+
+    /** Seconds of a pass of the target over one row, from a few: what to expect of this tab. */
+    pace() {
+      this.compute(WHOLE);
+      return S.stepTimes(this.target, [1])[0].median_s;
     }
 
     /** A request as a header, a session and a recorder. Throws in a sentence where it cannot be run.
@@ -94,7 +113,8 @@ const decode = (function (S) {
       const model = name === null ? null : this.models.get(name);
       const { temperature, top_k: topK, top_p: topP } = request;
       const promptIds = this.tokenizer.encode(request.prompt);
-      this.measure(model);
+      this.compute(request.dtype === "int8" ? "int8" : WHOLE);
+      const times = this.measured(model);
       tree?.policy.prepare(this.pairOf(model, temperature));
       const policies = { tree: tree && tree.policy, stop: await this.stopPolicy(ends, model) };
       const network = this.networks.get(drafter.name);
@@ -120,7 +140,7 @@ const decode = (function (S) {
         created: new Date().toISOString().replace(/\.\d+Z/, "Z"),
         producer: `specviz ${this.version}`,
         source: "live",
-        target: this.target.card,
+        target: { ...this.target.card, dtype: this.dtype },
         drafter: S.methodCard(drafter, drafting.options, model && model.card, Drafting.passReads),
         verifier: S.methodCard(rule, ruleOptions),
         sampling: { temperature, top_k: topK, top_p: topP },
@@ -130,7 +150,7 @@ const decode = (function (S) {
           sha256: this.tokenizerHash,
           special_ids: this.tokenizer.specialIds,
         },
-        machine: S.machineHere(this.compiled),
+        machine: S.machineHere(this.compiled, this.dtype),
         seed: request.seed,
         max_new_tokens: request.max_new_tokens,
         eos_ids: this.eosIds,
@@ -138,8 +158,7 @@ const decode = (function (S) {
         prompt_text: request.prompt,
         prompt_ids: promptIds,
         prompt_name: request.prompt_name ?? null,
-        step_times: this.stepTimes,
-        draft_step_s: this.draftSteps.get(name) ?? null,
+        ...times,
         branch: null,
         tree_policy: tree && S.methodCard(tree.method, tree.policy.options),
         stop_policy: ends && S.methodCard(ends.method, ends.options),
@@ -155,9 +174,9 @@ const decode = (function (S) {
         @param {InstanceType<Names["Llama"]> | null} model @returns {PolicyPair} */
     pairOf(model, temperature) {
       const drafter = model && model.card.weights_sha256;
-      const draftStep = model && this.draftSteps.get(model.card.name);
+      const { step_times: steps, draft_step_s: draftStep } = this.measured(model);
       const target = this.target.card.weights_sha256;
-      return { target, drafter, temperature, vectors: this.vectors, steps: this.stepTimes, draftStep };
+      return { target, drafter, temperature, vectors: this.vectors, steps, draftStep };
     }
 
     /** A stop policy with its weights. Throws in a sentence where these were not trained for this drafter's states.
@@ -218,7 +237,7 @@ const decode = (function (S) {
       hidden_size: shape.hidden,
       vocab_size: Math.min(shape.vocab, tokens),
       context_length: shape.context,
-      dtype: "float32",
+      dtype: WHOLE,
       weights_sha256: hash,
       read_per_pass: parameters,
       window: 0,

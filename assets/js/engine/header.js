@@ -73,13 +73,13 @@ const browserHeader = (function (S) {
     pass_reads: passReads,
   });
 
-  /** What this browser, or node, is. The host is not named.
+  /** What this browser, or node, is, and in which numbers the target computes. The host is not named.
       @returns {trace.Machine} */
-  function machineHere(compiled) {
+  function machineHere(compiled, dtype) {
     const none = "not installed";
     return {
       device: "cpu",
-      dtype: "float32",
+      dtype,
       threads: 1,
       cores: globalThis.navigator?.hardwareConcurrency || 1,
       processor: compiled ? "browser: WebAssembly SIMD" : "browser: JavaScript",

@@ -5,10 +5,10 @@
       verifier_options?: Record<string, number>, temperature: number, top_k: number, top_p: number, seed: number,
       max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number,
       tree_policy?: string, tree_policy_options?: Record<string, any>, stop_policy?: string,
-      stop_policy_options?: Record<string, any>, target?: string, memory?: string, chat?: boolean, scene?: string }}
-      BrowserRequest
-      what is asked for, under the names of a `RunRequest`; the last line is what the server alone has, unless it says
-      what is usual
+      stop_policy_options?: Record<string, any>, dtype?: string,
+      target?: string, memory?: string, chat?: boolean, scene?: string }} BrowserRequest
+      what is asked for, under the names of a `RunRequest`; `dtype`: of the target, "int8" is the browser's alone; the
+      last line is what the server alone has, unless it says what is usual
     @typedef {{ drafters: MethodDescription[], verifiers: MethodDescription[], tree_policies: MethodDescription[],
       stop_policies: MethodDescription[] }} BrowserCatalog
     @typedef {{ name: string, type: string, default: any, minimum: number | null, maximum: number | null,
@@ -23,6 +23,7 @@ const methods = (function (S) {
   const [OWN_TREES, WHOLE_DRAFTS] = ["auto", "fixed"]; // the policies of a run that names none
   const READS_STATES = "specdecpp"; // the stop policy that looks at the drafter's states
   const [TAKES_THE_TARGETS, COUNTS_SIBLINGS] = ["longest_path", "kseq"]; // of the verifiers
+  const FORMATS = ["auto", "float32", "int8"]; // of the target's numbers
   /** @type {Record<string, any>} */
   const DRAFTERS_HERE = {
     none: S.NoDrafter,
@@ -58,6 +59,7 @@ const methods = (function (S) {
     const { target = models[0], drafter_model: drafting = "drafter", memory = "cold" } = request;
     if (target !== models[0]) throw absent("target", target);
     if (request.drafter === "model" && !models.includes(drafting)) throw absent("model", drafting);
+    if (!FORMATS.includes(request.dtype ?? "auto")) throw absent("number format", request.dtype);
     if (memory !== "cold") throw absent("memory of earlier runs, and this request's is", memory);
     const { weights = SHIPPED } = request.drafter_options ?? {};
     if (weights !== SHIPPED) throw absent("weights", weights);

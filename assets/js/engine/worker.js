@@ -3,26 +3,29 @@
 
    {ask: "check", base, request} ─► fits             {ask: "run", request} ─► step … ─► done
    {ask: "load", base} ─► progress … ─► ready        failed: a sentence, whatever was asked
-   {ask: "prove"} ─► proved                          {ask: "cheap"} ─► costs, after "load"
+   {ask: "prove"} ─► proved                          {ask: "cheap"} ─► timing … ─► costs, after "load"
                                                      {ask: "cancel"} asks for nothing more */
 // needs: cheap_target, decode, download, enumeration, methods
 /** @typedef {{ ask: "check", base: string, request: BrowserRequest } | { ask: "load", base: string }
       | { ask: "run", request: BrowserRequest } | { ask: "prove" } | { ask: "cheap" } | { ask: "cancel" }} Asked
-    @typedef {{ say: "progress", bytes: number, of: number, file: string } | { say: "ready", seconds: number }
+    @typedef {{ say: "progress", bytes: number, of: number, file: string } | { say: "ready", seconds: number,
+      pass: number }
       | { say: "fits" } | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace }
       | { say: "proved", proved: Proved, seconds: number }
-      | { say: "costs", costs: Cost[] } | { say: "failed", message: string }}
-      Said
-    @typedef {{ onmessage: ((message: { data: Asked }) => void) | null, postMessage: (said: Said) => void }} Port */
+      | { say: "timing", turn: number, turns: number } | { say: "costs", costs: Cost[] }
+      | { say: "failed", message: string }} Said
+    @typedef {{ onmessage: ((message: { data: Asked & { id?: number } }) => void) | null,
+      postMessage: (said: Said & { id?: number }) => void }} Port `pass`: seconds of one of the target over one row */
 
 const engineWorker = (function (S) {
   "use strict";
 
   const NOT_LOADED = "the engine's files are not loaded yet.";
+  const STOPPED = "you stopped it before it was over.";
   /** Lets messages in: a promise alone would go on before they are read. */
   const breath = () => new Promise((done) => setTimeout(done, 0));
 
-  /** Answer what is asked through a port.
+  /** Answer what is asked through a port; every answer carries the `id` of what it answers.
       @param {Port} port @param {Network} network */
   function serveEngine(port, network) {
     /** @type {InstanceType<Names["BrowserEngine"]> | null} */
@@ -30,54 +33,65 @@ const engineWorker = (function (S) {
     let stop = new AbortController();
     let going = Promise.resolve(); // what is asked later waits: runs share the models' caches
 
+    /** The engine, once it is loaded. */
+    function loaded() {
+      if (!engine) throw new Error(NOT_LOADED);
+      return engine;
+    }
+
     /** Whether a request can be run here, before anything large is fetched for it. */
-    async function check({ base, request }, signal) {
+    async function check({ base, request }, signal, say) {
       const { catalog, models } = await S.choicesOf(base, network, signal);
       S.planOf(request, catalog, models);
-      port.postMessage({ say: "fits" });
+      say({ say: "fits" });
     }
 
-    async function load({ base }, signal) {
+    async function load({ base }, signal, say) {
       const began = performance.now();
-      const files = await S.engineFiles(base, network, signal, (at) => port.postMessage({ say: "progress", ...at }));
+      const files = await S.engineFiles(base, network, signal, (at) => say({ say: "progress", ...at }));
       engine = await S.BrowserEngine.load(files);
-      port.postMessage({ say: "ready", seconds: (performance.now() - began) / 1000 });
+      const seconds = (performance.now() - began) / 1000;
+      say({ say: "ready", seconds, pass: engine.pace() });
     }
 
-    async function run({ request }, signal) {
-      if (!engine) throw new Error(NOT_LOADED);
+    async function run({ request }, signal, say) {
       const steps = [];
-      for await (const step of engine.run(request, () => signal.aborted)) {
+      for await (const step of loaded().run(request, () => signal.aborted)) {
         steps.push(step);
-        port.postMessage({ say: "step", step });
+        say({ say: "step", step });
         await breath();
       }
-      port.postMessage({ say: "done", trace: S.traceOf(steps) });
+      say({ say: "done", trace: S.traceOf(steps) });
     }
 
     /** Walk every branch of the chain rule on toy models. */
-    async function prove() {
+    async function prove(_, signal, say) {
       const began = performance.now();
       const proved = S.chainRule();
-      port.postMessage({ say: "proved", proved, seconds: (performance.now() - began) / 1000 });
+      say({ say: "proved", proved, seconds: (performance.now() - began) / 1000 });
     }
 
-    /** Time the target in float32 and in eight bits. */
-    async function cheap() {
-      if (!engine) throw new Error(NOT_LOADED);
-      port.postMessage({ say: "costs", costs: await S.costsOfTargets(engine) });
+    /** Time the target in float32 and in int8, in turns; stopped between two of them. */
+    async function cheap(_, signal, say) {
+      const tell = async (turn, turns) => {
+        say({ say: "timing", turn, turns });
+        await breath();
+        if (signal.aborted) throw new Error(STOPPED);
+      };
+      say({ say: "costs", costs: await S.costsOfTargets(loaded(), tell) });
     }
 
-    /** @type {Record<string, (asked: any, signal: AbortSignal) => Promise<void>>} */
+    /** @type {Record<string, (asked: any, signal: AbortSignal, say: (said: Said) => void) => Promise<void>>} */
     const answers = { check, load, run, prove, cheap };
     port.onmessage = ({ data }) => {
       stop.abort();
       if (data.ask === "cancel") return;
       stop = new AbortController();
       const { signal } = stop;
+      const say = (said) => port.postMessage({ ...said, id: data.id });
       going = going
-        .then(() => answers[data.ask](data, signal))
-        .catch((error) => port.postMessage({ say: "failed", message: error.message }));
+        .then(() => answers[data.ask](data, signal, say))
+        .catch((error) => say({ say: "failed", message: error.message }));
     };
   }
 

@@ -1,6 +1,6 @@
 /* The panel of an open lesson: one beat's text, its question or exercise, back and next. Draws; decides nothing.
    `shown` is what lesson.js knows of the open lesson; `act` are {next, back, leave, choose, link, solved}. */
-// needs: clocks, dom, exercises, lesson_state, numbers, own_run, rule_editor, touch, wording
+// needs: cheap_panel, clocks, dom, exercises, lesson_state, numbers, own_run, rule_editor, touch, wording
 const lessonPanel = (function (S) {
   "use strict";
 
@@ -76,7 +76,11 @@ const lessonPanel = (function (S) {
     };
   }
 
-  const EXHIBITS = { overlap: () => S.touchPanel().box, clocks: () => S.clocksPanel().box };
+  const EXHIBITS = {
+    overlap: () => S.touchPanel().box,
+    clocks: () => S.clocksPanel().box,
+    cheap: () => S.cheapPanel().box,
+  };
 
   /** What stands beside a beat's text: its question, its exercise, what can be touched. */
   const beside = (beat, act, editor) => [

@@ -117,6 +117,14 @@ const lanes = (function (S) {
       clock.length || methods.some((one) => one.lossy)
         ? []
         : [{ text: "✓ lossless", note: "the output follows the target's distribution exactly" }];
+    const whole = inRole("target", started.target.name);
+    const target =
+      started.target.dtype === "int8"
+        ? {
+            text: `${whole} in int8`,
+            note: "weights and what they multiply are whole numbers with a scale: its text may differ from float32's",
+          }
+        : { text: whole };
     const settings =
       `temperature ${started.sampling.temperature} · seed ${started.seed} · ` + `${started.created.slice(0, 10)}`;
     const warm = started.memory
@@ -127,17 +135,7 @@ const lanes = (function (S) {
           },
         ]
       : [];
-    return {
-      source: started.source,
-      parts: [
-        ...clock,
-        { text: inRole("target", started.target.name) },
-        ...methods,
-        ...warm,
-        ...law,
-        { text: settings },
-      ],
-    };
+    return { source: started.source, parts: [...clock, target, ...methods, ...warm, ...law, { text: settings }] };
   }
 
   /** The same as elements.

@@ -119,6 +119,14 @@ def _other_weights(started: Started) -> list[Badge]:
     return [Badge("⚠ weights of another file", "plain", warning)] if warning else []
 
 
+def _cheaper(started: Started) -> list[Badge]:
+    """A target in eight bits is another one than the checkpoint's own: the run's law is its law."""
+    if started.target.dtype != "int8":
+        return []
+    explanation = "weights and what they multiply are whole numbers with a scale: its text may differ from float32's"
+    return [Badge("target in int8", "plain", explanation)]
+
+
 def badges(started: Started) -> list[Badge]:
     """Source, pair and sampling of a run, each method that took part, and whether all of them are lossless.
 
@@ -132,6 +140,7 @@ def badges(started: Started) -> list[Badge]:
         Badge(started.source, started.source, f"{SOURCES[started.source]} ({started.created})"),
         *_clock(started),
         Badge(pair, "plain", f"drafter and target weights; device {started.machine.device}, {_number_format(started)}"),
+        *_cheaper(started),
         *_brought(started),
         *_other_weights(started),
         Badge(f"{temperature} · seed {started.seed}", "plain", "sampling and seed"),

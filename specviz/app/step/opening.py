@@ -103,6 +103,7 @@ def settings_of(started: Started) -> dict[str, str]:
         "verifier": _method(started.verifier),
         "drafter's model": "–" if started.drafter.model is None else started.drafter.model.name,
         "target": started.target.name,
+        "number format": started.target.dtype,
         "temperature": f"{started.sampling.temperature:g}",
         "top-k": str(started.sampling.top_k),
         "top-p": f"{started.sampling.top_p:g}",

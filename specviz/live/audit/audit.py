@@ -132,6 +132,11 @@ def refuse_what_cannot_be(trace: Trace) -> None:
     """Raises TraceError for a run without checkpoints behind it, or one that contradicts itself."""
     if trace.started.source == "simulated" or trace.started.target.adapter == "table":
         raise TraceError("no checkpoint stands behind this run (it was simulated, or ran on a toy table).")
+    if trace.started.target.dtype not in SLACKS:
+        raise TraceError(
+            f"its target computed in {trace.started.target.dtype[:40]}, and nothing but the browser's engine does; run "
+            "it again in float32."
+        )
     for problem in errors(check(trace)):
         raise TraceError(f"it contradicts itself before anything is recomputed: {problem} See `specviz check`.")
 

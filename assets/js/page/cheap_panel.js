@@ -1,0 +1,100 @@
+/* "Make the target cheap and speculation stops paying", measured in the visitor's own tab: plain and drafted decoding
+   with the target in float32 and in int8, as two ratios and what explains them. Nothing here is recorded. */
+// needs: dom, numbers, tab_engine
+/** @typedef {{ dtype: string, gamma: number, plain: number, drafted: number, rows: number, step: number,
+      perPass: number, text: string }} TargetCost see assets/js/engine/cheap_target.js */
+const cheapPanel = (function (S) {
+  "use strict";
+
+  const { h } = S;
+  const EVEN = 1; // as fast as plain decoding
+  const WIDEST = 3; // ratios up to here fill the bars
+
+  /** Pure: what a draft gained on each target, and what its rounds cost and bring, in passes over one row.
+      @param {TargetCost} cost */
+  function roundOf({ gamma, plain, drafted, rows, step, perPass }) {
+    return { gain: drafted / plain, cost: rows + gamma * step, brings: perPass };
+  }
+
+  /** Pure: a target's two speeds and its ratio's reason, in a sentence.
+      @param {TargetCost} cost */
+  function costWords(cost) {
+    const { gain, cost: whole, brings } = roundOf(cost);
+    return (
+      `${cost.dtype}: ${Math.round(cost.plain)} tokens a second plain, ${Math.round(cost.drafted)} with a draft of ` +
+      `${cost.gamma}: ${S.ratio(gain)}×. A round costs ${cost.rows.toFixed(2)} + ${cost.gamma} · ` +
+      `${cost.step.toFixed(2)} = ${whole.toFixed(2)} passes over one row and brings ${brings.toFixed(2)} tokens.`
+    );
+  }
+
+  /** Pure: what came out, whatever it is, and whether both targets wrote the same.
+      @param {TargetCost[]} costs of float32 and of int8 */
+  function cheapWords([whole, cheap]) {
+    const [before, after] = [whole, cheap].map(roundOf);
+    const same = whole.text === cheap.text ? "Both wrote the same text here." : "The two wrote different texts here.";
+    if (after.gain >= before.gain) return `Here the cheaper target gains no less from a draft. ${same}`;
+    const pays = after.gain < EVEN ? "speculation stops paying" : "speculation pays less";
+    return (
+      `Make the target cheap, and ${pays}: a round costs ${after.cost.toFixed(2)} of its passes instead of ` +
+      `${before.cost.toFixed(2)}. ${same}`
+    );
+  }
+
+  /** A target's ratio as a bar; the line in it is plain decoding.
+      @param {TargetCost} cost */
+  function bar(cost) {
+    const { gain } = roundOf(cost);
+    const fill = h("i", { class: gain < EVEN ? "svk-fill is-slower" : "svk-fill" });
+    fill.style.width = `${(100 * Math.min(gain, WIDEST)) / WIDEST}%`;
+    const even = h("i", { class: "svk-even" });
+    even.style.left = `${(100 * EVEN) / WIDEST}%`;
+    return h(
+      "div",
+      { class: "svk-row" },
+      h("b", {}, cost.dtype),
+      h("div", { class: "svk-track", "aria-hidden": "true" }, fill, even),
+      h("span", {}, `${S.ratio(gain)}×`),
+      h("p", {}, costWords(cost)),
+    );
+  }
+
+  /** The panel; nothing is fetched or timed before its button is pressed. */
+  function cheapPanel() {
+    const size = S.tabMegabytes() ? ` (${S.tabMegabytes()} MB)` : "";
+    const bars = h("div", { class: "svk-bars" });
+    const said = h("p", { class: "svt-words", role: "status" });
+    const button = h("button", { type: "button", class: "svl-btn" }, "Measure it in this tab");
+    const box = h(
+      "section",
+      { class: "svt svk", "aria-label": "the target in float32 and in int8" },
+      h(
+        "p",
+        { class: "svt-tag" },
+        `Measured in your own tab, in turns; the line is plain decoding. The models are fetched once${size}, and ` +
+          "your browser keeps them.",
+      ),
+      button,
+      bars,
+      said,
+    );
+    let stop = null;
+    function hear(data) {
+      if (data.say === "costs") bars.replaceChildren(...data.costs.map(bar));
+      if (S.tabIsOver(data)) {
+        stop = null;
+        S.setText(button, "Measure it again");
+      }
+      S.setText(said, data.say === "costs" ? cheapWords(data.costs) : S.tabWords(data));
+    }
+    button.addEventListener("click", () => {
+      if (stop) return stop();
+      bars.replaceChildren();
+      S.setText(button, "Stop");
+      stop = S.askTab({ ask: "cheap" }, hear);
+    });
+    return { box };
+  }
+
+  return { cheapPanel, costWords, cheapWords };
+})(SpecViz);
+Object.assign(SpecViz, cheapPanel);
