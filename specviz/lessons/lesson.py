@@ -18,7 +18,7 @@ AREAS = ("badge", "text", "draft", "card", "caption", "transport", "exhibits", "
 TABS = ("Race", "When it pays", "Studies", "Machine", "What if", "Proof", "About")
 """tabs that a beat may lead to"""
 EXHIBITS = ("overlap", "clocks", "cheap")
-"""what a beat may put under the visitor's fingers: `touch.js`, `clocks.js` of `assets/js/panels`, `page/cheap_panel.js`"""
+"""what a beat may put under the visitor's fingers: `panels/touch.js`, `panels/clocks.js`, `page/cheap_panel.js`"""
 WORDS = 60
 """a beat's text has at most so many"""
 

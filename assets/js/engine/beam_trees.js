@@ -1,6 +1,6 @@
 /* RSD with stochastic beam search in the browser's engine: every level is a sample without replacement of whole paths;
    the twin of specviz/tree_policies/rsd_s.py, where the race of arrivals is explained. */
-// needs: best_first_trees, tree_drawing
+// needs: best_first_trees, tree_drawing, tree_policies
 /** @typedef {{ node: number | null, prob: number, rest: number }} BeamPath `node` null: it arrived, but drafting ends
       there; `rest`: rate of all arrivals at its level after it */
 
