@@ -22,8 +22,9 @@ def transformers(model: Any, tokenizer: Any, *, top: int = TOP) -> Recording:
             model.generate(**inputs, assistant_model=small, do_sample=True, max_new_tokens=64)
         specviz.write(recording.trace, "run.json.gz")
 
-    Recorded are runs with `assistant_model`, `prompt_lookup_num_tokens` or `assistant_early_exit`, greedy or sampled
-    with temperature, top-k and top-p. Watching draws no random number, so that the text is the one that generate gives
+    Recorded are runs with `assistant_model`, `prompt_lookup_num_tokens`, `assistant_early_exit`, `use_mtp` or
+    `speculation_type="dflash"`, greedy or sampled with temperature, top-k and top-p, and with a Gemma assistant at
+    temperature 0. Watching draws no random number, so that the text is the one that generate gives
     without it. `tokenizer` is the target's, in its fast form; `top` is how many entries of p and q are kept.
 
     Raises RecordError with one sentence: at once where these models or this release of transformers cannot be

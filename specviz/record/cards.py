@@ -32,13 +32,14 @@ def started(model: Any, drafter: Any, text: TextCodec, settings: Settings, promp
     import transformers
 
     sampling, target = settings.sampling, model_card(model)
+    card = None if drafter is None else model_card(drafter, target.vocab_size)
     header = Started(
         run_id="",
         created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         producer=f"transformers {transformers.__version__}, recorded by specviz {__version__}",
         source="live",
         target=target,
-        drafter=MethodCard(settings.drafter, settings.options, True, None if drafter is None else model_card(drafter)),
+        drafter=MethodCard(settings.drafter, settings.options, True, card),
         verifier=MethodCard(settings.rule, {}, True),
         sampling=SamplingCard(float(sampling.temperature), sampling.top_k, float(sampling.top_p)),
         tokenizer=TokenizerCard(text.name, text.size, text.sha256, list(text.special_ids)),
@@ -53,8 +54,9 @@ def started(model: Any, drafter: Any, text: TextCodec, settings: Settings, promp
     return replace(header, run_id=seal(header))
 
 
-def model_card(model: Any) -> ModelCard:
-    """Sizes from the config, the hash over the tensors that are loaded."""
+def model_card(model: Any, vocab_size: int = 0) -> ModelCard:
+    """Sizes from the config, the hash over the tensors that are loaded. `vocab_size`: of the target, for a drafter that
+    reads and writes by the target's own embeddings."""
     config = model.config.get_text_config(decoder=True)
     return ModelCard(
         name=name_of(model.config._name_or_path, type(model).__name__),
@@ -63,7 +65,7 @@ def model_card(model: Any) -> ModelCard:
         parameters=int(model.num_parameters()),
         layers=int(config.num_hidden_layers),
         hidden_size=int(config.hidden_size),
-        vocab_size=int(config.vocab_size),
+        vocab_size=int(getattr(config, "vocab_size", vocab_size)),
         context_length=int(config.max_position_embeddings),
         dtype=str(model.dtype).removeprefix("torch."),
         weights_sha256=_files_sha256(model) or _tensors_sha256(model),
@@ -110,10 +112,16 @@ def _tensors_sha256(model: Any) -> str:
 
 WARPERS = ("TemperatureLogitsWarper", "TopKLogitsWarper", "TopPLogitsWarper")
 """the transforms a trace can name, in the order in which it applies them"""
+MTP, DFLASH = "MTPCandidateGenerator", "DFlashTokenCandidateGenerator"
+GEMMA = "SinglePositionMultiTokenCandidateGenerator"
+PROMPT_LOOKUP, EARLY_EXIT = "PromptLookupCandidateGenerator", "EarlyExitCandidateGenerator"
 GENERATORS = {
     "AssistedCandidateGenerator": "transformers.assistant_model",
-    "EarlyExitCandidateGenerator": "transformers.early_exit",
-    "PromptLookupCandidateGenerator": "transformers.prompt_lookup",
+    EARLY_EXIT: "transformers.early_exit",
+    PROMPT_LOOKUP: "transformers.prompt_lookup",
+    MTP: "transformers.mtp",
+    DFLASH: "transformers.dflash",
+    GEMMA: "transformers.gemma_assistant",
 }
 """what drafts, and what the trace calls it"""
 
@@ -138,12 +146,17 @@ def settings_of(config: Any, processors: Any, generator: Any) -> Settings:
     if kind not in GENERATORS:
         raise RecordError(
             f"generate drafts with {kind}, which is not recorded; use assistant_model with the target's own tokenizer, "
-            "prompt_lookup_num_tokens or assistant_early_exit."
+            "prompt_lookup_num_tokens, assistant_early_exit, use_mtp or speculation_type='dflash'."
         )
     for name in ("stop_strings", "assistant_ensemble_weight"):
         if getattr(config, name, None) is not None:
             raise RecordError(f"generate runs with {name}, which a trace cannot say; leave it out.")
-    drafts_with_model = kind != "PromptLookupCandidateGenerator"
+    if kind == GEMMA and config.do_sample:
+        raise RecordError(
+            "generate samples with a Gemma assistant, which takes its most probable token and is judged as if it had "
+            "drawn it: no lossless rule does that, and a trace cannot say it; record it with do_sample=False."
+        )
+    drafts_with_model = kind != PROMPT_LOOKUP
     return Settings(
         drafter=GENERATORS[kind],
         options=_options(config, generator, kind),
@@ -180,18 +193,24 @@ def _sampling(do_sample: bool, processors: Any) -> Sampling:
 
 
 def _options(config: Any, generator: Any, kind: str) -> dict[str, Option]:
-    if kind == "PromptLookupCandidateGenerator":
+    if kind == PROMPT_LOOKUP:
         return {
             "prompt_lookup_num_tokens": int(generator.num_output_tokens),
             "max_matching_ngram_size": int(generator.max_matching_ngram_size),
         }
+    if kind == MTP:
+        return {"num_mtp_layers": int(generator.num_mtp_layers)}
+    if kind == DFLASH:
+        return {"block_size": int(generator.block_size)}
+    if kind == GEMMA:
+        return {"num_assistant_tokens": int(generator.num_assistant_tokens)}
     used = generator.assistant_generation_config
     options: dict[str, Option] = {
         "num_assistant_tokens": int(generator.num_assistant_tokens),
         "num_assistant_tokens_schedule": used.num_assistant_tokens_schedule,
         "assistant_confidence_threshold": used.assistant_confidence_threshold,
     }
-    if kind == "EarlyExitCandidateGenerator":
+    if kind == EARLY_EXIT:
         options["assistant_early_exit"] = int(config.assistant_early_exit)
     return options
 

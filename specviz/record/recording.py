@@ -9,9 +9,9 @@ from typing import Any
 
 from specviz.errors import RecordError
 from specviz.lm.text import TextCodec
-from specviz.record.cards import Settings, name_of, settings_of, started
+from specviz.record.cards import GENERATORS, MTP, Settings, name_of, settings_of, started
 from specviz.record.rounds import Rounds
-from specviz.record.watch import UNKNOWN, Watch
+from specviz.record.watch import UNKNOWN, Watch, drafting_model
 from specviz.trace.characters import decoded
 from specviz.trace.check import check, errors
 from specviz.trace.codec import assemble
@@ -116,7 +116,7 @@ class _Run:
                 f"the rounds that were seen write {len(output)} tokens that are not those which generate returned; "
                 f"{UNKNOWN}."
             )
-        drafter = getattr(self._generator, "assistant_model", None)
+        drafter = drafting_model(self._generator) if self._settings.drafter != GENERATORS[MTP] else None
         header = started(model, None if drafter is model else drafter, text, self._settings, prompt)
         rounds.mention(prompt)
         special = set(text.special_ids)

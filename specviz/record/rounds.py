@@ -148,7 +148,10 @@ class Rounds:
         sampling = self._settings.sampling
         if not sampling.greedy and (sampling.temperature != 1.0 or sampling.top_p != 1.0):
             return []
-        return [logits.softmax(-1) for logits in this.draft_raw[: len(this.candidates)]]
+        raw = this.draft_raw
+        if not raw and sampling.greedy and this.draft_logits is not None:  # no processor has touched them
+            raw = list(this.draft_logits)
+        return [logits.softmax(-1) for logits in raw[: len(this.candidates)]]
 
     def _tree(self, this: Observed) -> DraftTree:
         """The candidates as a chain."""

@@ -51,7 +51,7 @@ class Observed:
     draft_logits: Tensor | None = None
     """[n, V] after temperature and cuts: what the candidates were chosen by; None: they were not a model's"""
     draft_raw: list[Tensor] = field(default_factory=list)
-    """[V] per pass of the drafter: its own logits"""
+    """[V] per pass of the drafter: its own logits; empty where one pass makes all candidates"""
     passes: list[Pass] = field(default_factory=list)
     target_raw: Tensor | None = None
     """[n + 1, V] the target's own logits after the text and after each candidate"""
@@ -94,11 +94,7 @@ class Watch:
         self._cached = 0
         generator.get_candidates = self._get_candidates
         generator.update_candidate_strategy = self._update
-        models = {
-            id(watched): watched
-            for watched in (model, getattr(generator, "assistant_model", None))
-            if watched is not None
-        }
+        models = {id(watched): watched for watched in (model, drafting_model(generator)) if watched is not None}
         self._hooks = [
             hook
             for watched in models.values()
@@ -137,7 +133,7 @@ class Watch:
 
     def _before_pass(self, module: Any, args: Any, kwargs: Any) -> None:
         with self._watching():
-            held = given_cache(kwargs)
+            held = kwargs.get("mtp_cache", given_cache(kwargs))
             self._cached = 0 if held is None else int(held.get_seq_length())
         self._pass_began = now(self._device)
 
@@ -148,9 +144,9 @@ class Watch:
         with self._watching():
             seconds = ended - self._pass_began
             if self._drafting:
-                new = int(returned_cache(output).get_seq_length()) - self._cached
-                this.passes.append(Pass(new, self._cached, seconds, len(this.passes) + 1))
-                this.draft_raw.append(output.logits[0, -1].float().clone())
+                this.passes.append(self._draft_pass(kwargs, output, seconds, len(this.passes) + 1))
+                if isinstance(getattr(output, "logits", None), Tensor):
+                    this.draft_raw.append(output.logits[0, -1].float().clone())
                 return
             rows = output.logits[0, -len(this.candidates) - 1 :]
             this.target_raw = rows.float().clone()  # generate may apply its temperature in place
@@ -160,12 +156,23 @@ class Watch:
             self._draws = Draws()
             self._draws.start()
 
+    def _draft_pass(self, given: Mapping[str, Any], output: Any, seconds: float, depth: int) -> Pass:
+        """A drafter reads the text through a cache of its own (assistant, early exit, MTP, whose one pass makes all its
+        candidates), or the target's states and rows (a block of DFlash, a Gemma assistant), and keeps no rows then."""
+        if "mtp_cache" in given:
+            return Pass(int(given["input_ids"].shape[1]), self._cached, seconds)
+        if "noise_embeds" in given:
+            return Pass(int(given["noise_embeds"].shape[1]), 0, seconds)
+        if "shared_kv_states" in given:
+            return Pass(int(given["inputs_embeds"].shape[1]), 0, seconds, depth)
+        return Pass(int(returned_cache(output).get_seq_length()) - self._cached, self._cached, seconds, depth)
+
     def _update(self, *args: Any, **kwargs: Any) -> Any:
         method, this, began = self._methods["update_candidate_strategy"], self._round, now(self._device)
         draws = self._stop_drawing()
         if this is not None:
             with self._watching():
-                given = inspect.signature(method).bind(*args, **kwargs).arguments
+                given = _signature(method).bind(*args, **kwargs).arguments
                 this.clock.judge = began - self._clock
                 this.committed = given["input_ids"][0, len(this.text) :].tolist()
                 this.target_logits = given["scores"][0].float()
@@ -206,14 +213,27 @@ class Watch:
             self.problem = self.problem or RecordError(f"{UNKNOWN} ({type(error).__name__}: {words}).")
 
 
+def drafting_model(generator: Any) -> Any:
+    """What makes the passes of a candidate generator; None: it has no weights."""
+    return getattr(generator, "mtp_model", None) or getattr(generator, "assistant_model", None)
+
+
 def _method(generator: Any, name: str) -> Any:
     method = getattr(generator, name, None)
-    parameters = set(inspect.signature(method).parameters) if callable(method) else set[str]()
+    parameters = set(_signature(method).parameters) if callable(method) else set[str]()
     if not WATCHED[name] <= parameters:
         raise RecordError(
             f"{type(generator).__name__}.{name} does not take {' and '.join(sorted(WATCHED[name]))}: {UNKNOWN}."
         )
     return method
+
+
+def _signature(method: Any) -> inspect.Signature:
+    """A method's own; of one that takes whatever comes (MTP's in 5.17) that of its base."""
+    own = inspect.signature(method)
+    if set(own.parameters) != {"args", "kwargs"}:
+        return own
+    return inspect.signature(getattr(super(type(method.__self__), method.__self__), method.__name__))
 
 
 class Draws(TorchFunctionMode):

@@ -373,6 +373,28 @@ def test_another_engine_may_draw_its_last_token_without_a_uniform_number() -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("rows", "cached", "told"),
+    [
+        ((1, 1), (7, 8), ""),  # the text of 8 tokens, then a candidate
+        ((1, 1), (6, 7), ""),  # the first token has no row, for each stands with the state before it
+        ((1, 1), (0, 0), ""),  # over the target's states, without rows of its own
+        ((2, 1), (7, 9), "make 9 cached rows, but the text has 8 tokens"),
+        ((1, 1), (7, 9), "is 9, but the pass before left 8"),
+        ((1, 1), (0, 1), "make 1 cached rows, but the text has 8 tokens"),
+    ],
+)
+def test_another_engines_drafter_reads_the_text_the_pairs_in_it_or_the_targets_states(
+    rows: tuple[int, int], cached: tuple[int, int], told: str
+) -> None:
+    passes = [
+        {"rows": new, "cached_rows": held, "seconds": 0.0, "depth": depth}
+        for depth, (new, held) in enumerate(zip(rows, cached, strict=True), start=1)
+    ]
+    problems = errors(check(changed({f"{ROUND_0}.drafted.passes": passes})))
+    assert (told in said(problems)) if told else problems == []
+
+
 def test_a_failed_run_says_what_happened() -> None:
     data = greedy()
     data["finished"] |= {"reason": "failed", "message": None}

@@ -45,7 +45,12 @@ def _there(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
 
 def _in_cache(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
     this, made = scene.round, scene.round.drafted.passes
-    unpaired = drafter is not None and drafter.pairs
+    if drafter is None and not any(pass_.cached_rows for pass_ in made[1:] or made):
+        return  # another engine's, over the target's states: it keeps no rows
+    unpaired = 0 if drafter is None else int(drafter.pairs)
+    due = {this.base_length - unpaired}
+    if drafter is None:
+        due.add(this.base_length - 1)  # it may pair each token with the state before it
     own_tokens = drafter is not None and drafter.own_tokens
     for index, pass_ in enumerate(made):
         at = f"{scene.place}.drafted.passes[{index}]"
@@ -61,7 +66,7 @@ def _in_cache(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
                     f"makes {pass_.cached_rows + pass_.rows} cached rows, but the text has {this.base_length} tokens"
                 )
                 yield Problem(at, stated)
-        elif before is None and not own_tokens and pass_.cached_rows + pass_.rows != this.base_length - unpaired:
+        elif before is None and not own_tokens and pass_.cached_rows + pass_.rows not in due:
             stated = f"make {pass_.cached_rows + pass_.rows} cached rows, but the text has {this.base_length} tokens"
             yield Problem(at, stated)
         elif before is not None and pass_.cached_rows != before:
