@@ -1,19 +1,16 @@
 """Which drafter for this target? From measured speeds beside plain decoding to a recommendation, and how sure it is.
 
-    ratios by prompt ─► advise ─► Advice: who, why, how sure, and the flags that ask an engine for it
-
-Flags after vLLM's pages on n-gram, suffix and draft-model speculation, SGLang's server arguments, and llama.cpp's
-`common/speculative.cpp` (`--spec-type`).
+ratios by prompt ─► advise ─► Advice: who, why, how sure, and the flags that ask an engine for it (`engine_flags`)
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from shlex import quote
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
+
+from specviz.doctor.engine_flags import USUAL, Asked, Layout, flags_of
 
 Sure = Literal["high", "middle", "low"]
 MOST_OF = 0.75
@@ -33,7 +30,8 @@ class Candidate:
     ratios: Mapping[str, float]
     """prompt → its speed in plain decoding's there"""
     model: str = ""
-    """its weights, where it has a model of its own"""
+    """its weights: a smaller model, or a trained head"""
+    layout: Layout = ""
     acceptance_rate: float | None = None
     tokens_per_pass: float | None = None
     gamma: int | None = None
@@ -60,7 +58,9 @@ class Advice:
     sure: Sure
     why: str
     flags: Mapping[str, str]
-    """engine → what its command line needs; engines that do not have it are left out"""
+    """engine → what its command line needs"""
+    cannot: Mapping[str, str] = field(default_factory=dict)
+    """engine → why it cannot be asked for this drafter, said of the engine"""
 
 
 def advise(candidates: Sequence[Candidate]) -> Advice:
@@ -78,7 +78,8 @@ def advise(candidates: Sequence[Candidate]) -> Advice:
     before = 1.0 if second is None else best.ahead_of(second.ratios)
     clear = ahead >= MOST_OF and before >= MOST_OF
     sure = "low" if prompts < FEW // 2 or ahead < MOST_OF else "high" if clear and prompts >= FEW else "middle"
-    return Advice(best, sure, _reason(best, second, ahead, before), flags_of(best))
+    asked = flags_of(Asked(best.drafter, best.model, best.gamma or USUAL, best.layout))
+    return Advice(best, sure, _reason(best, second, ahead, before), asked.flags, asked.cannot)
 
 
 def _nothing(best: Candidate, ahead: float, prompts: int) -> str:
@@ -105,47 +106,3 @@ def _reason(best: Candidate, second: Candidate | None, ahead: float, before: flo
         f"{best.name} runs at {best.ratio:.2f} times plain decoding in the median, ahead of it on {ahead:.0%} of "
         f"{len(best.ratios)} prompts{beside} (measured).{accepted}{length}"
     )
-
-
-# --- flags -----------------------------------------------------------------------------------------------------------
-
-
-def _vllm(**config: object) -> str:
-    return f"--speculative-config {quote(json.dumps(config))}"
-
-
-def _ngram(gamma: int, model: str) -> Mapping[str, str]:
-    return {
-        "vLLM": _vllm(method="ngram", num_speculative_tokens=gamma, prompt_lookup_max=4),
-        "SGLang": f"--speculative-algorithm NGRAM --speculative-num-draft-tokens {gamma + 1}",
-        "llama.cpp": f"--spec-type ngram-simple --spec-draft-n-max {gamma}",
-    }
-
-
-def _suffix(gamma: int, model: str) -> Mapping[str, str]:
-    return {"vLLM": _vllm(method="suffix", num_speculative_tokens=gamma)}
-
-
-def _draft_model(gamma: int, model: str) -> Mapping[str, str]:
-    return {
-        "vLLM": _vllm(method="draft_model", model=model, num_speculative_tokens=gamma),
-        "SGLang": f"--speculative-algorithm STANDALONE --speculative-draft-model-path {quote(model)} "
-        f"--speculative-num-steps {gamma} --speculative-eagle-topk 1 --speculative-num-draft-tokens {gamma + 1}",
-        "llama.cpp": f"--spec-type draft-simple --model-draft {quote(model + '.gguf')} --spec-draft-n-max {gamma}",
-    }
-
-
-FLAGS: Mapping[str, Callable[[int, str], Mapping[str, str]]] = {
-    "ngram": _ngram,
-    "suffix": _suffix,
-    "model": _draft_model,
-}
-"""our drafter → engine → flags, of a speculation length and the drafter's weights"""
-USUAL = 4
-"""speculation length where none follows from the measurement"""
-
-
-def flags_of(best: Candidate) -> Mapping[str, str]:
-    """Empty for a drafter that no engine has under a name that is known here."""
-    make = FLAGS.get(best.drafter)
-    return {} if make is None else make(best.gamma or USUAL, best.model)

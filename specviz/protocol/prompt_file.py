@@ -1,6 +1,8 @@
 """A researcher's own prompts: a JSONL file, one prompt a line, in place of the bundled set.
 
 {"id": "mine-1", "family": "maths", "text": "What is 2 + 2?"}
+
+Rows of SPEED-Bench (2604.09557) are read too: `question_id`, `category` and the first of `turns`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from specviz.protocol.runs import PromptCard
 MOST_BYTES = 5_000_000
 MOST_PROMPTS = 1000
 MOST_NAME = 80
+OF_SPEED_BENCH = {"id": "question_id", "family": "category"}
+"""what a key is called there"""
 FAMILY = "own"
 """of a prompt that names none"""
 TITLE = 40
@@ -38,8 +42,8 @@ def read_prompts(path: Path) -> tuple[PromptCard, ...]:
 
 
 def prompts_of_text(text: str) -> tuple[PromptCard, ...]:
-    """One prompt per line that is not empty: `text`, and if you like `id`, `family`, `title` and `description`; other
-    keys are passed over. Raises PromptError naming the line."""
+    """One prompt per line that is not empty: `text`, and if you like `id`, `family`, `title` and `description`, or what
+    SPEED-Bench has in place of them; other keys are passed over. Raises PromptError naming the line."""
     found: dict[str, PromptCard] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -74,7 +78,9 @@ def _card(line: str, number: int) -> PromptCard:
 
 
 def _word(data: dict[str, Any], name: str, number: int) -> str:
-    value = data.get(name, "")
+    turns = data.get("turns")
+    first = turns[0] if name == "text" and isinstance(turns, list) and turns else ""
+    value = data.get(name, data.get(OF_SPEED_BENCH.get(name, ""), first))
     if name == "id" and isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):

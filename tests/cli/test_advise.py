@@ -52,8 +52,21 @@ def test_every_drafter_is_measured_beside_plain_decoding_and_what_cannot_run_is_
 def test_categories_have_acceptance_length_and_conditional_acceptance_by_position(specviz: Call, folder: Path) -> None:
     result = asked(specviz, folder, "--categories", "--drafters", "", "--drafter-model", str(folder / "drafter"))
     lines = [line for line in result.out.splitlines() if "| own | 2 |" in line]
+    assert "| all | 2 |" in result.out
     assert "| drafter | category | prompts | acceptance length | position 1 |" in result.out
     assert len(lines) == 1
+
+
+def test_a_report_is_written_beside_the_advice_and_engines_that_cannot_are_named(
+    specviz: Call, folder: Path, tmp_path: Path
+) -> None:
+    result = asked(specviz, folder, "--report", tmp_path / "mine", "--drafters", "ngram", "--minutes", "1")
+    data = json.loads((tmp_path / "mine.json").read_text())
+    assert list(data["drafters"]) == ["ngram"]
+    assert set(data["drafters"]["ngram"]["Request_AL"]) == {"own-1", "own-2"}
+    assert data["drafters"]["ngram"]["Conditional_Acceptance_Rate"]["1"] == 1.0
+    assert "# Acceptance by category and position" in (tmp_path / "mine.md").read_text()
+    assert "Report: " in result.out
 
 
 @pytest.mark.parametrize(
@@ -72,6 +85,7 @@ def test_conditional_acceptance_ends_where_nothing_came_through(
         (["--minutes", "0"], "--minutes is 0, but must be a number above 0."),
         (["--head", "eagle"], "--head is 'eagle', but must be a drafter and its weights, as eagle=./eagle."),
         (["--drafters", "nosuch"], "no drafter can run on this target"),
+        (["--report", "no/such/mine"], "--report is 'mine' in a folder that does not exist; make it first."),
     ],
 )
 def test_bad_input_is_one_sentence(specviz: Call, folder: Path, flags: list[str], sentence: str) -> None:

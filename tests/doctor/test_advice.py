@@ -53,8 +53,9 @@ def test_a_models_name_is_quoted_for_the_shell() -> None:
     assert "--model-draft 'a; b.gguf' " in flags["llama.cpp"]
 
 
-def test_a_drafter_that_no_engine_has_comes_without_flags() -> None:
-    assert advise([candidate("token_recycling", *[2.0] * 8)]).flags == {}
+def test_a_drafter_that_no_engine_has_comes_without_flags_and_with_a_sentence_for_each_engine() -> None:
+    advice = advise([candidate("token_recycling", *[2.0] * 8)])
+    assert (advice.flags, list(advice.cannot)) == ({}, ["vLLM", "SGLang", "llama.cpp"])
 
 
 def test_nobody_measured_is_an_error() -> None:

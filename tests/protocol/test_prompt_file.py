@@ -23,6 +23,18 @@ def test_a_line_is_a_prompt_with_id_and_family():
     assert (second.id, second.family, second.text) == ("7", "own", "Two words")
 
 
+def test_a_row_of_speed_bench_is_a_prompt_of_its_category_and_its_first_turn():
+    row = {"question_id": "q1", "category": "coding", "turns": ["Write it.", "Now shorter."], "source": "x"}
+    (card,) = prompts_of_text(json.dumps(row))
+    assert (card.id, card.family, card.text) == ("q1", "coding", "Write it.")
+
+
+@pytest.mark.parametrize("turns", [[], [7], "x", None])
+def test_turns_that_are_no_texts_are_one_sentence(turns):
+    with pytest.raises(PromptError, match="line 1"):
+        prompts_of_text(json.dumps({"turns": turns}))
+
+
 def test_a_prompt_without_an_id_is_called_by_its_line():
     assert prompts_of_text('\n{"text": "x"}')[0].id == "own-2"
 

@@ -15,14 +15,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from specviz.bench.core.contest import ContestPlan, ContestRun, contest
+from specviz.bench.core.contest import ContestPlan, ContestRun, contest, first_prompts
 from specviz.bench.core.report import markdown_table
 from specviz.bench.core.rows import Plain, beside_plain, engine_speed, ratios, row_statistics
 from specviz.bench.core.run import SourceContestant, first_run, on
+from specviz.bench.speed_bench import report_of, table, write
 from specviz.cli.experiment import time_limit
 from specviz.cli.sources import live_source
 from specviz.cli.terminal import err, out, printable, progress
 from specviz.doctor.advice import Advice, Candidate, advise
+from specviz.doctor.engine_flags import layout_of
 from specviz.errors import OptionError
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
@@ -33,8 +35,8 @@ from specviz.trace.header import Started
 
 TRAINING_FREE = "ngram,suffix,token_recycling,lookahead"
 OWN_MODEL = "model"
-MOST_POSITIONS = 8
-"""columns of the table; --json has all"""
+PER_FAMILY = 3
+"""prompts of each of the catalog's families, where none are given"""
 LONGEST = 16
 """speculation lengths that are looked at"""
 WIDTH = 100
@@ -47,14 +49,20 @@ class Way:
     name: str
     request: RunRequest
     model: str = ""
-    """weights of a smaller model that drafts"""
+    """weights of a smaller model, or of a head"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--target", required=True, metavar="NAME", help="the model to decode with: name, folder, GGUF or hub id")
-    add("--prompts", required=True, type=Path, metavar="FILE", help='JSONL, a line like {"text": "…", "family": "…"}')
+    add(
+        "--prompts",
+        type=Path,
+        metavar="FILE",
+        help=f'JSONL, a line like {{"text": "…", "family": "…"}} (default: {PER_FAMILY} of each bundled family)',
+    )
     add("--categories", action="store_true", help="also each family by itself: length and acceptance by position")
+    add("--report", type=Path, metavar="FILE", help="write that in the form of SPEED-Bench, as FILE.json and FILE.md")
     add("--minutes", type=float, default=10.0, metavar="N", help="stop measuring after N minutes (default %(default)g)")
     add("--drafters", default=TRAINING_FREE, metavar="A,B", help="that need no weights (default %(default)s)")
     add("--drafter-model", action="append", default=[], metavar="NAME", help="a smaller model to try; may be repeated")
@@ -68,24 +76,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    prompts = read_prompts(args.prompts)
     if not args.minutes > 0:
         raise OptionError(f"--minutes is {args.minutes:g}, but must be a number above 0.")
+    if args.report is not None and not args.report.absolute().parent.is_dir():
+        raise OptionError(f"--report is '{args.report.name}' in a folder that does not exist; make it first.")
     source = live_source()
+    prompts = read_prompts(args.prompts) if args.prompts else first_prompts(source.catalog(), PER_FAMILY)
     ways, headers = _that_run(source, _ways(args), prompts[0])
     paired, plain, runs = _measure(source, ways, prompts, args.minutes)
     measured = [_candidate(way, headers[way.name], paired, plain) for way in ways if way.name != BASELINE]
     candidates = [candidate for candidate in measured if candidate is not None]
     if not candidates:
         raise OptionError(f"no drafter was measured within {args.minutes:g} minutes; give more with --minutes.")
-    advice = advise(candidates)
+    drafted = [outcome for outcome in paired if outcome.contestant != BASELINE]
+    advice, report = advise(candidates), report_of(drafted, headers[BASELINE])
+    written = () if args.report is None else write(report, args.report)
     if args.json:
         data = {"runs": runs, "candidates": [as_data(one) for one in candidates], **asdict(advice)}
-        out().line(json.dumps({**data, "categories": [asdict(row) for row in categories(paired)]}))
+        out().line(json.dumps({**data, "categories": [asdict(row) for row in report.rows]}))
         return 0
     _show(candidates, advice, headers[BASELINE], runs)
     if args.categories:
-        out().write("\n" + printable(categories_table(categories(paired))) + "\n")
+        out().write("\n" + printable(table(report)) + "\n")
+    if written:
+        out().line("Report: " + " and ".join(printable(str(path)) for path in written))
     return 0
 
 
@@ -109,7 +123,7 @@ def _ways(args: argparse.Namespace) -> list[Way]:
         name, _, weights = text.partition("=")
         if not weights:
             raise OptionError(f"--head is '{text}', but must be a drafter and its weights, as eagle=./eagle.")
-        ways.append(Way(f"{name} {weights}", base.with_drafter(name, {"weights": weights})))
+        ways.append(Way(f"{name} {weights}", base.with_drafter(name, {"weights": weights}), weights))
     return ways
 
 
@@ -144,32 +158,6 @@ def _measure(
     return paired, plain, len(outcomes)
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
-    """One family of prompts with one drafter, in the form of SPEED-Bench (2604.09557): acceptance length, and of the
-    steps that accepted so many candidates the share that accepted the next."""
-
-    drafter: str
-    family: str
-    prompts: int
-    acceptance_length: float
-    conditional: tuple[float, ...]
-
-
-def categories(paired: Sequence[ContestRun]) -> list[Category]:
-    """By drafter, then by family in the order of the prompts; what drafted nothing there is left out."""
-    groups: dict[tuple[str, str], list[ContestRun]] = {}
-    for outcome in paired:
-        groups.setdefault((outcome.contestant, outcome.family), []).append(outcome)
-    rows = list[Category]()
-    for drafter, family in sorted(groups, key=lambda key: key[0]):
-        counted = row_statistics(groups[drafter, family])
-        if counted.mean_acceptance_length is not None and counted.acceptance_by_depth:
-            length, reached = counted.mean_acceptance_length.value, counted.acceptance_by_depth
-            rows.append(Category(drafter, family, counted.prompts, length, conditional(reached)))
-    return rows
-
-
 def conditional(reached: Sequence[float]) -> tuple[float, ...]:
     """[d-1]: reached d ÷ reached d - 1, up to the first position that nothing reached."""
     rates, before = list[float](), 1.0
@@ -179,23 +167,6 @@ def conditional(reached: Sequence[float]) -> tuple[float, ...]:
         rates.append(min(1.0, share / before))
         before = share
     return tuple(rates)
-
-
-def categories_table(rows: Sequence[Category]) -> str:
-    """In Markdown, a column per position."""
-    deepest = min(MOST_POSITIONS, max((len(row.conditional) for row in rows), default=0))
-    columns = ["drafter", "category", "prompts", "acceptance length", *(f"position {d + 1}" for d in range(deepest))]
-    body = [
-        [
-            row.drafter,
-            row.family,
-            str(row.prompts),
-            f"{row.acceptance_length:.2f}",
-            *(f"{row.conditional[d]:.2f}" if d < len(row.conditional) else "–" for d in range(deepest)),
-        ]
-        for row in rows
-    ]
-    return markdown_table(columns, body, words=2)
 
 
 def _candidate(way: Way, header: Started, paired: Sequence[ContestRun], plain: Plain) -> Candidate | None:
@@ -209,6 +180,7 @@ def _candidate(way: Way, header: Started, paired: Sequence[ContestRun], plain: P
         header.drafter.name,
         {prompt: median(values) for prompt, values in by_prompt.items()},
         way.model,
+        layout_of(header.drafter.name, way.model),
         None if rows.acceptance_rate is None else rows.acceptance_rate.value,
         None if rows.tokens_per_pass is None else rows.tokens_per_pass.value,
         _gamma(header, rows.acceptance_by_depth),
@@ -252,3 +224,5 @@ def _show(candidates: Sequence[Candidate], advice: Advice, header: Started, runs
         terminal.line(line)
     for engine, flags in advice.flags.items():
         terminal.line(printable(f"    {engine}: {flags}"))
+    for engine, why in advice.cannot.items():
+        terminal.line(printable(f"    {engine} {why}"))
