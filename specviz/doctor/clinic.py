@@ -85,7 +85,7 @@ class Verdict:
     """what evidence would settle it; empty where nothing is open"""
 
 
-def parting(a: Sequence[int], b: Sequence[int]) -> int | None:
+def parting(a: Sequence[object], b: Sequence[object]) -> int | None:
     """Index of the first token that differs; None where one list is the beginning of the other."""
     return next((index for index, (left, right) in enumerate(zip(a, b, strict=False)) if left != right), None)
 

@@ -1,14 +1,15 @@
 """What a target says of two greedy answers: one whole forward over each, in float32 and in the engine's number format.
 
-    two answers ─► token ids ─► Answer (what each token costs) ─► doctor.clinic.judge
+    Question ─► token ids ─► Answer (what each token costs) ─► doctor.clinic.judge ─► Diagnosis
 
 Nothing of the engine takes part: the forwards are those of plain `transformers`, as in the audit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -18,7 +19,8 @@ from specviz.allocator import give_back
 from specviz.doctor import broken_rules
 from specviz.doctor.answers import Written
 from specviz.doctor.broken_rules import Broken
-from specviz.doctor.clinic import Answer, Step, Verdict, judge
+from specviz.doctor.clinic import Answer, Step, judge, parting
+from specviz.doctor.consultation import Cost, Diagnosis, Place, Question, check_answers
 from specviz.errors import OptionError, PromptError
 from specviz.live.audit.audit import audit
 from specviz.live.audit.checkpoints import plain_model
@@ -29,18 +31,8 @@ from specviz.trace.events import Trace
 
 MOST_TOKENS = 2048
 """of an answer that are looked at"""
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """Two answers, what the target says of them, and what it comes to."""
-
-    target: str
-    format: str
-    prompt_ids: tuple[int, ...]
-    answers: tuple[Answer, Answer]
-    verdict: Verdict
-    codec: TextCodec
+AROUND = 24
+"""tokens before another that are shown"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +70,46 @@ class Target:
                     f"token {strange} of {name} is outside the vocabulary of {self.name} (0 to {size - 1})."
                 )
         first, second = (self._answer(name, prompt_ids, tokens[:MOST_TOKENS]) for name, tokens in answers)
-        return Diagnosis(self.name, self.format, tuple(prompt_ids), (first, second), judge(first, second), self.codec)
+        return self._diagnosis(len(prompt_ids), first, second)
 
     def ids(self, written: Written) -> list[int]:
         """The tokens of an answer: its own where it names them, else its text split anew."""
         return list(written.tokens) if written.tokens is not None else self.codec.encode_rendered(written.text)
+
+    def prompt(self, question: Question) -> list[int]:
+        """The prompt's ids: as given, else as an answer tells them. Raises PromptError where nobody tells."""
+        if question.prompt_ids is not None:
+            return list(question.prompt_ids)
+        if question.prompt is not None:
+            codec, text = self.codec, question.prompt
+            return codec.encode_rendered(codec.rendered(text)) if question.chat else codec.encode(text)
+        ids = next((answer.prompt_ids for answer in question.answers if answer.prompt_ids), None)
+        if ids is None:
+            raise PromptError("neither answer names its prompt; give it with --prompt, --prompt-file or --prompt-ids.")
+        return list(ids)
+
+    def _diagnosis(self, prompt_tokens: int, first: Answer, second: Answer) -> Diagnosis:
+        verdict = judge(first, second)
+        parts_at, worst_at = verdict.parts_at, verdict.worst_at
+        guilty = next((answer for answer in (first, second) if answer.name == verdict.guilty), None)
+        return Diagnosis(
+            self.name,
+            self.format,
+            prompt_tokens,
+            (first, second),
+            verdict,
+            None if parts_at is None else self._place(parts_at, first, second),
+            None if guilty is None or worst_at in (None, parts_at) else self._place(worst_at, guilty),
+        )
+
+    def _place(self, index: int | None, *answers: Answer) -> Place:
+        assert index is not None, "a place has an index."
+        before = self.codec.decode(answers[0].tokens[max(0, index - AROUND) : index])
+        return Place(index, before[-60:], tuple(self._cost(answer, answer.steps[index]) for answer in answers))
+
+    def _cost(self, answer: Answer, step: Step) -> Cost:
+        written, best = self.codec.token_text(step.token), self.codec.token_text(step.best)
+        return Cost(answer.name, written, best, step.loss, step.loss_there)
 
     def _answer(self, name: str, prompt_ids: Sequence[int], tokens: Sequence[int]) -> Answer:
         ends = set(self.codec.eos_ids)
@@ -120,14 +147,49 @@ def _differences(said: Tensor) -> list[list[float]]:
     return differences
 
 
-def broken_rule(trace: Trace, answer: Sequence[int] | None, places: Mapping[str, str] | None = None) -> Broken | None:
+def consult(
+    question: Question,
+    cancelled: Callable[[], bool] = lambda: False,
+    lane: AbstractContextManager[object] | None = None,
+) -> Iterator[Diagnosis]:
+    """See `Consults.consult`. `lane`: held while models compute."""
+    check_answers(question)
+    with lane or nullcontext():
+        target = Target.load(question.target, question.format)
+        ids = [target.ids(answer) for answer in question.answers]
+        diagnosis = target.examine(target.prompt(question), list(zip(question.names, ids, strict=True)))
+        give_back()
+    anew = tuple(name for name, answer in zip(question.names, question.answers, strict=True) if answer.tokens is None)
+    if cancelled():
+        return
+    if question.trace is None:
+        yield replace(diagnosis, anew=anew)
+        return
+    output = tuple(question.trace.finished.output_ids)
+    handed_out = max(diagnosis.answers, key=lambda answer: _alike(answer.tokens, output))
+    broken = broken_rule(question.trace, handed_out.tokens, question.places, lane)
+    yield replace(diagnosis, anew=anew, traced=True, broken=broken)
+
+
+def _alike(left: Sequence[int], right: Sequence[int]) -> tuple[bool, int]:
+    """How much an answer begins like a run's output."""
+    parts_at = parting(left, right)
+    return left == right, min(len(left), len(right)) if parts_at is None else parts_at
+
+
+def broken_rule(
+    trace: Trace,
+    answer: Sequence[int] | None,
+    places: Mapping[str, str] | None = None,
+    lane: AbstractContextManager[object] | None = None,
+) -> Broken | None:
     """The first rule that a recorded run broke; None: none that a trace can show. `answer`: what the engine handed out;
     `places`: as in `Audits.audit`. Raises SpecVizError where nothing can be recomputed."""
     handed_out = None if answer is None else broken_rules.from_output(trace.finished.output_ids, answer)
     contradiction = broken_rules.from_problems(errors(check(trace)))
     if contradiction is not None or handed_out is not None:
         return contradiction or handed_out
-    for so_far in audit(trace, places=places):
+    for so_far in audit(trace, places=places, lane=lane):
         if so_far.wrong:
             return broken_rules.from_audit(so_far)
     return None

@@ -16,10 +16,11 @@ import torch
 from specviz.bench.profile.clock import measure_clock
 from specviz.bench.profile.measure import profile
 from specviz.datastore.retrieval import Datastores
+from specviz.doctor.consultation import Diagnosis, Question
 from specviz.drafters.capabilities import Translates, UsesModel, further_models
 from specviz.engine.decode import Cancelled
 from specviz.errors import SpecVizError
-from specviz.live import catalog, training
+from specviz.live import catalog, clinic, training
 from specviz.live.audit.audit import audit
 from specviz.live.models import Loader, Models, check_pair, rendered
 from specviz.live.plan import make_plan
@@ -152,6 +153,10 @@ class LiveSource:
     ) -> Iterator[Audit]:
         """See `Audits.audit`; the checkpoints are loaded anew, by `transformers` and not by us."""
         return audit(trace, cancelled, places, self.models.lane)
+
+    def consult(self, question: Question, cancelled: Cancelled = lambda: False) -> Iterator[Diagnosis]:
+        """See `Consults.consult`; the target is loaded anew, by `transformers` and not by us."""
+        return clinic.consult(question, cancelled, self.models.lane)
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         """See `TraceSource.learn`: a stop policy's weights from recorded rounds. Models are asked only by a policy that

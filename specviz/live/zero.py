@@ -27,6 +27,7 @@ from uuid import uuid4
 import spaces
 
 from specviz.bench.core.run import WARM_UP_TOKENS, collect
+from specviz.doctor.consultation import Diagnosis, Question
 from specviz.errors import JobError, ModelError, SpecVizError
 from specviz.live.catalog import bundled_models
 from specviz.live.source import LiveSource
@@ -153,6 +154,10 @@ def _audit(trace: Trace, places: Mapping[str, str] | None, source: LiveSource, c
     return source.audit(trace, cancelled, places)
 
 
+def _consult(question: Question, source: LiveSource, cancelled: Cancelled) -> Iterator[Diagnosis]:
+    return source.consult(question, cancelled)
+
+
 def _train(question: TrainingQuestion, source: LiveSource, cancelled: Cancelled) -> Iterator[Training]:
     return source.train(question, cancelled)
 
@@ -201,6 +206,9 @@ class ZeroSource(LiveSource):
         again = RunRequest("", target=trace.started.target.name, max_new_tokens=trace.started.max_new_tokens)
         seconds = min(AUDIT_S + self._seconds([again]), LONGEST_S)
         return self._send(partial(_audit, trace, places), seconds, cancelled)
+
+    def consult(self, question: Question, cancelled: Cancelled = lambda: False) -> Iterator[Diagnosis]:
+        return self._send(partial(_consult, question), min(AUDIT_S, LONGEST_S), cancelled)
 
     def train(self, question: TrainingQuestion, cancelled: Cancelled = lambda: False) -> Iterator[Training]:
         check(question, trainable(self.catalog()))

@@ -9,29 +9,18 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from specviz.cli.commands.audit import places
 from specviz.cli.request import read_prompt
 from specviz.cli.terminal import Terminal, out, printable
-from specviz.doctor.answers import Written, read
-from specviz.doctor.broken_rules import Broken
-from specviz.doctor.clinic import Answer, parting
+from specviz.doctor.answers import read
+from specviz.doctor.consultation import Diagnosis, Place, Question
 from specviz.errors import PromptError
-
-if TYPE_CHECKING:
-    from specviz.live.clinic import Diagnosis, Target
-    from specviz.lm.text import TextCodec
+from specviz.trace import codec
 
 WIDTH = 100
-AROUND = 24
-"""tokens before another that are shown"""
-NOTHING_BROKEN = (
-    "The trace shows no broken rule: it is true to itself and to the checkpoints, as far as its number format allows."
-)
 CODES = {"bug": 1, "not this target's": 2}
 
 
@@ -68,62 +57,44 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.live.clinic import Target
+    from specviz.live.clinic import consult
 
-    answers = [read(args.a), read(args.b)]
-    text = read_prompt(args)
-    target = Target.load(args.target, args.format)
-    prompt_ids = _prompt(args, text, answers, target)
-    names = [Path(args.a).name, Path(args.b).name]
+    answers = (read(args.a), read(args.b))
+    names = (Path(args.a).name, Path(args.b).name)
     if names[0] == names[1]:
-        names = ["A", "B"]
-    diagnosis = target.examine(
-        prompt_ids, [(name, target.ids(answer)) for name, answer in zip(names, answers, strict=True)]
+        names = ("A", "B")
+    trace = None if args.trace is None else codec.read(args.trace)
+    named = {} if trace is None else {trace.started.target.name: args.target}
+    question = Question(
+        args.target,
+        args.format,
+        answers,
+        names,
+        read_prompt(args),
+        _prompt_ids(args.prompt_ids),
+        args.chat,
+        trace,
+        {**named, **places(args.model)},
     )
-    rule = None if args.trace is None else _broken(args, diagnosis)
-    if args.json:
-        out().line(json.dumps(as_data(diagnosis, rule)))
-    else:
-        anew = [name for name, answer in zip(names, answers, strict=True) if answer.tokens is None]
-        show(out(), diagnosis, anew)
-        if args.trace is not None:
-            _tell(out(), str(rule) if rule else NOTHING_BROKEN)
-    return CODES.get(diagnosis.verdict.word, 0)
+    for diagnosis in consult(question):
+        if args.json:
+            out().line(json.dumps(as_data(diagnosis)))
+        else:
+            show(out(), diagnosis)
+        return CODES.get(diagnosis.verdict.word, 0)
+    return 0
 
 
-def _prompt(args: argparse.Namespace, text: str | None, answers: Sequence[Written], target: Target) -> Sequence[int]:
-    """The prompt's ids: as given, else as an answer tells them. Raises PromptError where nobody tells."""
-    if args.prompt_ids is not None:
-        ids = read(args.prompt_ids).tokens
-        if ids is None:
-            raise PromptError(f"{args.prompt_ids.name} is no list of token ids; give a text with --prompt-file.")
-        return ids
-    if text is not None:
-        codec = target.codec
-        return codec.encode_rendered(codec.rendered(text)) if args.chat else codec.encode(text)
-    ids = next((answer.prompt_ids for answer in answers if answer.prompt_ids), None)
+def _prompt_ids(path: Path | None) -> tuple[int, ...] | None:
+    if path is None:
+        return None
+    ids = read(path).tokens
     if ids is None:
-        raise PromptError("neither answer names its prompt; give it with --prompt, --prompt-file or --prompt-ids.")
+        raise PromptError(f"{path.name} is no list of token ids; give a text with --prompt-file.")
     return ids
 
 
-def _broken(args: argparse.Namespace, diagnosis: Diagnosis) -> Broken | None:
-    """The rule that the trace's run broke. Its answer is the one that begins most like its output."""
-    from specviz.live.clinic import broken_rule
-    from specviz.trace import codec
-
-    trace = codec.read(args.trace)
-    output = tuple(trace.finished.output_ids)
-    handed_out = max(diagnosis.answers, key=lambda answer: _alike(answer.tokens, output))
-    return broken_rule(trace, handed_out.tokens, {**{trace.started.target.name: args.target}, **places(args.model)})
-
-
-def _alike(left: Sequence[int], right: Sequence[int]) -> tuple[bool, int]:
-    parts_at = parting(left, right)
-    return left == right, min(len(left), len(right)) if parts_at is None else parts_at
-
-
-def as_data(diagnosis: Diagnosis, rule: Broken | None) -> dict[str, object]:
+def as_data(diagnosis: Diagnosis) -> dict[str, object]:
     """What `--json` prints. Stable: keys are added, never renamed."""
     verdict = diagnosis.verdict
     parts_at = verdict.parts_at
@@ -131,60 +102,53 @@ def as_data(diagnosis: Diagnosis, rule: Broken | None) -> dict[str, object]:
     return {
         "target": diagnosis.target,
         "format": diagnosis.format,
-        "prompt_tokens": len(diagnosis.prompt_ids),
+        "prompt_tokens": diagnosis.prompt_tokens,
         "tokens": {name: len(answer.steps) for name, answer in answers.items()},
         **asdict(verdict),
-        "broken_rule": None if rule is None else asdict(rule),
+        "broken_rule": None if diagnosis.broken is None else asdict(diagnosis.broken),
         "parting": None
         if parts_at is None
         else {name: asdict(answer.steps[parts_at]) for name, answer in answers.items()},
     }
 
 
-def show(terminal: Terminal, diagnosis: Diagnosis, anew: Sequence[str]) -> None:
-    """Where they part, what the target says there, the verdict. `anew`: answers whose text was split into tokens."""
-    verdict, codec = diagnosis.verdict, diagnosis.codec
+def show(terminal: Terminal, diagnosis: Diagnosis) -> None:
+    """Where they part, what the target says there, the verdict."""
+    verdict = diagnosis.verdict
     first, second = diagnosis.answers
     terminal.line(
         f"{diagnosis.target}, float32 against {diagnosis.format}: {first.name} {len(first.steps)} tokens, "
-        f"{second.name} {len(second.steps)} tokens, {len(diagnosis.prompt_ids)} of prompt"
+        f"{second.name} {len(second.steps)} tokens, {diagnosis.prompt_tokens} of prompt"
     )
-    if verdict.parts_at is not None:
-        terminal.line(f"They part at token {verdict.parts_at}, behind {_before(codec, first, verdict.parts_at)}:")
-        for answer in diagnosis.answers:
-            terminal.line(f"    {_costs(codec, answer, verdict.parts_at)}")
-    if verdict.guilty and verdict.worst_at is not None and verdict.worst_at != verdict.parts_at:
-        guilty = next(answer for answer in diagnosis.answers if answer.name == verdict.guilty)
-        terminal.line(
-            f"The worst token is number {verdict.worst_at}, behind {_before(codec, guilty, verdict.worst_at)}:"
-        )
-        terminal.line(f"    {_costs(codec, guilty, verdict.worst_at)}")
+    if diagnosis.parting is not None:
+        _at(terminal, "They part at token", diagnosis.parting)
+    if diagnosis.worst is not None:
+        _at(terminal, "The worst token is number", diagnosis.worst)
     style = "error" if CODES.get(verdict.word) else "accepted"
     terminal.line(f"Verdict: {terminal.paint(verdict.word, style)}, confidence {verdict.confidence}")
     sentences = [verdict.why, verdict.settle]
-    if anew and verdict.word in CODES:
-        sentences.append(f"Split into tokens anew, for they came as text: {', '.join(anew)}.")
-    for sentence in filter(None, sentences):
+    if diagnosis.anew and verdict.word in CODES:
+        sentences.append(f"Split into tokens anew, for they came as text: {', '.join(diagnosis.anew)}.")
+    for sentence in filter(None, [*sentences, diagnosis.rule]):
         _tell(terminal, sentence)
+
+
+def _at(terminal: Terminal, words: str, place: Place) -> None:
+    terminal.line(f"{words} {place.index}, behind {printable(_quoted(place.before), keep='')}:")
+    for cost in place.costs:
+        loss = (
+            "the target's choice"
+            if cost.is_choice
+            else f"{cost.loss:.4g} nats below {_quoted(cost.best)} in float32, {cost.loss_there:.4g} in the engine's "
+            "format"
+        )
+        terminal.line(f"    {printable(f'{cost.name} writes {_quoted(cost.written)}: {loss}', keep='')}")
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _tell(terminal: Terminal, sentence: str) -> None:
     for line in textwrap.wrap(printable(sentence, keep=""), WIDTH, initial_indent="    ", subsequent_indent="    "):
         terminal.line(line)
-
-
-def _before(codec: TextCodec, answer: Answer, index: int) -> str:
-    """The end of the answer before a token, in quotes."""
-    text = codec.decode(answer.tokens[max(0, index - AROUND) : index])
-    return printable(json.dumps(text[-60:], ensure_ascii=False), keep="")
-
-
-def _costs(codec: TextCodec, answer: Answer, index: int) -> str:
-    step = answer.steps[index]
-    written, best = (json.dumps(codec.token_text(token), ensure_ascii=False) for token in (step.token, step.best))
-    loss = (
-        "the target's choice"
-        if step.token == step.best
-        else f"{step.loss:.4g} nats below {best} in float32, {step.loss_there:.4g} in the engine's format"
-    )
-    return printable(f"{answer.name} writes {written}: {loss}", keep="")
