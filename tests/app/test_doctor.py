@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from specviz.app.doctor import example_text, from_files, from_text
+from specviz.app.doctor.tab import example_text, from_files, from_text
 
 TIMINGS = {"timings": {"predicted_n": 200, "predicted_ms": 4000.0, "draft_n": 300, "draft_n_accepted": 100}}
 

@@ -1,4 +1,5 @@
-"""The Doctor tab: drop or paste what an engine tells of its speculation; what follows stands below.
+"""The Doctor tab: drop or paste what an engine tells of its speculation; what follows stands below, and
+under it the clinic.
 
 Names and texts of records come from strangers: everything is escaped. Nothing is kept: a record is read, answered and
 forgotten. Reading and findings are `specviz.doctor`.
@@ -13,10 +14,11 @@ from pathlib import Path
 
 import gradio as gr
 
+from specviz.app.doctor.clinic import ClinicActions, clinic_parts, wire_clinic
 from specviz.app.form.request import Limits
 from specviz.app.look.events import QUIET, READING
 from specviz.app.look.notices import message, too_large
-from specviz.app.tab import Page, Tab, nothing
+from specviz.app.tab import Page, Tab
 from specviz.doctor.findings import LESSONS, SIGNS, Costs, Finding, diagnose
 from specviz.doctor.read import KNOWN, loads, read
 from specviz.doctor.record import Record
@@ -147,9 +149,10 @@ def refused_view(sentences: Sequence[str]) -> str:
     return "".join(message(sentence, "error") for sentence in sentences)
 
 
-def _build(page: Page, place: gr.Tab, actions: None) -> None:
+def _build(page: Page, place: gr.Tab, actions: ClinicActions) -> None:
     doctor_tab(page.limits)
+    wire_clinic(actions, clinic_parts(actions))
 
 
-TAB: Tab[None, None] = Tab("doctor", "Doctor", "lab", 1, nothing, _build)
+TAB = Tab("doctor", "Doctor", "lab", 1, lambda page: ClinicActions(page.source, page.limits), _build)
 """beside Analysis: there why a recorded drafter's tokens are rejected, here what an engine's own numbers say"""
