@@ -3,9 +3,9 @@
     runs of a contest ─► lengths of their steps ─► Report ─► report.json, report.md
 
 The names in the file and what they mean are those of SPEED-Bench (2604.09557) as its measuring program writes them
-(`specdec_bench` of NVIDIA's Model Optimizer, `metrics/acceptance_rate.py` and `metrics/specbench.py`): a step's length
+(`specdec_bench` of NVIDIA's Model Optimizer, its metrics `acceptance_rate` and `specbench`): a step's length
 is the tokens it gives, its own last one included, so that the rate at length 1 is always 1; steps without a draft
-count; averages are over requests. Knows nothing about how runs come about.
+count; averages are over requests.
 """
 
 from __future__ import annotations

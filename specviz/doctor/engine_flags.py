@@ -2,9 +2,9 @@
 
     drafter, its weights, speculation length ─► engine → flags, or a sentence
 
-After vLLM's `SpeculativeMethod` (`vllm/config/speculative.py`) and its pages on each method, SGLang's page on
-speculative decoding and its server arguments, and llama.cpp's `docs/speculative.md` and `common/speculative.cpp`
-(`--spec-type`), read in November 2026.
+After vLLM's `SpeculativeMethod` (its module of the speculative configuration) and its pages on each method, SGLang's
+page on speculative decoding and its server arguments, and llama.cpp's page on it and its table of `--spec-type`, read
+in November 2026.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ USUAL = 4
 CARD = "module.json"
 """beside weights that `specviz train` wrote"""
 CONFIG = "config.json"
-OF_EAGLE3 = ("draft_vocab_size", "eagle_aux_hidden_state_layer_ids", "speculators_model_type")
-"""keys of a config that EAGLE-3's weights have and EAGLE-1's have not"""
+OF_EAGLE3 = {"eagle": ("draft_vocab_size", "eagle_aux_hidden_state_layer_ids", "speculators_model_type")}
+"""drafter → keys of a config that EAGLE-3's weights have and EAGLE-1's have not"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def layout_of(drafter: str, weights: str) -> Layout:
         return ""
     if (folder / CARD).is_file():
         return "own"
-    return "eagle3" if drafter == "eagle" and any(key in _config(folder) for key in OF_EAGLE3) else "published"
+    return "eagle3" if any(key in _config(folder) for key in OF_EAGLE3.get(drafter, ())) else "published"
 
 
 def _config(folder: Path) -> Mapping[str, Any]:
@@ -68,8 +68,7 @@ def _config(folder: Path) -> Mapping[str, Any]:
 def flags_of(asked: Asked) -> Flags:
     """Every engine is in one of the two."""
     if asked.layout == "own" and asked.drafter in HEADS:
-        written = SPECULATORS if asked.drafter == "eagle" else ""
-        return Flags({}, dict.fromkeys(ENGINES, f"{OWN_LAYOUT}{written}"))
+        return Flags({}, dict.fromkeys(ENGINES, f"{OWN_LAYOUT}{WRITTEN_TOO.get(asked.drafter, '')}"))
     make = MAKERS.get(asked.drafter)
     if make is None:
         return Flags({}, dict.fromkeys(ENGINES, f"has nothing like the drafter '{asked.drafter}'."))
@@ -82,10 +81,10 @@ OWN_LAYOUT = (
     "reads published checkpoints, and these weights are in SpecViz's own layout: give published weights to --head, or "
     "train the head with the engine's own tools."
 )
-SPECULATORS = (
-    " `specviz train module eagle --speculators` also writes the layout of speculators, where the head has EAGLE-3's "
-    "wiring; vLLM reads that."
-)
+WRITTEN_TOO = {
+    "eagle": " `specviz train module eagle --speculators` also writes the layout of speculators, where the head has "
+    "EAGLE-3's wiring; vLLM reads that."
+}
 REASONS = {
     ("SGLang", "suffix"): "has no suffix drafter; NGRAM is its nearest.",
     ("llama.cpp", "suffix"): "has no suffix drafter; --spec-type ngram-map-k is its nearest.",

@@ -230,9 +230,9 @@ def _method(generator: Any, name: str) -> Any:
 
 def _signature(method: Any) -> inspect.Signature:
     """A method's own; of one that takes whatever comes (MTP's in 5.17) that of its base."""
-    own = inspect.signature(method)
-    if set(own.parameters) != {"args", "kwargs"}:
-        return own
+    signature = inspect.signature(method)
+    if set(signature.parameters) != {"args", "kwargs"}:
+        return signature
     return inspect.signature(getattr(super(type(method.__self__), method.__self__), method.__name__))
 
 

@@ -151,18 +151,18 @@ def _settled(evidence: str) -> str:
 
 
 def _table(diagnosis: Diagnosis) -> str:
-    rows = [_row(words, place, cost) for words, place in _places(diagnosis) for cost in place.costs]
+    rows = [_row(words, spot, cost) for words, spot in _places(diagnosis) for cost in spot.costs]
     return notices.blocks_table(HEADS, rows) if rows else ""
 
 
 def _places(diagnosis: Diagnosis) -> list[tuple[str, Place]]:
     named = (("they part at token", diagnosis.parting), ("the worst token is number", diagnosis.worst))
-    return [(words, place) for words, place in named if place is not None]
+    return [(words, spot) for words, spot in named if spot is not None]
 
 
-def _row(words: str, place: Place, cost: Cost) -> list[str]:
+def _row(words: str, spot: Place, cost: Cost) -> list[str]:
     """Cells as HTML."""
-    where = f"{escape(words)} {place.index}, behind {_token(place.before)}"
+    where = f"{escape(words)} {spot.index}, behind {_token(spot.before)}"
     losses = ["–", "–"] if cost.is_choice else [f"{cost.loss:.4g}", f"{cost.loss_there:.4g}"]
     best = "the same" if cost.is_choice else _token(cost.best)
     return [where, escape(cost.name), _token(cost.written), best, *losses]

@@ -133,9 +133,9 @@ def show(terminal: Terminal, diagnosis: Diagnosis) -> None:
         _tell(terminal, sentence)
 
 
-def _at(terminal: Terminal, words: str, place: Place) -> None:
-    terminal.line(f"{words} {place.index}, behind {printable(_quoted(place.before), keep='')}:")
-    for cost in place.costs:
+def _at(terminal: Terminal, words: str, spot: Place) -> None:
+    terminal.line(f"{words} {spot.index}, behind {printable(_quoted(spot.before), keep='')}:")
+    for cost in spot.costs:
         loss = (
             "the target's choice"
             if cost.is_choice

@@ -45,7 +45,7 @@ def _there(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
 
 def _in_cache(scene: Scene, drafter: KnownDrafter | None) -> Iterator[Problem]:
     this, made = scene.round, scene.round.drafted.passes
-    if drafter is None and not any(pass_.cached_rows for pass_ in made[1:] or made):
+    if drafter is None and not any(pass_.cached_rows for pass_ in made):
         return  # another engine's, over the target's states: it keeps no rows
     unpaired = 0 if drafter is None else int(drafter.pairs)
     due = {this.base_length - unpaired}
