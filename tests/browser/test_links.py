@@ -30,6 +30,8 @@ from tests.browser.tabs import is_open, open_tab
 
 pytestmark = pytest.mark.browser
 
+FILLED = ("watch", "race", "when-it-pays", "analysis", "what-if", "machine", "proof", "map")
+"""the tabs whose values a link holds, and those that they are wired to"""
 GREEDY = Path(__file__).parents[1] / "golden" / "trace-1.0-greedy.json"
 
 
@@ -57,7 +59,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(source: ReplaySource, recordings: Path) -> Iterator[str]:
-    with served(source, recordings) as url:
+    with served(source, recordings, tabs=FILLED) as url:
         yield url
 
 
@@ -107,12 +109,6 @@ def test_a_recording_chosen_from_the_gallery_is_in_the_address(page: Page, watch
     assert where(other) == there
 
 
-def test_a_link_to_the_run_that_opens_the_page_holds_its_node(page: Page, watch: str) -> None:
-    opened(page, f"{watch}#run=a-sample&round=2&beat=9&node=3")
-    expect(page.locator("#sv-player .svp-where")).to_contain_text("Round 2 of 8")
-    assert where(page)[2] == "3"
-
-
 LATE = """{
   let own, named;
   Object.defineProperty(globalThis, "SpecViz", {
@@ -139,12 +135,6 @@ def test_a_run_does_not_take_another_runs_moment_before_the_names_are_known(
     page.wait_for_function("() => !SpecViz.AWAITS_NAMES")
     expect(page.locator("#sv-player .svp-where")).to_have_text(shown)
     expect(page).to_have_url(re.compile(f"#run={run}&round=2&"))
-
-
-def test_an_old_link_without_a_run_opens_the_first(page: Page, watch: str) -> None:
-    opened(page, f"{watch}#round=2&beat=9&node=3")
-    expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
-    assert where(page)[2] == "3"
 
 
 def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, source: ReplaySource) -> None:
@@ -176,18 +166,21 @@ def test_a_machine_that_writes_another_text_says_so(page: Page, watch: str) -> N
     expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ("ask=%25%25", "this link is cut or changed"),
-        (f"ask={pack_request(RunRequest('x', drafter=Choice('unknown')))}", "there is no drafter 'unknown'"),
-        (f"ask={pack_request(RunRequest('x' * 3000))}", "shorten it"),
-        ("run=<img src=x onerror=alert(1)>", "there is no recorded run '<img"),
-    ],
-)
-def test_a_link_that_cannot_be_opened_says_why(page: Page, watch: str, fields: str, said: str) -> None:
-    opened(page, f"{watch}#{fields}&round=2")
-    expect(page.locator("#sv-message")).to_contain_text(said, ignore_case=True)
+CANNOT = {
+    "ask=%25%25": "this link is cut or changed",
+    f"ask={pack_request(RunRequest('x', drafter=Choice('unknown')))}": "there is no drafter 'unknown'",
+    f"ask={pack_request(RunRequest('x' * 3000))}": "shorten it",
+    "run=<img src=x onerror=alert(1)>": "there is no recorded run '<img",
+}
+"""fields of a link, and what is said of it"""
+
+
+def test_a_link_that_cannot_be_opened_says_why(page: Page, watch: str) -> None:
+    """One opens the page, the others come into its address later."""
+    opened(page, f"{watch}#{next(iter(CANNOT))}&round=2")
+    for fields, said in CANNOT.items():
+        page.evaluate("fields => { location.hash = fields }", f"{fields}&round=2")
+        expect(page.locator("#sv-message")).to_contain_text(said, ignore_case=True)
     assert page.locator("#sv-message img").count() == 0
 
 
@@ -211,7 +204,9 @@ def choose(page: Page, control: str, option: str) -> None:
     page.get_by_role("option", name=option).first.click()
 
 
-def test_tab_and_what_if_values_come_back(page: Page, address: str, recordings: Path) -> None:
+def test_what_if_values_come_back_and_its_simulated_run_is_drawn_again(
+    page: Page, address: str, recordings: Path
+) -> None:
     opened(page, address)
     open_tab(page, "What if")
     expect(page).to_have_url(re.compile("[#&]tab=what-if"))
@@ -233,6 +228,19 @@ def test_tab_and_what_if_values_come_back(page: Page, address: str, recordings: 
     expect(other.locator("#sv-what-if-tree input, #sv-what-if-tree textarea")).to_have_value("3,2")
     expect(other.get_by_label("context and batch")).to_have_value(chosen)
     expect(other.locator("#sv-what-if-verdict")).to_contain_text(said)
+    other.get_by_role("button", name="Step through a simulated run").click()
+    is_open(other, "Watch")
+    expect(other.locator("#sv-message")).to_contain_text("no model ran")
+    expect(other.locator("#sv-message")).to_contain_text("95 % of such runs lie between")
+    expect(other.locator("#sv-badges")).to_contain_text("times modelled")
+    expect(other.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
+    other.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 3, beat: 1}, true)")
+    expect(other).to_have_url(re.compile("#run=simulated&round=4&beat=2.*&tab=watch&set="))
+    there = other.locator("#sv-player .sv-player").inner_text()
+    third = fresh(other, other.url)
+    expect(third.locator("#sv-message")).to_contain_text("no model ran")
+    expect(third.locator("#sv-player .svp-where")).to_contain_text("Round 4 of")
+    expect(third.locator("#sv-player .sv-player")).to_have_text(there, use_inner_text=True)
 
 
 def test_race_settings_come_back_and_nothing_runs(page: Page, address: str, source: ReplaySource) -> None:
@@ -300,41 +308,28 @@ def test_values_that_no_control_could_have_are_left_out(page: Page, address: str
     assert page.locator("[role=tabpanel] img[src=x]").count() == 0
 
 
-def test_a_simulated_run_is_drawn_again(page: Page, address: str) -> None:
-    opened(page, f"{address}#tab=what-if&set={pack({'what-if': {'seed': 11}})}")
-    page.get_by_role("button", name="Step through a simulated run").click()
-    is_open(page, "Watch")
-    expect(page.locator("#sv-message")).to_contain_text("no model ran")
-    expect(page.locator("#sv-message")).to_contain_text("95 % of such runs lie between")
-    expect(page.locator("#sv-badges")).to_contain_text("times modelled")
-    expect(page.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
-    page.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 3, beat: 1}, true)")
-    expect(page).to_have_url(re.compile("#run=simulated&round=4&beat=2.*&tab=watch&set="))
-    there = page.locator("#sv-player .sv-player").inner_text()
-    other = fresh(page, page.url)
-    expect(other.locator("#sv-message")).to_contain_text("no model ran")
-    expect(other.locator("#sv-player .svp-where")).to_contain_text("Round 4 of")
-    expect(other.locator("#sv-player .sv-player")).to_have_text(there, use_inner_text=True)
-
-
-def test_methods_are_chosen_by_a_link_and_nothing_runs(page: Page, watch: str, source: ReplaySource) -> None:
-    before = len(source.requests)
-    chosen = pack({"prompt": "", "drafter": "ngram", "drafter_options": {"longest": 5}})
-    opened(page, f"{watch}#tab=step&choose={chosen}")
-    page.locator("#sv-settings").click()
-    expect(page.get_by_label("longest", exact=False).locator("visible=true").first).to_have_value("5")
-    assert len(source.requests) == before
-
-
-def test_hidden_parts_stay_hidden(page: Page, watch: str) -> None:
-    opened(page, f"{watch}#round=2&hide=card,costs")
+def test_a_link_to_the_run_that_opens_the_page_holds_its_node_what_is_hidden_and_a_qr_code_of_itself(
+    page: Page, watch: str
+) -> None:
+    opened(page, f"{watch}#run=a-sample&round=2&beat=9&node=3&hide=card,costs")
+    expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
+    assert where(page)[2] == "3"
     expect(page.locator("#sv-player .sv-player")).to_have_attribute("data-hidden", "card costs")
-
-
-def test_the_qr_code_is_of_the_link(page: Page, watch: str) -> None:
-    opened(page, f"{watch}#run=a-sample&round=2&beat=9&node=3")
     page.locator("#sv-player summary", has_text="share").click()
     page.get_by_role("button", name="QR code").click()
     box = page.get_by_role("dialog", name="QR code")
     expect(box.get_by_role("img")).to_be_visible()
     expect(box).to_contain_text("#run=a-sample&round=2&beat=9&node=3")
+
+
+def test_an_old_link_without_a_run_opens_the_first_and_one_that_chooses_methods_runs_nothing(
+    page: Page, watch: str, source: ReplaySource
+) -> None:
+    before = len(source.requests)
+    chosen = pack({"prompt": "", "drafter": "ngram", "drafter_options": {"longest": 5}})
+    opened(page, f"{watch}#round=2&beat=9&node=3&tab=step&choose={chosen}")
+    expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
+    assert where(page)[2] == "3"
+    page.locator("#sv-settings").click()
+    expect(page.get_by_label("longest", exact=False).locator("visible=true").first).to_have_value("5")
+    assert len(source.requests) == before
