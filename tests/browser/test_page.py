@@ -53,49 +53,17 @@ def message(page: Page, tab: str = "") -> object:
     return expect(page.locator(f"#sv-{tab}message .sv-message"))
 
 
-def test_the_page_opens_on_the_recorded_run_and_says_what_it_is(step: Page) -> None:
-    expect(step.locator(".sv-gained")).to_contain_text("8 passes of the big model instead of 20")
-    expect(step.locator(".sv-gained .sv-origin")).to_have_text("simulated")
-    expect(step.locator(".sv-badge-simulated")).to_have_text(["simulated", "times modelled"])
-    expect(step.locator("#sv-status .sv-status")).to_have_text("models ready")
-
-
-def test_a_chip_fills_the_prompt_and_the_next_press_moves_on(step: Page) -> None:
-    prompt, chip = step.locator("#sv-prompt textarea"), step.locator(".sv-family button").first
-    step.locator(".sv-knows > button").click()
-    chip.click()
-    expect(prompt).to_have_value("def first():\n")
-    chip.click()
-    expect(prompt).to_have_value("def second():\n")
-    expect(step.locator("#sv-prompt-note")).to_contain_text("Code, 2 of 2: Second. Another one.")
-
-
-def test_a_lossy_verifier_is_marked_and_an_illegal_pair_explained(step: Page) -> None:
-    step.locator("#sv-settings").click()
-    step.locator("#sv-verifier").get_by_label("loose").check()
-    expect(step.locator("#sv-lossless")).to_contain_text("lossy: loose may change the target's distribution")
-    step.locator("#sv-verifier").get_by_label("greedy").check()
-    step.locator("#sv-temperature input").fill("0.7")
-    step.keyboard.press("Tab")
-    message(step).to_contain_text("Greedy judges at temperature 0 only")
-    step.locator("#sv-run").click()
-    message(step).to_contain_text("Greedy judges at temperature 0 only")
-    expect(step.locator("#sv-run")).to_be_enabled()
-
-
-def test_a_live_run_ends_as_a_whole_trace_on_the_stage(step: Page) -> None:
-    step.locator("#sv-run").click()
-    message(step).to_contain_text("20 tokens in 8 target passes, 0.13 s of engine time")
-    expect(step.locator(".sv-badge-live")).to_be_visible()
-    expect(step.locator("#sv-run")).to_be_enabled()
-    expect(step.locator("#sv-stop")).to_be_disabled()
-
-
 def caption(page: Page) -> str:
     return page.locator("#sv-player .svp-caption").inner_text()
 
 
-def test_the_stage_steps_on_and_back_by_keys_and_opens_a_node_by_click(step: Page) -> None:
+def test_the_page_opens_on_the_recorded_run_says_what_it_is_is_stepped_through_and_gives_it_away(
+    step: Page, tmp_path: Path
+) -> None:
+    expect(step.locator(".sv-gained")).to_contain_text("8 passes of the big model instead of 20")
+    expect(step.locator(".sv-gained .sv-origin")).to_have_text("simulated")
+    expect(step.locator(".sv-badge-simulated")).to_have_text(["simulated", "times modelled"])
+    expect(step.locator("#sv-status .sv-status")).to_have_text("models ready")
     step.locator("#sv-player .svp-caption").click()
     step.keyboard.press("Home")
     start = caption(step)
@@ -107,9 +75,6 @@ def test_the_stage_steps_on_and_back_by_keys_and_opens_a_node_by_click(step: Pag
     node = step.locator("#sv-player [role=treeitem][aria-level='2']").first
     node.click()
     expect(node).to_have_attribute("aria-selected", "true")
-
-
-def test_the_shown_run_is_downloaded_as_a_trace_that_reads(step: Page, tmp_path: Path) -> None:
     step.locator("#sv-player summary", has_text="share").click()
     with step.expect_download() as download:
         step.locator("#sv-player .svp-share-list").get_by_role("button", name="trace", exact=True).click()
@@ -117,7 +82,32 @@ def test_the_shown_run_is_downloaded_as_a_trace_that_reads(step: Page, tmp_path:
     assert codec.read(tmp_path / "got.json") == sample()
 
 
-def test_a_token_of_ones_own_choice_continues_the_run(step: Page) -> None:
+def test_a_chip_fills_the_prompt_the_next_press_moves_on_and_the_keyboard_alone_runs_it(step: Page) -> None:
+    prompt, chip = step.locator("#sv-prompt textarea"), step.locator(".sv-family button").first
+    prompt.focus()
+    step.locator(".sv-knows > button").focus()
+    step.keyboard.press("Enter")
+    chip.click()
+    expect(prompt).to_have_value("def first():\n")
+    chip.click()
+    expect(prompt).to_have_value("def second():\n")
+    expect(step.locator("#sv-prompt-note")).to_contain_text("Code, 2 of 2: Second. Another one.")
+    step.get_by_role("button", name="Copy", exact=True).focus()
+    step.keyboard.press("Enter")
+    expect(prompt).to_have_value("one two three one two")
+    step.locator("#sv-run").focus()
+    step.keyboard.press("Enter")
+    message(step).to_contain_text("20 tokens in 8 target passes, 0.13 s of engine time")
+    expect(step.locator(".sv-badge-live")).to_be_visible()
+    expect(step.locator("#sv-run")).to_be_enabled()
+    expect(step.locator("#sv-stop")).to_be_disabled()
+
+
+def test_an_error_leaves_what_was_typed_and_then_a_token_of_ones_own_choice_continues_the_run(step: Page) -> None:
+    step.locator("#sv-prompt textarea").fill("please fail here")
+    step.locator("#sv-run").click()
+    message(step).to_contain_text("This prompt fails on purpose; choose another.")
+    expect(step.locator("#sv-prompt textarea")).to_have_value("please fail here")
     step.locator("#sv-player .svp-caption").click()
     step.keyboard.press("End")
     step.keyboard.press("Home")
@@ -132,11 +122,36 @@ def test_a_token_of_ones_own_choice_continues_the_run(step: Page) -> None:
     expect(step.locator(".sv-badge-live")).to_be_visible()
 
 
-def test_an_error_leaves_what_was_typed(step: Page) -> None:
-    step.locator("#sv-prompt textarea").fill("please fail here")
+def test_a_lossy_verifier_is_marked_an_illegal_pair_explained_and_the_drawer_has_the_chosen_methods_options(
+    step: Page,
+) -> None:
+    """And policies say what they set aside."""
+    step.locator("#sv-settings").click()
+    step.locator("#sv-verifier").get_by_label("loose").check()
+    expect(step.locator("#sv-lossless")).to_contain_text("lossy: loose may change the target's distribution")
+    step.locator("#sv-verifier").get_by_label("greedy").check()
+    step.locator("#sv-temperature input").fill("0.7")
+    step.keyboard.press("Tab")
+    message(step).to_contain_text("Greedy judges at temperature 0 only")
     step.locator("#sv-run").click()
-    message(step).to_contain_text("This prompt fails on purpose; choose another.")
-    expect(step.locator("#sv-prompt textarea")).to_have_value("please fail here")
+    message(step).to_contain_text("Greedy judges at temperature 0 only")
+    expect(step.locator("#sv-run")).to_be_enabled()
+    pick(step, "#sv-drafter", "none")
+    expect(step.get_by_label("longest").first).to_be_hidden()
+    expect(step.locator("#sv-gamma input")).to_be_disabled()
+    pick(step, "#sv-drafter", "model")
+    fold = step.get_by_role("button", name="How the draft grows and ends: auto, fixed")
+    fold.click()
+    expect(step.locator("#sv-tree_policy")).to_be_visible()
+    step.locator("#sv-stop_policy").get_by_label("doubt").check()
+    expect(step.get_by_label("floor").first).to_be_visible()
+    expect(step.get_by_role("button", name="How the draft grows and ends: auto, doubt")).to_be_visible()
+    step.locator("#sv-tree_policy").get_by_label("levels").check()
+    expect(step.locator(".sv-method", has_text="set aside").first).to_contain_text("✓ lossless The same children")
+    pick(step, "#sv-drafter", "ngram")
+    expect(step.locator("#sv-tree_policy")).to_be_hidden()
+    expect(step.get_by_label("longest").first).to_be_visible()
+    expect(step.get_by_label("branching")).to_be_hidden()
 
 
 def test_stop_ends_a_run_at_once_and_keeps_what_was_computed(page: Page, tmp_path: Path) -> None:
@@ -152,71 +167,11 @@ def test_stop_ends_a_run_at_once_and_keeps_what_was_computed(page: Page, tmp_pat
         expect(page.locator("#sv-run")).to_be_enabled()
 
 
-def choose(page: Page, path: Path) -> None:
-    page.locator("#sv-settings").click()
+def upload(page: Page, path: Path) -> None:
+    """In the open drawer."""
     with page.expect_file_chooser() as chooser:
         page.locator("#sv-upload").click()
     chooser.value.set_files(path)
-
-
-@pytest.mark.parametrize("suffix", [".json", ".json.gz"])
-def test_a_trace_file_is_opened(step: Page, tmp_path: Path, suffix: str) -> None:
-    content = SAMPLE.read_bytes().replace(b'"seed":7', b'"seed":11')
-    path = tmp_path / f"mine{suffix}"
-    path.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
-    choose(step, path)
-    expect(step.locator("#sv-badges")).to_contain_text("seed 11")
-
-
-def test_a_sweep_file_opens_in_its_own_tab_and_a_trace_leaves_no_old_name_in_the_lists(
-    paying: Page, tmp_path: Path
-) -> None:
-    recorded = paying.locator("#sv-recorded input").first
-    assert recorded.input_value()
-    choose(paying, SAMPLE)
-    expect(recorded).to_have_value("")
-    file = tmp_path / "own.toml"
-    file.write_text('title = "Own"\nevery_drafter = true\n', encoding="utf-8")
-    with paying.expect_file_chooser() as chooser:
-        paying.locator("#sv-upload").click()
-    chooser.value.set_files(file)
-    expect(paying.locator("#sv-sweep-message")).to_contain_text("Own: Run sweep makes its 14 runs")
-    is_open(paying, "When it pays")
-
-
-def test_a_bad_file_is_refused_with_its_place_and_the_stage_stays(step: Page, tmp_path: Path) -> None:
-    data = json.loads(SAMPLE.read_text(encoding="utf-8"))
-    data["rounds"][3]["nodes"][1]["parent"] = 99
-    path = tmp_path / "broken.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
-    choose(step, path)
-    message(step).to_contain_text(re.compile(r"broken\.json: rounds\[3\]\.nodes\[1\]"))
-    expect(step.locator("#sv-badges")).to_contain_text("seed 7")
-
-
-def test_hostile_names_in_a_file_stay_text(step: Page, tmp_path: Path) -> None:
-    data = json.loads(SAMPLE.read_text(encoding="utf-8"))
-    name = "<img src=x onerror=alert(1)>${1+1}`{{x}}"
-    data["started"]["target"]["name"] = name
-    path = tmp_path / "hostile.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
-    choose(step, path)
-    expect(step.locator("#sv-badges")).to_contain_text(name)
-    assert step.locator("#sv-badges img").count() == 0
-
-
-def test_machine_draws_a_shipped_curve_and_its_fold_of_smaller_heads_answers_its_slider(paying: Page) -> None:
-    open_tab(paying, "Machine")
-    expect(paying.locator("#sv-machine-sentence")).to_contain_text("Free means at most 10% more time")
-    expect(paying.locator("#sv-machine-plot .legendtext").first).to_have_text("t(n), measured")
-    expect(paying.locator("#sv-machine-table tbody tr").first).to_contain_text("1.00")
-    expect(paying.locator("#sv-machine-run")).to_be_disabled()
-    paying.locator("#sv-heads").get_by_text("A smaller draft head").click()
-    paying.locator("#sv-heads-plot .main-svg").first.wait_for(state="visible")
-    wide(paying, "#sv-heads-plot")
-    paying.locator("#sv-heads-size input[type=number]").fill("2048")
-    paying.locator("#sv-heads-size input[type=number]").press("Tab")
-    paying.locator("#sv-heads-sentence").get_by_text("2048 of 4096 tokens").wait_for()
 
 
 def wide(page: Page, plot: str) -> None:
@@ -234,10 +189,7 @@ def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(whole: Page
     wide(whole, "#sv-batch-plot")
     expect(whole.locator("#sv-batch-sentence")).to_contain_text("speculation pays")
     expect(whole.locator("#sv-study-batch")).to_contain_text("Recorded 20")
-    whole.wait_for_url(re.compile("tab=studies.*set="))
-    whole.goto("about:blank")
-    whole.go_back()
-    whole.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
+    whole.wait_for_url(re.compile("tab=studies.*set="))  # which test_links.py opens again for other tabs
 
 
 def test_a_sweep_runs_and_shows_measured_points_with_theory(paying: Page) -> None:
@@ -329,26 +281,6 @@ def test_the_chart_is_in_the_first_screen_and_the_light_button_darkens_it_and_is
     assert paying.evaluate("getComputedStyle(document.querySelector('.sv-player')).colorScheme") == "dark"
 
 
-def test_the_drawer_has_the_chosen_drafters_options_and_policies_say_what_they_set_aside(step: Page) -> None:
-    step.locator("#sv-settings").click()
-    pick(step, "#sv-drafter", "none")
-    expect(step.get_by_label("longest").first).to_be_hidden()
-    expect(step.locator("#sv-gamma input")).to_be_disabled()
-    pick(step, "#sv-drafter", "model")
-    fold = step.get_by_role("button", name="How the draft grows and ends: auto, fixed")
-    fold.click()
-    expect(step.locator("#sv-tree_policy")).to_be_visible()
-    step.locator("#sv-stop_policy").get_by_label("doubt").check()
-    expect(step.get_by_label("floor").first).to_be_visible()
-    expect(step.get_by_role("button", name="How the draft grows and ends: auto, doubt")).to_be_visible()
-    step.locator("#sv-tree_policy").get_by_label("levels").check()
-    expect(step.locator(".sv-method", has_text="set aside").first).to_contain_text("✓ lossless The same children")
-    pick(step, "#sv-drafter", "ngram")
-    expect(step.locator("#sv-tree_policy")).to_be_hidden()
-    expect(step.get_by_label("longest").first).to_be_visible()
-    expect(step.get_by_label("branching")).to_be_hidden()
-
-
 def test_no_tab_scrolls_sideways(page: Page, address: str) -> None:
     """Opened on a phone, and when that becomes a wide window."""
     page.set_viewport_size({"width": 390, "height": 844})
@@ -362,16 +294,58 @@ def test_no_tab_scrolls_sideways(page: Page, address: str) -> None:
             page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
 
 
-def test_the_controls_are_reached_with_the_keyboard_alone(step: Page) -> None:
-    step.locator("#sv-prompt textarea").focus()
-    step.locator(".sv-knows > button").focus()
-    step.keyboard.press("Enter")
-    step.get_by_role("button", name="Copy", exact=True).focus()
-    step.keyboard.press("Enter")
-    expect(step.locator("#sv-prompt textarea")).to_have_value("one two three one two")
-    step.locator("#sv-run").focus()
-    step.keyboard.press("Enter")
-    message(step).to_contain_text("20 tokens in 8 target passes")
+def test_trace_files_are_opened_a_bad_one_is_refused_with_its_place_and_hostile_names_stay_text(
+    step: Page, tmp_path: Path
+) -> None:
+    step.locator("#sv-settings").click()
+    content, badges = SAMPLE.read_bytes(), step.locator("#sv-badges")
+    (tmp_path / "mine.json").write_bytes(content.replace(b'"seed":7', b'"seed":11'))
+    upload(step, tmp_path / "mine.json")
+    expect(badges).to_contain_text("seed 11")
+    (tmp_path / "mine.json.gz").write_bytes(gzip.compress(content.replace(b'"seed":7', b'"seed":13')))
+    upload(step, tmp_path / "mine.json.gz")
+    expect(badges).to_contain_text("seed 13")
+    data = json.loads(content)
+    data["rounds"][3]["nodes"][1]["parent"] = 99
+    (tmp_path / "broken.json").write_text(json.dumps(data), encoding="utf-8")
+    upload(step, tmp_path / "broken.json")
+    message(step).to_contain_text(re.compile(r"broken\.json: rounds\[3\]\.nodes\[1\]"))
+    expect(badges).to_contain_text("seed 13")
+    data = json.loads(content)
+    name = "<img src=x onerror=alert(1)>${1+1}`{{x}}"
+    data["started"]["target"]["name"] = name
+    (tmp_path / "hostile.json").write_text(json.dumps(data), encoding="utf-8")
+    upload(step, tmp_path / "hostile.json")
+    expect(badges).to_contain_text(name)
+    assert badges.locator("img").count() == 0
+
+
+def test_machine_draws_a_shipped_curve_its_fold_answers_its_slider_and_a_sweep_file_opens_in_its_own_tab(
+    paying: Page, tmp_path: Path
+) -> None:
+    """And a trace that is handed in leaves no old name in the lists."""
+    open_tab(paying, "Machine")
+    expect(paying.locator("#sv-machine-sentence")).to_contain_text("Free means at most 10% more time")
+    expect(paying.locator("#sv-machine-plot .legendtext").first).to_have_text("t(n), measured")
+    expect(paying.locator("#sv-machine-table tbody tr").first).to_contain_text("1.00")
+    expect(paying.locator("#sv-machine-run")).to_be_disabled()
+    paying.locator("#sv-heads").get_by_text("A smaller draft head").click()
+    paying.locator("#sv-heads-plot .main-svg").first.wait_for(state="visible")
+    wide(paying, "#sv-heads-plot")
+    paying.locator("#sv-heads-size input[type=number]").fill("2048")
+    paying.locator("#sv-heads-size input[type=number]").press("Tab")
+    paying.locator("#sv-heads-sentence").get_by_text("2048 of 4096 tokens").wait_for()
+    open_tab(paying, "Watch")
+    recorded = paying.locator("#sv-recorded input").first
+    assert recorded.input_value()
+    paying.locator("#sv-settings").click()
+    upload(paying, SAMPLE)
+    expect(recorded).to_have_value("")
+    file = tmp_path / "own.toml"
+    file.write_text('title = "Own"\nevery_drafter = true\n', encoding="utf-8")
+    upload(paying, file)
+    expect(paying.locator("#sv-sweep-message")).to_contain_text("Own: Run sweep makes its 14 runs")
+    is_open(paying, "When it pays")
 
 
 def test_a_public_machine_keeps_its_limits(page: Page, tmp_path: Path) -> None:
