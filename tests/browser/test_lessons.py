@@ -1,4 +1,6 @@
-"""Every lesson in a real Chromium, from its first beat to its last by keys alone, over the recorded runs that ship."""
+"""Every lesson in a real Chromium, over the recorded runs that ship: from its first beat to its last by keys alone on
+the static site, which has the scripts of the served page and no server to wait for; and what of a lesson is the served
+page's own."""
 
 from __future__ import annotations
 
@@ -9,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from specviz.app.components.standalone import standalone_html
 from specviz.app.learn import lessons_of
 from specviz.app.runs.gallery import gallery
 from specviz.app.site import write_site
@@ -20,12 +21,12 @@ from specviz.lessons.resolve import stands_in
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
 from tests.browser.page_server import opened
-from tests.browser.tabs import is_open, open_tab
+from tests.browser.tabs import open_tab
 
 pytestmark = pytest.mark.browser
 LESSONS = [lesson.id for lesson in read()]
 STANDS = """(want) => {
-  const shown = document.querySelector("#sv-player .sv-player").specviz;
+  const shown = document.querySelector(".sv-player").specviz;
   const box = document.querySelector(".svl");
   return shown.trace.started.run_id === want.run_id && shown.cursor.round === want.round &&
     box.getAttribute("aria-busy") === "false";
@@ -63,12 +64,6 @@ def standing(page: Page, one: dict[str, Any], beat: dict[str, Any]) -> None:
     page.wait_for_function(STANDS, arg=wanted)
 
 
-def test_every_lesson_is_played_to_its_end_by_keys_alone(home: Page) -> None:
-    for name in LESSONS:
-        played(home, start(home, name))
-        home.get_by_role("button", name="Leave the lesson").click()
-
-
 def played(page: Page, one: dict[str, Any]) -> None:
     """From its first beat to its last; every question is answered right."""
     for place, beat in enumerate(one["beats"]):
@@ -77,13 +72,15 @@ def played(page: Page, one: dict[str, Any]) -> None:
             standing(page, one, beat)
         if beat["question"]:
             right = [choice["right"] for choice in beat["question"]["choices"]].index(True)
-            said = re.sub(r"Round \d+ of \d+", "", page.locator("#sv-player .svp-caption").inner_text())
+            said = re.sub(r"Round \d+ of \d+", "", page.locator(".svp-caption").inner_text())
             answer = beat["question"]["choices"][right]["text"]
             assert not stands_in(answer, said), f"beside “{beat['title']}” the picture says the answer: {said}"
             page.keyboard.press("abcdefghi"[right])
             page.keyboard.press("Space")
             expect(page.locator(".svl-verdict")).to_contain_text("Right.")
             expect(page.locator(".svl-choice.is-right")).to_have_count(1)
+        if beat["live"]:
+            expect(page.locator(".svl-verdict")).to_contain_text("needs the page with its engine")
         page.keyboard.press("PageDown" if place % 2 else "Space")
     solved = sum(beat["exercise"] and beat["question"] is not None for beat in one["beats"])
     exercises = sum(beat["exercise"] for beat in one["beats"])
@@ -93,161 +90,13 @@ def played(page: Page, one: dict[str, Any]) -> None:
     expect(page.locator(".svl-where")).to_contain_text(f"{len(one['beats'])} of {len(one['beats'])}")
 
 
-def test_a_wrong_answer_is_said_to_be_wrong_and_a_skipped_one_is_shown(home: Page) -> None:
-    one = start(home, "guess_and_check")
-    place = next(index for index, beat in enumerate(one["beats"]) if beat["question"])
-    for _ in range(place):
-        home.keyboard.press("Space")
-    wrong = [choice["right"] for choice in one["beats"][place]["question"]["choices"]].index(False)
-    home.keyboard.press("abcdefghi"[wrong])
-    home.keyboard.press("Space")
-    expect(home.locator(".svl-verdict")).to_contain_text("Not quite.")
-    expect(home.locator(".svl-choice.is-wrong")).to_have_count(1)
-    home.keyboard.press("PageUp")
-    home.keyboard.press("PageDown")
-    home.keyboard.press("PageDown")  # nothing chosen: the answer is shown
-    expect(home.locator(".svl-verdict")).to_be_visible()
-    expect(home.locator(".svl-verdict")).not_to_contain_text("Right.")
-    expect(home.locator(".svl-choice.is-right")).to_have_count(1)
-
-
-def test_a_lesson_goes_on_where_it_was_left(home: Page, learning: str) -> None:
-    one = start(home, "trees")
-    for _ in range(3):
-        home.keyboard.press("PageDown")
-    home.get_by_role("button", name="Leave the lesson").click()
-    expect(home.locator(".svl")).to_have_count(0)
-    opened(home, learning, LESSON_LIST)
-    open_tab(home, "Learn")
-    expect(home.get_by_text(f"at 4 of {len(one['beats'])}")).to_be_visible()
-    home.get_by_role("button", name=f"Go on: {one['title']}").click()
-    expect(home.locator(".svl-where")).to_contain_text(f"4 of {len(one['beats'])}")
-    standing(home, one, one["beats"][3])
-
-
-def test_after_leaving_the_page_works_as_before(home: Page) -> None:
-    one = start(home, "four_verdicts")
-    expect(home.locator(".svl")).to_be_visible()
-    standing(home, one, one["beats"][0])
-    home.get_by_role("button", name="Leave the lesson").click()
-    assert home.evaluate(STATE) is None
-    player = home.locator("#sv-player .sv-player")
-    assert player.get_attribute("data-guess") in ("", None)
-    home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.go({ round: 1, beat: 0 })")
-    before = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
-    home.locator("#sv-player .svp-btn.is-play").focus()  # on the tab an arrow leads to the next tab
-    home.keyboard.press("ArrowRight")
-    after = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
-    assert before != after
-    home.locator("#sv-run").click()
-    expect(home.locator("#sv-message .sv-message")).to_contain_text("20 tokens")
-
-
-def test_a_run_of_ones_own_ticks_the_exercise_off_and_the_lesson_goes_on(home: Page) -> None:
-    one = start(home, "guess_and_check")
-    last = len(one["beats"]) - 1
-    home.evaluate("(place) => SpecViz.lesson.open('guess_and_check', place)", last)
-    expect(home.locator(".svl-verdict")).to_have_text("Waiting for a run of yours.")
-    home.get_by_role("textbox", name="prompt of your run").fill("def add(a, b):")
-    home.locator(".svl").get_by_role("button", name="Run", exact=True).click()
-    expect(home.locator("#sv-prompt textarea")).to_have_value("def add(a, b):")
-    expect(home.locator(".svl-verdict")).to_contain_text(re.compile(r"Your run: 20 tokens in 8 passes .* Done\."))
-    home.locator(".svl-title").focus()
-    home.keyboard.press("PageUp")
-    standing(home, one, one["beats"][last - 1])
-
-
-def test_run_pressed_unchanged_solves_no_exercise(home: Page) -> None:
-    opening = codec.read(ASSETS / "traces" / "smollm2-opening.json.gz")
-
-    def made(run_id: str, prompt: str) -> str:
-        started = replace(opening.started, run_id=run_id, source="live", prompt_text=prompt, seed=99)
-        return codec.dumps(replace(opening, started=started))
-
-    load = "(text) => document.querySelector('#sv-player .sv-player').specviz.load(text)"
-    home.evaluate("() => SpecViz.lesson.open('guess_and_check', 11)")
-    expect(home.locator(".svl")).to_have_attribute("aria-busy", "false")
-    home.evaluate(load, made("mine", opening.started.prompt_text))
-    expect(home.locator(".svl-verdict")).to_have_text(
-        "Your run was asked for as before: change the prompt or a setting, and run again."
-    )
-    home.evaluate(load, made("another", "What is 346 minus 184?"))
-    expect(home.locator(".svl-verdict")).to_contain_text(
-        re.compile(r"Your run: \d+ tokens in \d+ passes of the target.* Done\.")
-    )
-
-
-def test_keys_typed_into_a_field_stay_there(home: Page) -> None:
-    start(home, "trees")
-    expect(home.locator(".svl-where")).to_contain_text("1 of")
-    prompt = home.locator("#sv-prompt textarea")
-    prompt.fill("")
-    prompt.press_sequentially("a b 2")
-    expect(prompt).to_have_value("a b 2")
-    expect(home.locator(".svl-where")).to_contain_text("· 1 of")
-
-
-def test_a_link_leads_to_its_tab_and_the_first_tab_back(page: Page, shipped: str) -> None:
-    home = opened(page, shipped, LESSON_LIST)
-    one = start(home, "the_law_stays")
-    place = next(index for index, beat in enumerate(one["beats"]) if beat["link"])
-    for _ in range(place):
-        home.keyboard.press("PageDown")
-    home.locator(".svl-link:not(.is-leave)").click()
-    is_open(home, "Proof")
-    home.keyboard.press("PageDown")  # the lesson is out of sight: not its key
-    open_tab(home, "Watch")
-    expect(home.locator(".svl")).to_be_visible()
-    expect(home.locator(".svl-where")).to_contain_text(f"{place + 1} of {len(one['beats'])}")
-
-
-def test_the_lesson_is_read_out_once_and_its_choices_are_radio_buttons(home: Page) -> None:
-    one = start(home, "guess_and_check")
-    place = next(index for index, beat in enumerate(one["beats"]) if beat["question"])
-    expect(home.locator(".svl-title")).to_be_focused()
-    for _ in range(place):
-        home.keyboard.press("PageDown")
-    expect(home.locator(".svl [aria-live=polite]")).to_have_count(1)
-    expect(home.get_by_role("region", name="lesson")).to_be_visible()
-    group = home.get_by_role("group", name=one["beats"][place]["question"]["ask"].replace("\u2068", ""))
-    expect(group.get_by_role("radio")).to_have_count(len(one["beats"][place]["question"]["choices"]))
-    group.get_by_role("radio").first.focus()
-    home.keyboard.press("Space")
-    expect(group.get_by_role("radio").first).to_be_checked()
-    home.keyboard.press("ArrowDown")
-    expect(group.get_by_role("radio").nth(1)).to_be_checked()
-    expect(home.locator(".svl-where")).to_contain_text(f"{place + 1} of")
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_on_a_phone_it_stands_above_the_player_and_fits(browser: Browser, shipped: str, dark: bool) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce")
-    page = opened(context.new_page(), shipped, LESSON_LIST)
-    if dark:
-        page.locator(".sv-top .sv-light").click()
-    one = start(page, "when_it_pays")
-    standing(page, one, one["beats"][0])
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
-    lesson, stage = page.locator(".svl").bounding_box(), page.locator("#sv-player .svp").bounding_box()
-    assert lesson is not None
-    assert stage is not None
-    assert lesson["y"] + lesson["height"] <= stage["y"]
-    for button in page.locator(".svl button:visible").all():
-        box = button.bounding_box()
-        assert box is not None
-        assert box["height"] >= 40
-    page.locator(".svl-link:not(.is-leave)").click()  # What if waits behind the menu of tabs
-    expect(page.locator("#sv-what-if-verdict")).to_be_visible()
-    context.close()
-
-
 def played_on(page: Page, one: dict[str, Any], place: int) -> None:
     """Play an open lesson from its beat `place` to its end by keys alone, each beat at its run and round."""
     for at, beat in enumerate(one["beats"][place:], place):
         expect(page.locator(".svl-where")).to_have_text(f"{one['title']} · {at + 1} of {len(one['beats'])}")
         if not beat["live"]:
             wanted = {"run_id": one["runs"][beat["run"]]["run_id"], "round": beat["at"]["round"]}
-            page.wait_for_function(STANDS.replace("#sv-player ", ""), arg=wanted)
+            page.wait_for_function(STANDS, arg=wanted)
         for _ in range(2 if beat["question"] else 1):
             page.keyboard.press("PageDown")
     expect(page.locator(".svl-title")).to_have_text("That was the lesson")
@@ -278,39 +127,120 @@ def test_the_html_file_exported_from_within_a_lesson_plays_it_from_disk(home: Pa
     alone.context.close()
 
 
-def test_the_static_site_plays_a_lesson_from_disk(home: Page, tmp_path: Path) -> None:
+def test_every_lesson_is_played_to_its_end_by_keys_alone_from_disk(page: Page, tmp_path: Path) -> None:
     recordings = gallery(ASSETS / "traces")
-    write_site(tmp_path / "site", recordings, ASSETS / "sweeps", json.loads(lessons_of(recordings)))
-    alone = from_disk(home, tmp_path / "site" / "index.html")
-    alone.locator(".sv-learn").click()  # without tabs a button opens the list
-    one = begun(alone, "trees")
-    played_on(alone, one, 0)
+    write_site(tmp_path / "site", recordings, tmp_path / "no-sweeps", json.loads(lessons_of(recordings)))
+    alone = from_disk(page, tmp_path / "site" / "index.html")
+    for name in LESSONS:
+        alone.locator(".sv-learn").click()  # without tabs a button opens the list
+        played(alone, begun(alone, name))
+        alone.get_by_role("button", name="Leave the lesson").click()
     alone.context.close()
 
 
-def test_a_lesson_plays_alone_with_its_runs_in_it(home: Page) -> None:
-    """What an exported file holds: the open lesson, all its runs, and where it stood."""
-    start(home, "other_drafters")
+def test_a_question_is_read_out_once_by_radio_buttons_a_wrong_answer_is_said_to_be_wrong_and_a_skipped_one_is_shown(
+    home: Page,
+) -> None:
+    one = start(home, "guess_and_check")
+    place = next(index for index, beat in enumerate(one["beats"]) if beat["question"])
+    asked, verdict = one["beats"][place]["question"], home.locator(".svl-verdict")
+    expect(home.locator(".svl-title")).to_be_focused()
+    for _ in range(place):
+        home.keyboard.press("PageDown")
+    expect(home.locator(".svl [aria-live=polite]")).to_have_count(1)
+    expect(home.get_by_role("region", name="lesson")).to_be_visible()
+    group = home.get_by_role("group", name=asked["ask"].replace("\u2068", ""))
+    expect(group.get_by_role("radio")).to_have_count(len(asked["choices"]))
+    group.get_by_role("radio").first.focus()
+    home.keyboard.press("Space")
+    expect(group.get_by_role("radio").first).to_be_checked()
+    home.keyboard.press("ArrowDown")
+    expect(group.get_by_role("radio").nth(1)).to_be_checked()
+    expect(home.locator(".svl-where")).to_contain_text(f"{place + 1} of")
+    home.locator(".svl-title").focus()
+    home.keyboard.press("abcdefghi"[[choice["right"] for choice in asked["choices"]].index(False)])
+    home.keyboard.press("Space")
+    expect(verdict).to_contain_text("Not quite.")
+    expect(home.locator(".svl-choice.is-wrong")).to_have_count(1)
+    home.keyboard.press("PageUp")
     home.keyboard.press("PageDown")
-    home.wait_for_function("() => SpecViz.lessonAtHand() !== null")
-    whole = home.evaluate("() => SpecViz.lessonAtHand()")
-    assert (whole["id"], whole["beat"]) == ("other_drafters", 1)
-    text = next(iter(whole["texts"].values()))
-    alone = home.context.new_page()
-    faults: list[str] = []
-    alone.on("pageerror", lambda error: faults.append(str(error)))
-    alone.set_content(standalone_html(text))
-    expect(alone.locator("[data-ready]")).to_be_attached()
-    alone.evaluate("(lesson) => SpecViz.playLesson(document.querySelector('.sv-player').specviz, lesson)", whole)
-    expect(alone.locator(".svl-where")).to_contain_text("· 2 of")
-    for beat in whole["data"]["lessons"][0]["beats"][1:-1]:
-        run = whole["data"]["lessons"][0]["runs"][beat["run"]]["run_id"]
-        alone.wait_for_function(
-            "(wanted) => document.querySelector('.sv-player').specviz.trace.started.run_id === wanted", arg=run
-        )
-        for _ in range(2 if beat["question"] else 1):
-            alone.keyboard.press("PageDown")
-    expect(alone.locator(".svl-verdict")).to_contain_text("needs the page with its engine")
-    alone.keyboard.press("PageDown")
-    expect(alone.locator(".svl-title")).to_have_text("That was the lesson")
-    assert not faults
+    home.keyboard.press("PageDown")  # nothing chosen: the answer is shown
+    expect(verdict).to_be_visible()
+    expect(verdict).not_to_contain_text("Right.")
+    expect(home.locator(".svl-choice.is-right")).to_have_count(1)
+
+
+def test_keys_typed_into_a_field_stay_there_and_a_lesson_that_is_left_leaves_the_page_as_before_and_goes_on_there(
+    home: Page, learning: str
+) -> None:
+    one = start(home, "four_verdicts")
+    prompt, where = home.locator("#sv-prompt textarea"), home.locator(".svl-where")
+    expect(where).to_contain_text("1 of")
+    prompt.fill("")
+    prompt.press_sequentially("a b 2")
+    expect(prompt).to_have_value("a b 2")
+    expect(where).to_contain_text("· 1 of")
+    home.locator(".svl-title").focus()
+    for place in range(1, 4):
+        home.keyboard.press("PageDown")
+        expect(where).to_contain_text(f"· {place + 1} of")
+        standing(home, one, one["beats"][place])
+    home.get_by_role("button", name="Leave the lesson").click()
+    expect(home.locator(".svl")).to_have_count(0)
+    assert home.evaluate(STATE) is None
+    assert home.locator("#sv-player .sv-player").get_attribute("data-guess") in ("", None)
+    home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.go({ round: 1, beat: 0 })")
+    before = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
+    home.locator("#sv-player .svp-btn.is-play").focus()  # on the tab an arrow leads to the next tab
+    home.keyboard.press("ArrowRight")
+    assert home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor") != before
+    home.locator("#sv-run").click()
+    expect(home.locator("#sv-message .sv-message")).to_contain_text("20 tokens")
+    opened(home, learning, LESSON_LIST)
+    open_tab(home, "Learn")
+    expect(home.get_by_text(f"at 4 of {len(one['beats'])}")).to_be_visible()
+    home.get_by_role("button", name=f"Go on: {one['title']}").click()
+    expect(where).to_contain_text(f"4 of {len(one['beats'])}")
+    standing(home, one, one["beats"][3])
+
+
+def test_run_pressed_unchanged_solves_no_exercise_and_a_run_of_ones_own_ticks_it_off(home: Page) -> None:
+    opening = codec.read(ASSETS / "traces" / "smollm2-opening.json.gz")
+    again = codec.dumps(replace(opening, started=replace(opening.started, run_id="mine", source="live", seed=99)))
+    one = start(home, "guess_and_check")
+    last, verdict = len(one["beats"]) - 1, home.locator(".svl-verdict")
+    home.evaluate("(place) => SpecViz.lesson.open('guess_and_check', place)", last)
+    expect(verdict).to_have_text("Waiting for a run of yours.")
+    home.evaluate("(text) => document.querySelector('#sv-player .sv-player').specviz.load(text)", again)
+    expect(verdict).to_have_text("Your run was asked for as before: change the prompt or a setting, and run again.")
+    home.get_by_role("textbox", name="prompt of your run").fill("def add(a, b):")
+    home.locator(".svl").get_by_role("button", name="Run", exact=True).click()
+    expect(home.locator("#sv-prompt textarea")).to_have_value("def add(a, b):")
+    expect(verdict).to_contain_text(re.compile(r"Your run: 20 tokens in 8 passes .* Done\."))
+    home.locator(".svl-title").focus()
+    home.keyboard.press("PageUp")
+    standing(home, one, one["beats"][last - 1])
+
+
+def test_on_a_phone_it_stands_above_the_player_fits_and_its_link_leads_to_a_tab_and_the_first_tab_back(
+    page: Page, shipped: str
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, shipped, LESSON_LIST)
+    one = start(page, "when_it_pays")
+    standing(page, one, one["beats"][0])
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    lesson, stage = page.locator(".svl").bounding_box(), page.locator("#sv-player .svp").bounding_box()
+    assert lesson is not None
+    assert stage is not None
+    assert lesson["y"] + lesson["height"] <= stage["y"]
+    for button in page.locator(".svl button:visible").all():
+        box = button.bounding_box()
+        assert box is not None
+        assert box["height"] >= 40
+    page.locator(".svl-link:not(.is-leave)").click()  # What if waits behind the menu of tabs
+    expect(page.locator("#sv-what-if-verdict")).to_be_visible()
+    page.keyboard.press("PageDown")  # the lesson is out of sight: not its key
+    open_tab(page, "Watch")
+    expect(page.locator(".svl")).to_be_visible()
+    expect(page.locator(".svl-where")).to_contain_text(f"1 of {len(one['beats'])}")

@@ -11,7 +11,6 @@ from threading import Event
 import pytest
 from playwright.sync_api import Download, Page, expect
 
-from specviz.app.form.request import Limits
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.store import read_definition
 from specviz.trace import codec
@@ -346,11 +345,3 @@ def test_machine_draws_a_shipped_curve_its_fold_answers_its_slider_and_a_sweep_f
     upload(paying, file)
     expect(paying.locator("#sv-sweep-message")).to_contain_text("Own: Run sweep makes its 14 runs")
     is_open(paying, "When it pays")
-
-
-def test_a_public_machine_keeps_its_limits(page: Page, tmp_path: Path) -> None:
-    with served(ReplaySource(sample()), tmp_path, Limits(prompt_chars=10, any_model=False), tabs=["watch"]) as url:
-        opened(page, url)
-        page.locator("#sv-prompt textarea").fill("far too long for here")
-        page.locator("#sv-run").click()
-        message(page).to_contain_text("The prompt has 21 characters, but this machine takes 10; shorten it.")
