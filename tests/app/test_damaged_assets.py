@@ -63,8 +63,8 @@ SPARED = {truncated: RECORDINGS, of_another_type: MAP, flipped: RECORDINGS, miss
 
 
 def copied(folder: Path) -> Path:
-    """The package, and the assets as links."""
-    shutil.copytree(ROOT / "specviz", folder / "specviz", ignore=shutil.ignore_patterns("__pycache__"))
+    """The package with what is compiled of it already, and the assets as links."""
+    shutil.copytree(ROOT / "specviz", folder / "specviz")
     shutil.copy(ROOT / "spaces_config.yaml", folder)
     for path in sorted((ROOT / "assets").rglob("*")):
         place = folder / "assets" / path.relative_to(ROOT / "assets")

@@ -95,7 +95,7 @@ def test_the_same_seed_gives_the_same_valid_trace(source, pair, draft_policies, 
 @every_policy
 def test_greedy_text_is_that_of_plain_decoding(pair, draft_policies):
     request = request_for(pair, draft_policies, verifier="greedy", max_new_tokens=32)
-    for seed in range(4):
+    for seed in range(2):
         prompt = random_tokens(seed, 3 + seed)
         assert output(pair, request, prompt) == plain_output(pair, request, prompt)
 

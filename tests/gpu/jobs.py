@@ -94,7 +94,7 @@ def _profiles(out: Path, device: str, small: bool) -> list[Job]:
         profile(f"profile-{shape}", f"how wide a pass of {shape} random weights is free", "--shape", shape, *half)
         for shape in (SMALL_SHAPES if small else SHAPES)
     ]
-    return [*found[:1], *shapes[:1]] if small else [*found, *shapes]
+    return shapes[:1] if small else [*found, *shapes]
 
 
 def _shown(out: Path, device: str, small: bool) -> list[Job]:

@@ -52,13 +52,14 @@ def meetings(drafter: str, options: Options, sampling: Sampling, verifier: str) 
 def cases() -> list[ProofCase]:
     """Every drafter's first options, and `model` with all its options, meet every verifier that may judge them. Of a
     verdict a drafter sees path and token alone, so further options meet `sequential`, unless two tokens alone are drawn
-    from, those for which anything is new, and where there are none the one that has met the fewest so far."""
+    from without a network, those for which anything is new, and where there are none the one that has met the fewest so
+    far."""
     chosen, met, seen = [], set[tuple[object, ...]](), Counter[tuple[str, Sampling]]()
     for drafter, options, sampling, rules in legal():
         if options != option_sets(drafter)[0] and (drafter != "model" or sampling == NARROW):
             new = [rule for rule in rules if not meetings(drafter, options, sampling, rule) <= met]
             others = sorted((rule for rule in rules if rule != "sequential"), key=lambda rule: seen[rule, sampling])
-            always = "sequential" if sampling != NARROW else ""
+            always = "sequential" if sampling != NARROW or "weights" in options else ""
             rules = [rule for rule in rules if rule == always or rule in (new or others[:1])]
         for rule in rules:
             met |= meetings(drafter, options, sampling, rule)
@@ -69,13 +70,15 @@ def cases() -> list[ProofCase]:
 
 def _case(drafter: str, options: Options, sampling: Sampling, verifier: str) -> ProofCase:
     """At a temperature texts are three tokens long, or two where candidates are six, where a network runs anew on every
-    branch, and with the further options of a drafter that learns nothing from round to round; the token after three
-    accepted ones is walked to with one drafter, because it is the verifier's alone."""
+    branch (unless `sequential` judges: the network sees of a verdict path and token alone), and with the further
+    options of a drafter that learns nothing from round to round; the token after three accepted ones is walked to with
+    one drafter, because it is the verifier's alone."""
     first = options == option_sets(drafter)[0]
-    costly = "weights" in options and (not first or verifier == "naive" or "branching" in options)
+    costly = "weights" in options and (verifier != "sequential" or (not first and sampling == WARM))
     forgets = not first and not issubclass(DRAFTERS.get(drafter), Observes)
     deep = drafter == "model" and options.get("gamma") == 3 and sampling != NARROW
-    short = drafter != "model" and sampling == WARM and (options.get("branching") == (2, 2) or costly or forgets)
+    wide = options.get("branching") == (2, 2)
+    short = drafter != "model" and (costly or (sampling == WARM and (wide or forgets)))
     length = 6 if sampling.greedy else 4 if deep else 2 if short else 3  # at temperature 0 there is one branch
     return ProofCase(drafter, verifier, tuple(options.items()), sampling, length=length)
 
