@@ -20,6 +20,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["OMP_NUM_THREADS"] = "1"
 
+gc.disable()  # until all is imported: the collector's rounds are a quarter of the time that torch and gradio take for it
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Of a browser test that passed only when it ran once more, the summary says why it failed at first."""
@@ -31,6 +33,7 @@ def pytest_collection_finish() -> None:
     collector would otherwise look again and again for what can go."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def sweep_of(result: SweepResult, commit: str = "", note: str = "") -> MachineSw
     """The settings of the table, from a sweep's result."""
     titles = {BASELINE, *(name for name, _ in SHOWN)}
     points = varied(points_of(result))
-    rows = tuple(_kept(row) for row in summarise(points) if title(row) in titles)
+    rows = tuple(map(_kept, summarise([point for point in points if title(point) in titles])))
     about = result.provenance
     return MachineSweep(about.machine, about.created, rows, *_prices(points), commit, note)
 

@@ -10,6 +10,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -25,8 +26,10 @@ _CHUNK = 1 << 16
 # A string, closed or running to the end of the file. Possessive, so that no input makes it step back.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
-_LONG_NUMBER = re.compile(r"[0-9.eE+-]{16,}+")
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+_LONG_NUMBER = re.compile(r"(?<![0-9.eE+-])[0-9.eE+-]{16,}+")
 _LARGE_EXPONENT = re.compile(r"(?<![0-9.])[0-9]++(?:\.[0-9]++)?[eE]\+?[0-9]{3,}+")
+_LONG_EXPONENT = re.compile(r"[eE]\+?[0-9]{3}")
 _PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -128,7 +131,7 @@ def whole(fields: Mapping[str, Any], *names: str) -> int | None:
 
 def _without_strings(text: str, limits: Limits) -> str:
     """What is left of the text when every string is taken out. Raises TraceError where one is too long."""
-    for match in _STRING.finditer(text):
+    for match in _STRING.finditer(text) if len(text) - 2 > limits.string_chars else ():
         if match.end() - match.start() - 2 > limits.string_chars:
             line = text.count("\n", 0, match.start()) + 1
             raise TraceError(
@@ -139,17 +142,11 @@ def _without_strings(text: str, limits: Limits) -> str:
 
 
 def _bound_containers(bare: str, limits: Limits) -> None:
-    depth = opened = 0
-    for bracket in _BRACKETS.findall(bare):
-        if bracket in "]}":
-            depth -= 1
-            continue
-        depth += 1
-        opened += 1
-        if depth > limits.nesting:
-            raise TraceError(f"the JSON is nested deeper than {limits.nesting} levels; {limits.what} needs far fewer.")
-        if opened > limits.containers:
-            raise TraceError(f"the JSON holds more than {limits.containers:,} objects and lists.")
+    depths = accumulate(map(_STEP.__getitem__, _BRACKETS.findall(bare)))
+    if next(filter(limits.nesting.__lt__, depths), 0):
+        raise TraceError(f"the JSON is nested deeper than {limits.nesting} levels; {limits.what} needs far fewer.")
+    if bare.count("[") + bare.count("{") > limits.containers:
+        raise TraceError(f"the JSON holds more than {limits.containers:,} objects and lists.")
 
 
 def _bound_numbers(bare: str, limits: Limits) -> None:
@@ -160,7 +157,7 @@ def _bound_numbers(bare: str, limits: Limits) -> None:
             raise TraceError(f"the number {shown(digits)} has more than {limits.number_chars} characters.")
         if digits.lstrip("-").isdigit() and int(digits.lstrip("-")) > MAX_INTEGER:
             raise TraceError(f"the integer {digits} is beyond ±(2^53 - 1), which not every reader holds exactly.")
-    for match in _LARGE_EXPONENT.finditer(bare):
+    for match in _LARGE_EXPONENT.finditer(bare) if _LONG_EXPONENT.search(bare) else ():
         if not isfinite(float(match[0])):
             raise TraceError(f"the number {match[0]} is beyond the largest double; every number must be finite.")
 

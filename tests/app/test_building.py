@@ -31,23 +31,25 @@ from tests.event_loop import run_to_the_end
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_page_builds_with_every_event_private(tmp_path: Path) -> None:
-    codec.write(sample(), tmp_path / "sample.json.gz")
-    demo = build(ReplaySource(sample()), gallery(tmp_path), Limits())
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> gr.Blocks:
+    """The page over one recording."""
+    folder = tmp_path_factory.mktemp("recordings")
+    codec.write(sample(), folder / "sample.json.gz")
+    return build(ReplaySource(sample()), gallery(folder), Limits())
+
+
+def test_the_page_builds_with_every_event_private(demo: gr.Blocks) -> None:
     public = [fn.api_name for fn in demo.fns.values() if fn.api_visibility == "public" and fn.targets]
     assert public == []
 
 
-def test_whatever_is_handed_in_is_read_in_the_lane_for_reading(tmp_path: Path) -> None:
-    codec.write(sample(), tmp_path / "sample.json.gz")
-    demo = build(ReplaySource(sample()), gallery(tmp_path), Limits())
+def test_whatever_is_handed_in_is_read_in_the_lane_for_reading(demo: gr.Blocks) -> None:
     lanes = {fn.concurrency_id for fn in demo.fns.values() if any(event == "upload" for _, event in fn.targets)}
     assert lanes == {"reading"}
 
 
-def test_every_tab_of_the_page_can_be_linked_to(tmp_path: Path) -> None:
-    codec.write(sample(), tmp_path / "sample.json.gz")
-    demo = build(ReplaySource(sample()), gallery(tmp_path), Limits())
+def test_every_tab_of_the_page_can_be_linked_to(demo: gr.Blocks) -> None:
     named = [str(block.id) for block in demo.blocks.values() if isinstance(block, gr.Tab)]
     assert named == [*(tab.name for tab in in_row("front")), LAB, *(tab.name for tab in in_row("lab"))]
     assert all(map(is_tab, named))

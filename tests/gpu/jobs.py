@@ -63,7 +63,7 @@ def _benches(out: Path, device: str, small: bool) -> list[Job]:
     for graphs, where in (("graphs", device), ("eager", f"eager:{device}")):
         for dtype in ("bfloat16", "float32"):
             name = f"bench-{dtype}-{graphs}"
-            size = ("--max-new-tokens", "8", "--max-minutes", "0.5") if small else ("--max-minutes", "1.4")
+            size = ("--max-new-tokens", "8", "--max-minutes", "0.2") if small else ("--max-minutes", "1.4")
             others = () if graphs == "graphs" and not small else ("--no-transformers",)
             words = ("--quick", "--device", where, *size, *others)
             found.append(

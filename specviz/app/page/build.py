@@ -66,7 +66,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
 def _finish(demo: gr.Blocks, limits: Limits, damage: gr.HTML) -> None:
     """The queue, and what was found damaged as the page was built."""
     damage.value, damage.visible = damaged(LEFT_OUT), bool(LEFT_OUT)
-    demo.queue(max_size=limits.waiting, api_open=False)  # whoever posts to an event past the queue is not counted there
+    demo.api_open = False  # whoever posts to an event past the queue is not counted there
     fair_queue(demo, limits, behind_proxy=on_a_space())
 
 

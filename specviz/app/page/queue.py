@@ -259,6 +259,6 @@ class FairQueue(queueing.Queue):
 
 
 def fair_queue(demo: gr.Blocks, limits: Limits, behind_proxy: bool) -> FairQueue:
-    """Put it in place of the one that `demo.queue` made. Call it before the page is launched."""
+    """Put it in place of Gradio's. Call it before the page is launched."""
     queue = demo._queue = FairQueue(demo, limits, behind_proxy)
     return queue

@@ -50,17 +50,15 @@ def test_what_fits_is_filled_in_and_what_changes_is_left_to_the_tab() -> None:
     assert seen == [GOOD]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_what_no_control_could_have_is_left_out() -> None:
+    parts = kept()
+    wrong: list[tuple[str, object]] = [
         ("text", 1), ("text", "x" * (MOST_TEXT + 1)), ("text", None), ("number", "1"), ("number", -1), ("number", True),
         ("number", 1e300), ("number", float("nan")), ("slider", 2.1), ("one", "c"), ("one", ["a"]), ("one", None),
         ("radio", 3), ("several", "a"), ("several", ["c"]), ("several", [{}]), ("many", "a"), ("many", ["a", "c"]),
         ("changing", ["a"]), ("unknown", "a"), ("radio", True),
-    ],
-)  # fmt: skip
-def test_what_no_control_could_have_is_left_out(name: str, value: object) -> None:
-    assert kept().filled({name: value}) == {}
+    ]  # fmt: skip
+    assert [(name, value) for name, value in wrong if parts.filled({name: value}) != {}] == []
 
 
 def test_a_message_says_what_was_filled_in_and_only_then() -> None:

