@@ -20,7 +20,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["OMP_NUM_THREADS"] = "1"
 
-gc.disable()  # until all is imported: the collector's rounds are a quarter of the time that torch and gradio take for it
+gc.disable()  # until all is imported: the collector's rounds are a quarter of what torch and gradio take for it
 
 
 def pytest_configure(config: pytest.Config) -> None:

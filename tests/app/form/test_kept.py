@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import gradio as gr
-import pytest
 
 from specviz.app.form.kept import MOST_TEXT, Kept
 
