@@ -1,11 +1,14 @@
-"""Garbage that was at work when the collector was told to leave things alone is found the next time."""
+"""Garbage that was at work when the collector was told to leave things alone is found the next time, and it rests
+while much is built that stays."""
 
 from __future__ import annotations
 
 import gc
 import weakref
 
-from specviz.allocator import set_aside, settle
+import pytest
+
+from specviz.allocator import resting, set_aside, settle
 
 
 class Knot:
@@ -26,3 +29,15 @@ def test_what_was_at_work_when_memory_was_tidied_is_found_the_next_time() -> Non
     settle()
     assert alive() is None
     gc.unfreeze()
+
+
+@resting()
+def failing() -> None:
+    assert not gc.isenabled()
+    raise KeyError
+
+
+def test_the_collector_rests_within_and_works_again_whatever_happened() -> None:
+    with pytest.raises(KeyError):
+        failing()
+    assert gc.isenabled()

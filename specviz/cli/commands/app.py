@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from specviz.allocator import resting
 from specviz.errors import OptionError
 from specviz.scratch import scratch, sweep
 
@@ -64,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+@resting()
 def load_page(
     watched: Callable[[TraceSource], TraceSource] = lambda source: source,
     host: str | None = None,
