@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,6 +39,7 @@ SIZE: ViewportSize = {"width": 1280, "height": 800}
 STORED = "local_storage,indexeddb,cache_storage,service_workers"
 HAS_REAL_CLOCK = "setTimeout.toString().includes('[native code]')"
 MEASURING = ("watch", "when-it-pays", "analysis", "machine")
+HOURS = count(1)
 LOCAL = {"127.0.0.1", "localhost", ""}
 
 
@@ -173,14 +176,22 @@ def page_of_its_own(context: BrowserContext) -> Iterator[Page]:
     yield from _watched(context.new_page())
 
 
-@pytest.fixture
-def page_at_own_time(browser: Browser) -> Iterator[Page]:
-    """The same with a clock that the test turns. A clock is its visitor's, in whose later pages it would go on: there
-    Gradio's messages were then taken in a wrong order, now and then. So this visitor comes for one test."""
+@pytest.fixture(scope="module")
+def tab_at_own_time(browser: Browser) -> Iterator[Page]:
+    """A page with a clock that tests turn. A clock is its visitor's, in whose later pages it goes on: there Gradio's
+    messages were then taken in a wrong order, now and then. So this visitor comes for the tests with a clock alone."""
     visitor = _new_visitor(browser)
     visitor.clock.install()
-    yield from _watched(visitor.new_page())
+    yield visitor.new_page()
     visitor.close()
+
+
+@pytest.fixture
+def page_at_own_time(tab_at_own_time: Page) -> Iterator[Page]:
+    """That page, empty. Its clock stands an hour after where the test before can have left it."""
+    tab_at_own_time.clock.pause_at(datetime.now() + timedelta(hours=next(HOURS)))
+    yield from _watched(tab_at_own_time)
+    forgotten(tab_at_own_time)
 
 
 def _watched(opened: Page) -> Iterator[Page]:

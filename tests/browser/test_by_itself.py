@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,6 @@ def timed() -> str:
 def lively(page_at_own_time: Page) -> Page:
     """A visitor who has nothing against motion, and whose clock the test turns."""
     page_at_own_time.emulate_media(reduced_motion="no-preference")
-    page_at_own_time.clock.pause_at(datetime.now() + timedelta(hours=1))
     return page_at_own_time
 
 

@@ -44,23 +44,15 @@ def lesson(page: Page, name: str, place: int) -> None:
     page.wait_for_function(BUSY)
 
 
-def test_the_first_stop_leads_to_play(home: Page) -> None:
+def test_the_first_stop_leads_to_play_and_a_row_of_tabs_is_one_stop_that_arrows_walk(home: Page) -> None:
+    play, tabs = home.locator("#sv-player .svp-btn.is-play"), home.locator("[role=tablist]").first.get_by_role("tab")
     home.keyboard.press("Tab")
     expect(home.get_by_role("link", name="skip to the player")).to_be_focused()
     home.keyboard.press("Enter")
-    expect(home.locator("#sv-player .svp-btn.is-play")).to_be_focused()
-    home.locator("[role=tablist] > [role=tab]").nth(1).click()
-    expect(home.locator("#sv-player .svp-btn.is-play")).to_be_hidden()
-    home.get_by_role("link", name="skip to the player").focus()
-    home.keyboard.press("Enter")
-    expect(home.locator("#sv-player .svp-btn.is-play")).to_be_focused()
-
-
-def test_a_row_of_tabs_is_one_stop_and_arrows_walk_it(home: Page) -> None:
-    rows = "all => all.map(row => row.querySelectorAll(':scope > [role=tab][tabindex=\"0\"]').length)"
+    expect(play).to_be_focused()
     expect(home.locator("[role=tablist]").first.locator("> [role=tab][tabindex='0']")).to_have_count(1)
+    rows = "all => all.map(row => row.querySelectorAll(':scope > [role=tab][tabindex=\"0\"]').length)"
     assert set(home.locator("[role=tablist]:visible").evaluate_all(rows)) == {1}
-    tabs = home.locator("[role=tablist]").first.get_by_role("tab")
     home.locator(OPEN_TAB).first.focus()
     home.keyboard.press("ArrowRight")
     expect(tabs.nth(1)).to_be_focused()
@@ -68,24 +60,30 @@ def test_a_row_of_tabs_is_one_stop_and_arrows_walk_it(home: Page) -> None:
     expect(tabs.nth(1)).to_have_attribute("aria-selected", "true")
     expect(tabs.nth(1)).to_have_attribute("tabindex", "0")
     expect(tabs.nth(0)).to_have_attribute("tabindex", "-1")
+    expect(play).to_be_hidden()
+    home.get_by_role("link", name="skip to the player").focus()
+    home.keyboard.press("Enter")
+    expect(play).to_be_focused()
 
 
-@pytest.mark.parametrize("where", [OPEN_TAB, NODE])
-def test_space_plays_on_the_open_tab_and_on_a_node(home: Page, where: str) -> None:
-    home.keyboard.press("Tab")
-    home.locator(where).first.focus()
-    home.keyboard.press("Space")
-    expect(home.locator("#sv-player .svp-btn.is-play")).to_have_text("pause")
+def test_space_plays_and_rests_on_the_open_tab_and_on_a_node(home: Page) -> None:
+    for where in (OPEN_TAB, NODE):
+        home.keyboard.press("Tab")
+        home.locator(where).first.focus()
+        for said in ("pause", "play"):
+            home.keyboard.press("Space")
+            expect(home.locator("#sv-player .svp-btn.is-play")).to_have_text(said)
 
 
-@pytest.mark.parametrize("where", [OPEN_TAB, NODE, ".svl-title"])
-def test_space_goes_on_in_a_presented_lesson_from_wherever_the_focus_is(home: Page, where: str) -> None:
-    lesson(home, "trees", 0)
-    home.evaluate(f"{HANDLE}.set({{ view: 'present' }})")
-    home.keyboard.press("Tab")
-    home.locator(where).first.evaluate("one => one.focus()")
-    home.keyboard.press("Space")
-    expect(home.locator(".svl-where")).to_contain_text("· 2 of")
+def test_space_goes_on_in_a_presented_lesson_from_wherever_the_focus_is(home: Page) -> None:
+    for where in (OPEN_TAB, NODE, ".svl-title"):
+        lesson(home, "trees", 0)
+        expect(home.locator(".svl-where")).to_contain_text("· 1 of")
+        home.evaluate(f"{HANDLE}.set({{ view: 'present' }})")
+        home.keyboard.press("Tab")
+        home.locator(where).first.evaluate("one => one.focus()")
+        home.keyboard.press("Space")
+        expect(home.locator(".svl-where")).to_contain_text("· 2 of")
 
 
 def test_tab_goes_the_way_of_the_eye_and_reaches_play_before_the_card(page: Page, tmp_path: Path) -> None:
@@ -104,15 +102,13 @@ def test_no_control_is_called_by_a_sign_or_a_single_letter(page: Page, tmp_path:
     assert any(name.startswith("space ") for name in names)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_list_that_has_the_focus_shows_a_ring(home: Page, scheme: str) -> None:
-    if scheme == "dark":
+def test_a_list_that_has_the_focus_shows_a_ring_in_both_lights(home: Page) -> None:
+    for _ in ("light", "dark"):
+        home.locator("#sv-drafter input").focus()
+        ring = home.locator("#sv-drafter .wrap:has(> .wrap-inner)")
+        expect(ring).to_have_css("outline-style", "solid")
+        expect(ring).to_have_css("outline-width", "2px")
         home.locator(".sv-top .sv-light").click()
-    home.locator("#sv-drafter input").focus()
-    ring = home.locator("#sv-drafter .wrap:has(> .wrap-inner)").evaluate(
-        "one => [getComputedStyle(one).outlineStyle, getComputedStyle(one).outlineWidth]"
-    )
-    assert ring == ["solid", "2px"]
 
 
 def test_space_at_an_unanswered_question_asks_for_an_answer_and_gives_nothing_away(home: Page) -> None:
@@ -175,11 +171,13 @@ BESIDE_THE_TREE = """() => [".svp-card", ".svp-costs", ".svp-counters", ".svp-ex
 """tops and bottoms of the panels that a beat points at"""
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
-def test_the_tree_of_a_presented_lesson_has_half_the_screen_on_its_fullest_pages(
-    home: Page, size: tuple[int, int]
-) -> None:
-    home.set_viewport_size({"width": size[0], "height": size[1]})
+def test_the_tree_of_a_presented_lesson_has_half_the_screen_on_its_fullest_pages(home: Page) -> None:
+    for size in ((1280, 720), (390, 844)):
+        home.set_viewport_size({"width": size[0], "height": size[1]})
+        has_room_for_the_tree(home, size)
+
+
+def has_room_for_the_tree(home: Page, size: tuple[int, int]) -> None:
     home.evaluate(f"{HANDLE}.set({{ view: 'present' }})")
     low, split = [], 0
     lessons = home.evaluate("() => SpecViz.lesson.data.lessons")

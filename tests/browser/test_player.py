@@ -6,7 +6,6 @@ import gzip
 import json
 import re
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -222,7 +221,6 @@ def test_play_walks_on_a_round_in_ten_seconds_at_most_and_stops_at_the_end(
     page_at_own_time: Page, tmp_path: Path
 ) -> None:
     page = page_at_own_time
-    page.clock.pause_at(datetime.now() + timedelta(hours=1))
     opened(page, tmp_path, SAMPLE)
     page.keyboard.press("Home")
     page.keyboard.press("Space")
