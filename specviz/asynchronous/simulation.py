@@ -139,6 +139,69 @@ def dsi(
     return Lanes("dsi", text[:length], now, spans)
 
 
+Ranks = Callable[[Sequence[int]], Sequence[int]]
+"""text → the drafter's next tokens, the likeliest first"""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """A text by SSD."""
+
+    lanes: Lanes
+    hits: int
+    """verdicts that were drafted for while the target still read"""
+    verdicts: int
+    """that another draft followed"""
+    branches: int
+    """the most verdicts that were drafted for at once"""
+
+
+def ssd(
+    ranks: Ranks,
+    say: Say,
+    prompt: Sequence[int],
+    length: int,
+    gamma: int,
+    fan_out: int,
+    clock: Clock,
+    rows_s: Callable[[int], float],
+) -> Foreseen:
+    """SSD (2603.03251): while the target reads a draft, the drafter goes on behind its likeliest verdicts, each of them
+    so many tokens accepted and one more: the `fan_out` likeliest behind every count, in passes over all of them
+    together, which take `rows_s`. A verdict that is among them has its draft ready; for another it is drafted then."""
+    guess: Guess = lambda text: ranks(text)[0]  # noqa: E731
+    text, spans, now = list(prompt), list[Span](), 0.0
+    tail, hits, verdicts, branches = list[int](), 0, 0, 0
+    is_ready = False
+    while len(text) < length:
+        count = min(gamma, length - len(text) - 1)
+        tail = _guesses(guess, text, count)
+        if count and not is_ready:
+            spans.append(Span(DRAFT, "draft", now, now + count * clock.draft_s, count))
+            now = spans[-1].end_s
+        said = _answers(say, text, tail)
+        right = shared(tail, said)
+        likely = [_likeliest(ranks, [*text, *tail[:kept]], fan_out, tail[kept : kept + 1]) for kept in range(count + 1)]
+        rows = sum(map(len, likely))
+        spans.append(Span(TARGET, "verify", now, now + clock.target_s(count + 1), count, right + 1, right))
+        text += said[: right + 1]
+        ends = spans[-1].end_s
+        if len(text) >= length:
+            now = ends
+            break
+        spans.append(Span(DRAFT, "draft", now, now + gamma * rows_s(rows), rows * gamma))
+        now = max(ends, spans[-1].end_s)
+        is_ready = said[right] in likely[right]
+        spans.append(Span(DRAFT, "roll back", now, now, (rows - is_ready) * gamma))
+        hits, verdicts, branches = hits + is_ready, verdicts + 1, max(branches, rows)
+    return Foreseen(Lanes("ssd", text[:length], now, spans), hits, verdicts, branches)
+
+
+def _likeliest(ranks: Ranks, text: Sequence[int], count: int, without: Sequence[int]) -> list[int]:
+    """Of what may stand where the draft ends or is wrong: not the drafted token, which would have been accepted."""
+    return [token for token in ranks(text) if token not in without][:count]
+
+
 def _guesses(guess: Guess, text: Sequence[int], count: int) -> list[int]:
     own = list(text)
     for _ in range(count):

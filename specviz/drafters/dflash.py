@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from torch import Tensor
@@ -23,10 +22,7 @@ from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, Needs
 from specviz.drafters.learned.flash_drafting import FlashDrafter, FlashOptions
 from specviz.drafters.learned.flash_network import FlashShape, FlashTrunk, Roots
-from specviz.drafters.learned.flash_published import holds_published_block, read_published_block
-from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch
-from specviz.lm.base import GivesFeatures
-from specviz.options import Options
+from specviz.drafters.learned.module import MODULES, FeatureBatch
 from specviz.trace.declared_method import Candidates
 
 
@@ -88,14 +84,6 @@ class DFlashDrafter(FlashDrafter[DFlashOptions]):
     )
     pass_reads: ClassVar[str] = "its layers and the target's head, or the part of it that it drafts from"
     module_type = DFlashModule
-
-    def load(self, target: GivesFeatures) -> DrafterModule[Options]:
-        """Also weights in the layouts that others publish."""
-        folder = Path(self.options.weights)
-        if holds_published_block(folder):
-            return read_published_block(DFlashModule, folder, target)
-        module: DrafterModule[Options] = super().load(target)
-        return module
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths

@@ -20,7 +20,7 @@ from specviz.asynchronous.machines import (
     tail_of,
     verifier,
 )
-from specviz.asynchronous.simulation import Clock, amusd, dsi, in_rounds, plainly
+from specviz.asynchronous.simulation import Clock, amusd, dsi, in_rounds, plainly, ssd
 
 PROMPT = [1, 2]
 
@@ -49,7 +49,16 @@ METHODS = {
     "amusd": lambda guess, length: amusd(guess, say, PROMPT, length, 8, 7, FLAT),
     "pearl": lambda guess, length: in_rounds(guess, say, PROMPT, length, 4, FLAT),
     "dsi": lambda guess, length: dsi(guess, say, PROMPT, length, 4, 2, FLAT),
+    "ssd": lambda guess, length: foreseen(guess, length, 2).lanes,
 }
+
+
+def foreseen(guess, length, fan_out, clock=FLAT, rows_s=lambda rows: 1.0):
+    """The drafter's first choice is its guess, the others follow in the order of their numbers."""
+    return ssd(
+        lambda text: [guess(text), *(token for token in range(5) if token != guess(text))],
+        say, PROMPT, length, 3, fan_out, clock, rows_s,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("method", "alpha"), list(product(METHODS, (0.0, 0.5, 0.9, 1.0))))
@@ -213,3 +222,31 @@ def test_ten_thousand_interleavings_lose_nothing_and_never_stand_still(method):
     for seed in range(10_000):
         text, length = interleaved(method, seed)
         assert text == plainly(say, PROMPT, length, FLAT).text, seed
+
+
+def test_a_verdict_that_was_drafted_for_costs_no_draft_and_another_costs_one_more():
+    """With all four other tokens foreseen every verdict is a hit; with none, none is: the round's time by hand."""
+    length = 2 + 4 * 8  # rounds of a drafter that is always wrong bring one token
+    all_of_them, none = (foreseen(never, 2 + 12, fan_out) for fan_out in (4, 0))
+    assert (all_of_them.hits, all_of_them.verdicts) == (11, 11)
+    assert (none.hits, none.verdicts) == (0, 11)
+    # three tokens drafted once, then rounds of the target's 4 s; on two of them less is left to draft
+    assert all_of_them.lanes.seconds == 3 + 12 * 4
+    assert none.lanes.seconds == 12 * 4 + 9 * 3 + 2 + 1
+    right = foreseen(guessing(1.0), length, 1)
+    assert (right.hits, right.verdicts, right.branches) == (7, 7, 4)
+    assert right.lanes.seconds == 3 + 8 * 4
+
+
+def test_branches_that_take_longer_than_the_target_are_waited_for():
+    slow = foreseen(guessing(1.0), 2 + 8, 2, rows_s=float)
+    assert slow.branches == 8  # two tokens behind each of four counts
+    assert slow.lanes.seconds == 3 + 3 * 8 + 4
+    thrown = [span.tokens for span in slow.lanes.spans if span.what == "roll back"]
+    assert thrown == [7 * 3]
+
+
+def test_the_drafted_token_itself_is_no_verdict_that_is_drafted_for():
+    """It would have been accepted: behind it the count is another."""
+    behind = foreseen(guessing(1.0), 2 + 8, 5)
+    assert behind.branches == 4 * 3 + 5

@@ -13,8 +13,10 @@ from transformers.models.muse_glimmer_assistant.configuration_muse_glimmer_assis
 from transformers.models.muse_glimmer_assistant.modeling_muse_glimmer_assistant import MuseGlimmerAssistantModel
 
 from specviz.drafters.base import DRAFTERS
+from specviz.drafters.learned.flash_published import BESIDE, CONTEXT
 from specviz.errors import ModelError
 from specviz.lm.load import load
+from tests.drafters.test_heads import taught
 from tests.engine import sessions
 from tests.lm.tiny_models import write_tokenizer
 
@@ -119,7 +121,7 @@ def altered(folders, tmp_path, name, **changes):
     ("changes", "reason"),
     [
         ({"model_type": "llama"}, "its kind is 'llama', and known are muse_glimmer_assistant, qwen3"),
-        ({"speculators_model_type": "dflash"}, "its layout is that of 'dflash' of speculators"),
+        ({"speculators_model_type": "eagle3"}, "its layout is 'eagle3' of speculators, and known of those is 'dflash'"),
         ({"layer_types": ["sliding_attention"] * 2}, "some of its layers see a window"),
         ({"is_causal": True}, "it sets is_causal, which is not known here"),
         ({"hidden_size": 64}, "its hidden size is 64, and that of target is 32"),
@@ -134,3 +136,142 @@ def test_what_is_not_known_here_is_refused_by_its_name(folders, tmp_path, change
     target = load(str(folders / "target")).model
     with pytest.raises(ModelError, match=reason):
         sessions.session(target, DRAFTERS.get("dflash").of({"weights": str(tmp_path / "other")}), PROMPT, 4, 0.0)
+
+
+def module_of(folders, name, folder):
+    target = load(str(folders / "target")).model
+    drafter = DRAFTERS.get(name).of({"weights": str(folder)})
+    return drafter.load(target), target
+
+
+def written(folder, config, tensors):
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
+    return folder
+
+
+def as_speculators(folders, tmp_path, tensors=None, **changes):
+    """The same block: sizes in a part of their own, layers counted one further on."""
+    own = json.loads((folders / "block" / "config.json").read_text())
+    names = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
+             "head_dim", "rms_norm_eps", "rope_parameters", "layer_types")  # fmt: skip
+    config = {
+        "speculators_model_type": "dflash",
+        "architectures": ["DFlashSpeculator"],
+        "transformer_layer_config": {name: own[name] for name in names},
+        "block_size": BLOCK,
+        "mask_token_id": 7,
+        "aux_hidden_state_layer_ids": [2, 4],
+        **changes,
+    }
+    block = load_file(folders / "block" / "model.safetensors")
+    named = {CONTEXT.get(name, name): tensor for name, tensor in block.items()}
+    return written(tmp_path / "speculators", config, named | (tensors or {}))
+
+
+def test_the_same_block_in_the_layout_of_speculators_is_the_same_module(folders, tmp_path):
+    here, _ = module_of(folders, "dflash", as_speculators(folders, tmp_path))
+    there, _ = module_of(folders, "dflash", folders / "block")
+    assert here.options == there.options
+    assert here.options.depths == (2, 4)
+    assert all(torch.equal(tensor, there.state_dict()[name]) for name, tensor in here.state_dict().items())
+
+
+def test_a_block_of_speculators_that_drafts_some_tokens_says_which(folders, tmp_path):
+    kept = torch.tensor([0, 1, 5, 9, 40])
+    _, target = module_of(folders, "dflash", folders / "block")
+    maps = {
+        "d2t": kept - torch.arange(5),
+        "t2d": torch.zeros(VOCABULARY, dtype=torch.bool).index_fill(0, kept, True),
+        "lm_head.weight": target.head()[kept].clone(),
+    }
+    module, _ = module_of(folders, "dflash", as_speculators(folders, tmp_path, maps, draft_vocab_size=5))
+    assert module.map.tokens.tolist() == kept.tolist()
+    assert torch.equal(module.read_head(), target.head()[kept])
+
+
+def as_deepspec(folders, tmp_path, module, tensors=None, **changes):
+    """A module of SpecViz's in DeepSpec's layout, whose mask is a token."""
+    options, sizes = module.options, module.options.sizes(HIDDEN)
+    network = {name: tensor for name, tensor in module.network.state_dict().items() if name != "mask"}
+    config = {
+        "architectures": ["Qwen3DSparkModel"],
+        "model_type": "qwen3",
+        "hidden_size": HIDDEN,
+        "intermediate_size": sizes.ffn,
+        "num_hidden_layers": options.layers,
+        "num_attention_heads": sizes.heads,
+        "num_key_value_heads": sizes.kv_heads,
+        "head_dim": sizes.head_size,
+        "rms_norm_eps": sizes.eps,
+        "rope_theta": sizes.theta,
+        "block_size": options.slots,
+        "mask_token_id": 7,
+        "target_layer_ids": [depth - 1 for depth in options.depths],
+        "markov_rank": getattr(options, "rank", 0),
+        "markov_head_type": "vanilla",
+        **changes,
+    }
+    copies = {"embed_tokens.weight": module.embedding, "lm_head.weight": module.head}
+    return written(tmp_path / "deepspec", config, network | copies | (tensors or {}))
+
+
+def beside(module):
+    return {name: module.state_dict()[own] for name, own in BESIDE.items()}
+
+
+def block_of(folders, name):
+    target = load(str(folders / "target")).model
+    module = taught(name, target, slots=3, layers=1, depths=(1, 4), heads=4, kv_heads=2, head_size=8, ffn=24)
+    with torch.no_grad():
+        module.network.mask.copy_(module.embedding[7])
+    return module
+
+
+@pytest.mark.parametrize("name", ["dflash", "dspark"])
+def test_a_block_in_the_layout_of_deepspec_is_the_module_that_it_was_written_from(folders, tmp_path, name):
+    written_from = block_of(folders, name)
+    tensors = beside(written_from) if name == "dspark" else {}
+    module, _ = module_of(folders, name, as_deepspec(folders, tmp_path, written_from, tensors))
+    assert module.options == written_from.options
+    own = {name for name in written_from.state_dict() if not name.startswith("blind.")}  # nobody else's
+    assert all(torch.equal(module.state_dict()[name], written_from.state_dict()[name]) for name in own)
+
+
+def test_a_guess_that_was_made_without_the_table_reads_nothing_of_it(folders, tmp_path):
+    written_from = block_of(folders, "dspark")
+    tensors = beside(written_from)
+    tensors["confidence_head.proj.weight"] = tensors["confidence_head.proj.weight"][:, :HIDDEN]
+    module, _ = module_of(folders, "dspark", as_deepspec(folders, tmp_path, written_from, tensors))
+    assert torch.equal(module.confidence.weight[:, :HIDDEN], written_from.confidence.weight[:, :HIDDEN])
+    assert not module.confidence.weight[:, HIDDEN:].any()
+
+
+@pytest.mark.parametrize(
+    ("drafter", "changes", "tensors", "reason"),
+    [
+        ("dspark", {"markov_head_type": "rnn"}, {}, "its table is 'rnn', and known is 'vanilla'"),
+        ("dflash", {}, {}, "it is a block of 'dspark', and 'dflash' was asked for"),
+        ("dspark", {"markov_rank": 0}, {}, "it is a block of 'dflash', and 'dspark' was asked for"),
+        ("dspark", {"target_layer_ids": [-1, 3]}, {}, "lacks or misstates 'target_layer_ids'"),
+        ("dspark", {}, {"lm_head.weight": torch.ones(VOCABULARY, HIDDEN)}, "its 'lm_head.weight' is not that of"),
+        ("dspark", {}, {"gate.weight": torch.ones(1)}, "it holds 'gate.weight', which is not known here"),
+    ],
+)
+def test_what_of_deepspec_is_not_known_here_is_refused_by_its_name(
+    folders, tmp_path, drafter, changes, tensors, reason
+):
+    written_from = block_of(folders, "dspark")
+    folder = as_deepspec(folders, tmp_path, written_from, beside(written_from) | tensors, **changes)
+    with pytest.raises(ModelError, match=reason):
+        module_of(folders, drafter, folder)
+
+
+def test_maps_of_speculators_that_disagree_and_other_projectors_are_refused(folders, tmp_path):
+    maps = {"d2t": torch.tensor([0, 1]), "t2d": torch.zeros(VOCABULARY, dtype=torch.bool)}
+    with pytest.raises(ModelError, match="its maps d2t and t2d do not name the same tokens"):
+        module_of(folders, "dflash", as_speculators(folders, tmp_path, maps))
+    (tmp_path / "b").mkdir()
+    with pytest.raises(ModelError, match="its layout is 'dflash domino' of speculators"):
+        module_of(folders, "dflash", as_speculators(folders, tmp_path / "b", projector_type="domino"))

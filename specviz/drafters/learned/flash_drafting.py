@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -27,6 +28,7 @@ from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcom
 from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
 from specviz.drafters.learned.flash_network import FlashLayer, FlashTrunk
+from specviz.drafters.learned.flash_published import holds_published_block, read_published_block
 from specviz.drafters.learned.module import DrafterModule
 from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
@@ -195,7 +197,11 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, Observes):
         self.options = replace(self.options, weights=shown_weights(self.options.weights), gamma=gamma)
 
     def load(self, target: GivesFeatures) -> DrafterModule[Options]:
-        """The module that the options name. Raises ModelError where there is none for this target."""
+        """The module that the options name, also in the layouts that others publish. Raises ModelError where there is
+        none for this target."""
+        folder = Path(self.options.weights)
+        if holds_published_block(folder):
+            return read_published_block(self.module_type, folder, target)
         return module_for(self.module_type, self.options.weights, target)
 
     @abstractmethod

@@ -1,10 +1,16 @@
-"""Weights of blocks that others published, as modules: DFlash's own layout, and that of transformers' DFlash models.
+"""Weights of blocks that others published, as modules: three layouts, and what belongs to which.
 
-    folder (config.json, safetensors) ─► names mapped, sizes and switches checked ─► module of `dflash`
+    DFlash's own, and transformers' DFlash models   the masks draft; layers that are read are counted from 0
+    speculators (`dflash`)                          sizes in transformer_layer_config; layers counted as here; d2t, t2d
+    DeepSpec (`Qwen3DSparkModel`)                   the root drafts too; with its table and its guess of acceptance a
+                                                    block of `dspark`, without them one of `dflash`
 
-Their masks alone draft (`from_root` is false), and a mask is a token of the target's vocabulary: its embedding becomes
-the module's mask. Whatever is not known here is refused by its name; nothing is guessed. Weights do not say for which
-target they were made, so that only sizes can be checked.
+    folder (config.json, safetensors) ─► names mapped, sizes and switches checked ─► module
+
+A mask is a token of the target's vocabulary: its embedding becomes the module's mask. Whatever is not known here is
+refused by its name; nothing is guessed. Weights do not say for which target they were made: copies of its embedding and
+head are compared where there are any, else only sizes can be. Sources: z-lab/dflash, vllm-project/speculators
+(models/dflash), deepseek-ai/DeepSpec (modeling/dspark).
 """
 
 from __future__ import annotations
@@ -13,9 +19,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
+from torch.nn import functional
 
 from specviz.drafters.learned.flash_network import FlashTrunk
 from specviz.drafters.learned.module import DrafterModule, TargetParts, fresh
@@ -30,6 +38,21 @@ CONTEXT = {
     "encoder.output_norm_enc.weight": "hidden_norm.weight",
 }
 """names of transformers' models against those of DFlash's own"""
+SPECULATORS = "dflash"
+"""kind, and projector, of the layout of speculators"""
+DEEPSPEC = "Qwen3DSparkModel"
+"""architecture that DeepSpec writes for its blocks, with its table and its guess of acceptance or without"""
+BESIDE = {
+    "markov_head.markov_w1.weight": "bigram.before",
+    "markov_head.markov_w2.weight": "bigram.after",
+    "confidence_head.proj.weight": "confidence.weight",
+    "confidence_head.proj.bias": "confidence.bias",
+}
+"""of DeepSpec, beside the network"""
+OF_TARGET = {"embed_tokens.weight": "embedding", "lm_head.weight": "head"}
+"""copies of the target's matrices, which are compared and not loaded"""
+OF_TARGET_ERROR = 2e-2
+"""largest difference that half precision explains"""
 KINDS = frozenset({"qwen3", "muse_glimmer_assistant"})
 """of `model_type`: those whose layers are the network's"""
 SWITCHED = (
@@ -52,24 +75,101 @@ def read_published_block(
     kind: type[DrafterModule[Options]], folder: Path, target: GivesFeatures
 ) -> DrafterModule[Options]:
     """The module, on the target's device and in its dtype. Raises ModelError where a name, a size or a switch is not
-    known here, or does not fit the target."""
+    known here, or does not fit the target or the kind."""
     config = read_config(folder, folder.name)
-    drafting = {**config, **(config.get("dflash_config") or {})}
-    _check(drafting, folder, target)
     try:
+        drafting = _normalised(config, folder)
+        _check(drafting, folder, target)
         shape = _shape(drafting)
     except (KeyError, TypeError, ValueError) as error:
         raise _refused(folder, f"its config.json lacks or misstates {error}") from error
+    rank = int(drafting.get("markov_rank") or 0)
+    if (rank > 0) is not hasattr(kind.options_type, "rank"):
+        other = "dspark" if rank else "dflash"
+        raise _refused(folder, f"it is a block of '{other}', and '{kind.name}' was asked for")
+    if rank:
+        shape["rank"] = rank
+    tensors = {CONTEXT.get(name, name): tensor for name, tensor in _tensors(folder).items()}
+    kept = _kept(tensors, target.info.vocab_size, folder)
+    shape["draft_tokens"] = 0 if kept is None else len(kept)
     module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
     assert isinstance(module, FlashTrunk), f"'{kind.name}' fills no block."
-    tensors = {CONTEXT.get(name, name): tensor for name, tensor in _tensors(folder).items()}
+    if kept is not None:
+        assert module.map is not None, "draft_tokens make a map."
+        module.map.keep(kept.tolist())
     mask = int(drafting["mask_token_id"])
     if not 0 <= mask < len(module.embedding):
         raise _refused(folder, f"its mask is the token {mask}, and {target.info.name} has {len(module.embedding)}")
+    for name, matrix in OF_TARGET.items():
+        if name in tensors:
+            _compare(
+                tensors.pop(name), module.read_head() if matrix == "head" else module.embedding, name, folder, target
+            )
+    beside = {BESIDE[name]: tensors.pop(name) for name in BESIDE if name in tensors}
     given = {**tensors, "mask": module.embedding[mask]}
     _fit(given, module.network.state_dict(), folder)
     module.network.load_state_dict(given)
+    if rank:
+        _fill_beside(module, beside, folder)
+    elif beside:
+        raise _refused(folder, f"it holds what belongs to '{min(beside)}', which a block of 'dflash' has not")
     return module
+
+
+def _fill_beside(module: DrafterModule[Options], beside: dict[str, Tensor], folder: Path) -> None:
+    """The table, and the guess of acceptance: one that was made without the table's rows reads zeros of them. The guess
+    before any token is known is nobody's but SpecViz's, and stays as it begins."""
+    wanted = {name: module.state_dict()[name] for name in BESIDE.values()}
+    weight = beside.get("confidence.weight")
+    if weight is not None and weight.shape[-1] == module.hidden_size:
+        short = wanted["confidence.weight"].shape[-1] - module.hidden_size
+        beside["confidence.weight"] = functional.pad(weight, (0, short))
+    _fit(beside, wanted, folder)
+    module.load_state_dict(module.state_dict() | beside)
+
+
+def _normalised(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """In the names of DFlash's own layout, with the depths and the alignment said. Raises KeyError or TypeError."""
+    kind = config.get("speculators_model_type")
+    if kind is not None:
+        projector = config.get("projector_type", SPECULATORS)
+        if kind != SPECULATORS or projector != SPECULATORS or config.get("shift_label"):
+            layout = f"{kind} {config.get('projector_type', '')}".strip()
+            raise _refused(folder, f"its layout is '{layout}' of speculators, and known of those is 'dflash'")
+        layers = {"depths": [int(layer) for layer in config["aux_hidden_state_layer_ids"]]}  # counted as here
+        inner = {"model_type": "qwen3", **config["transformer_layer_config"]}
+        from_root = bool(config.get("sample_from_anchor"))
+        return {**inner, **layers, "from_root": from_root, **{name: config[name] for name in OF_BLOCK}}
+    drafting = {**config, **(config.get("dflash_config") or {})}
+    drafting["depths"] = [1 + int(layer) for layer in drafting.get("target_layer_ids") or ()]  # counted from 0
+    drafting["from_root"] = DEEPSPEC in (config.get("architectures") or [])
+    if drafting["from_root"] and drafting.get("markov_rank") and drafting.get("markov_head_type") != "vanilla":
+        raise _refused(folder, f"its table is '{drafting.get('markov_head_type')}', and known is 'vanilla'")
+    return drafting
+
+
+OF_BLOCK = ("block_size", "mask_token_id")
+
+
+def _kept(tensors: dict[str, Tensor], vocabulary: int, folder: Path) -> Tensor | None:
+    """Which tokens it drafts, where not all (speculators: d2t and t2d); both are taken out of `tensors`."""
+    offsets, chosen = tensors.pop("d2t", None), tensors.pop("t2d", None)
+    if offsets is None:
+        return None
+    tokens = torch.arange(len(offsets)) + offsets
+    if chosen is None or not torch.equal(chosen.nonzero()[:, 0], tokens) or int(tokens.max()) >= vocabulary:
+        raise _refused(folder, "its maps d2t and t2d do not name the same tokens of the target")
+    return tokens
+
+
+def _compare(given: Tensor, targets: Tensor, name: str, folder: Path, target: GivesFeatures) -> None:
+    """A copy of the target's matrix must be that: the block was made for it."""
+    targets = targets.detach()
+    fits = given.shape[0] >= len(targets) and given.shape[1] == targets.shape[1]
+    if not fits or float((given[: len(targets)].to(targets) - targets).abs().max()) > OF_TARGET_ERROR * float(
+        targets.abs().max()
+    ):
+        raise _refused(folder, f"its '{name}' is not that of {target.info.name}: it was made for another target")
 
 
 def _refused(folder: Path, reason: str) -> ModelError:
@@ -84,9 +184,6 @@ def _check(config: Mapping[str, Any], folder: Path, target: GivesFeatures) -> No
     kind, hidden = config.get("model_type"), target.info.hidden_size
     layers = config.get("layer_types") or []
     problems = {
-        f"its layout is that of '{config.get('speculators_model_type')}' of speculators, which is not known here": bool(
-            config.get("speculators_model_type")
-        ),
         f"its kind is '{kind}', and known are {', '.join(sorted(KINDS))}": kind not in KINDS,
         f"its hidden size is {config.get('hidden_size')}, and that of {target.info.name} is {hidden}": (
             config.get("hidden_size") != hidden
@@ -103,17 +200,19 @@ def _check(config: Mapping[str, Any], folder: Path, target: GivesFeatures) -> No
 
 def _shape(config: Mapping[str, Any]) -> dict[str, Any]:
     """Options of the module. Raises KeyError, TypeError or ValueError."""
+    if not config["depths"] or min(config["depths"]) < 1:
+        raise ValueError("'target_layer_ids', the layers that it reads")
     heads = int(config["num_attention_heads"])
     rope = config.get("rope_parameters") or {}
     return {
-        "slots": int(config["block_size"]) - 1,
+        "slots": int(config["block_size"]) - (not config["from_root"]),
         "layers": int(config["num_hidden_layers"]),
-        "depths": tuple(1 + int(layer) for layer in config["target_layer_ids"]),
+        "depths": tuple(config["depths"]),
         "heads": heads,
         "kv_heads": int(config.get("num_key_value_heads") or heads),
         "head_size": int(config.get("head_dim") or int(config["hidden_size"]) // heads),
         "ffn": int(config["intermediate_size"]),
-        "from_root": False,
+        "from_root": config["from_root"],
         "theta": float(rope.get("rope_theta", config.get("rope_theta") or 10000.0)),
         "eps": float(config.get("rms_norm_eps", 1e-6)),
     }

@@ -1,7 +1,8 @@
 """Plain decoding, draft and verify in turn, PEARL and AMUSD on the same prompts, interleaved on one clock.
 
 DSI needs several targets at once, which one machine rarely has. Its simulation takes the pass times that were measured
-in the same run, the target's own text, and what the drafter says at every place of that text.
+in the same run, the target's own text, and what the drafter says at every place of that text. So does SSD's, and what
+passes of the drafter over several branches cost more than one over a token, by the processor's clock.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from statistics import median
 
 from specviz.asynchronous.machines import judged
 from specviz.asynchronous.process import AsyncPair, Job
-from specviz.asynchronous.side import Draws, Speaker
-from specviz.asynchronous.simulation import Clock, dsi
+from specviz.asynchronous.side import Draws, Reader, Speaker
+from specviz.asynchronous.simulation import Clock, Foreseen, dsi, ssd
 from specviz.bench.core.contest import first_prompts, rotated
+from specviz.bench.core.passes import work_clock
 from specviz.bench.core.report import origin_here
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
@@ -23,9 +25,10 @@ from specviz.engine.header import model_card
 from specviz.errors import OptionError, PromptError
 from specviz.lm.base import LanguageModel
 from specviz.lm.place import Origin
-from specviz.lm.step_time import machine
+from specviz.lm.step_time import CACHED_ROWS, filled_cache, machine, pass_s
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 from specviz.protocol.runs import Catalog, PromptCard
+from specviz.studies.lanes.foreseen import FanOut
 from specviz.studies.lanes.result import FORMAT, VERSION, Comparison, LanesCase, LanesFile, LanesRow, LanesRun
 from specviz.studies.study import Workplace
 from specviz.theory.formulas import StepTimes
@@ -67,7 +70,9 @@ def measure(workplace: Workplace) -> LanesFile:
             plan.seed,
             gamma=plan.gamma,
         )
-        cases.append(case(compared.first, drafter.model, job, plan.slowdown_s))
+        timing = Timing(clock_of(compared.first), wider(drafter.model, plan.slowdown_s))
+        lanes = case(compared.first, drafter.model, job, plan.slowdown_s, timing)
+        cases.append(replace(lanes, fan_outs=fan_outs(compared.plain, drafter.model, job, timing)))
     return LanesFile(
         FORMAT, VERSION, cards[0].text, target.tokenizer.decode(compared.first["plain"].text[start:]),
         machine(target.model.device, target.info.dtype), model_card(target.info), model_card(drafter.info),
@@ -110,6 +115,8 @@ class Compared:
     rows: list[LanesRow]
     first: dict[str, Lanes]
     """method → the run of the first prompt with the median time"""
+    plain: Sequence[tuple[int, Sequence[int]]]
+    """of each prompt its length and the target's text"""
 
 
 def compare(
@@ -133,7 +140,8 @@ def compare(
                 report(f"{name}, repeat {repeat + 1}")
     plain = {(number, repeat): lanes for number, repeat, lanes in found["plain"]}
     rows = [_row(method, lanes, plain, plan) for method, lanes in found.items()]
-    return Compared(rows, {method: _middle(lanes) for method, lanes in found.items()})
+    texts = [(len(prompt), plain[number, 0].text) for number, (_, prompt) in enumerate(plan.prompts)]
+    return Compared(rows, {method: _middle(lanes) for method, lanes in found.items()}, texts)
 
 
 def _middle(lanes: Sequence[tuple[int, int, Lanes]]) -> Lanes:
@@ -224,12 +232,90 @@ WRONG = -1
 """a token that is never the target's: whatever a drafter says after its first error is thrown away"""
 
 
-def case(measured: dict[str, Lanes], drafting: LanguageModel, job: Job, slowdown_s: float) -> LanesCase:
-    """All methods on one prompt; DSI last. `measured` holds `plain` and `sd`."""
-    simulated = simulated_dsi(measured, drafting, job)
-    start = len(job.prompt)
+def case(measured: dict[str, Lanes], drafting: LanguageModel, job: Job, slowdown_s: float, timing: Timing) -> LanesCase:
+    """All methods on one prompt; SSD and DSI last. `measured` holds `plain` and `sd`."""
+    start, truth = len(job.prompt), measured["plain"].text
+    simulated = (
+        _foreseen(_ranks(drafting, job, start, truth), truth, start, job.gamma, SHOWN_FAN_OUT, timing).lanes,
+        simulated_dsi(measured, drafting, job),
+    )
     runs = [_kept(lanes, "measured", start) for lanes in measured.values()]
-    return LanesCase(slowdown_s, (*runs, _kept(simulated, "simulated", start)))
+    return LanesCase(slowdown_s, (*runs, *(_kept(lanes, "simulated", start) for lanes in simulated)))
+
+
+FAN_OUTS = (0, 1, 2, 4, 8)
+SHOWN_FAN_OUT = 2
+"""of the lanes"""
+REPEATS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Pass times of one case."""
+
+    clock: Clock
+    rows: Callable[[float, int], float]
+    """(seconds of the drafter's pass over a token, n) → of one over n rows"""
+
+
+def wider(drafting: LanguageModel, slowdown_s: float) -> Callable[[float, int], float]:
+    """How much longer the drafter's pass is over several rows, measured now; a sleep after it stays what it is."""
+    work, _ = work_clock(drafting.device)
+    counts, context = (1, 2, 4, 8, 16, 32, 64), drafting.info.context_length
+    cache = filled_cache(drafting, min(CACHED_ROWS, context - counts[-1]))
+    for count in counts:
+        pass_s(drafting, cache, count)  # the first pass of a shape sets up kernels and buffers
+    taken = [median(pass_s(drafting, cache, count, work) for _ in range(REPEATS)) for count in counts]
+    times = StepTimes(counts, tuple(taken))
+    return lambda seconds, rows: slowdown_s + max(0.0, seconds - slowdown_s) * times.at(rows) / times.at(1)
+
+
+def fan_outs(
+    texts: Sequence[tuple[int, Sequence[int]]], drafting: LanguageModel, job: Job, timing: Timing
+) -> tuple[FanOut, ...]:
+    """Every fan-out on every text (length of its prompt, the target's text)."""
+    ranks = [_ranks(drafting, job, start, truth) for start, truth in texts]
+    written = sum(len(truth) - start for start, truth in texts)
+    plain_s = written * timing.clock.target_s(1)
+    rows = list[FanOut]()
+    for fan_out in FAN_OUTS:
+        runs = [
+            _foreseen(ranked, truth, start, job.gamma, fan_out, timing)
+            for ranked, (start, truth) in zip(ranks, texts, strict=True)
+        ]
+        seconds = sum(run.lanes.seconds for run in runs)
+        hits, verdicts = (sum(getattr(run, name) for run in runs) for name in ("hits", "verdicts"))
+        branches = max(run.branches for run in runs)
+        ratio = times_as_fast(written / seconds, written / plain_s)
+        rows.append(FanOut(fan_out, branches, hits, verdicts, round(ratio, 3)))
+    return tuple(rows)
+
+
+def _ranks(drafting: LanguageModel, job: Job, start: int, truth: Sequence[int]) -> dict[int, list[int]]:
+    """Of the text's first so many tokens: what the drafter draws there, then what it holds likeliest."""
+    rows = Reader(drafting).logits(truth[:start], truth[start:-1])  # [len(truth) - start, V]
+    drawn = Draws(job.sampling, SeededRandom(job.seed)).tokens(rows, start)
+    likely = rows.topk(min(max(FAN_OUTS) + 2, rows.shape[-1])).indices.tolist()
+    return {
+        start + index: [first, *(token for token in row if token != first)]
+        for index, (first, row) in enumerate(zip(drawn, likely, strict=True))
+    }
+
+
+def _foreseen(
+    ranks: dict[int, list[int]], truth: Sequence[int], start: int, gamma: int, fan_out: int, timing: Timing
+) -> Foreseen:
+    """Off the target's text nothing is foreseen that matters: only as many tokens as are."""
+    nothing = [WRONG - 1 - index for index in range(max(FAN_OUTS) + 2)]
+
+    def ranked(text: Sequence[int]) -> Sequence[int]:
+        return ranks[len(text)] if len(text) in ranks and list(text) == list(truth[: len(text)]) else nothing
+
+    def say(text: Sequence[int]) -> int:
+        return truth[len(text)] if len(text) < len(truth) else WRONG
+
+    draft_s, rows = timing.clock.draft_s, timing.rows
+    return ssd(ranked, say, truth[:start], len(truth), gamma, fan_out, timing.clock, lambda count: rows(draft_s, count))
 
 
 def simulated_dsi(measured: dict[str, Lanes], drafting: LanguageModel, job: Job) -> Lanes:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.lanes import DRAFT, Span, busy_share
+from specviz.studies.lanes import foreseen
+from specviz.studies.lanes.foreseen import FanOut
 from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View, count
 from specviz.theory.speedup import times_as_fast
 from specviz.trace.header import Machine, ModelCard
@@ -25,7 +27,7 @@ class LanesRun:
     """One method on the prompt of the file."""
 
     method: str
-    """`plain`, `sd`, `pearl`, `amusd` or `dsi`"""
+    """one of `NAMES`"""
     source: str
     """`measured` or `simulated`"""
     tokens: int
@@ -60,6 +62,8 @@ class LanesCase:
     """a sleep after each pass of the drafter, which makes it so much slower; 0: as it is"""
     runs: tuple[LanesRun, ...]
     """plain decoding first"""
+    fan_outs: tuple[FanOut, ...] = ()
+    """over all prompts, the smallest first; absent from files written before they were computed"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,7 @@ def problems(file: LanesFile) -> Iterator[str]:
     for case in file.cases:
         if not case.runs or case.runs[0].method != "plain":
             yield "plain decoding is not the first of a case"
+        yield from foreseen.problems(case.fan_outs)
         for run in case.runs:
             yield from _of_run(run)
 
@@ -144,8 +149,17 @@ def _of_run(run: LanesRun) -> Iterator[str]:
         yield f"'{run.method}' has more text than its verifications gave"
 
 
-NAMES = {"plain": "plain decoding", "sd": "draft, then verify", "pearl": "PEARL", "amusd": "AMUSD", "dsi": "DSI"}
+NAMES = {
+    "plain": "plain decoding",
+    "sd": "draft, then verify",
+    "pearl": "PEARL",
+    "amusd": "AMUSD",
+    "ssd": "SSD",
+    "dsi": "DSI",
+}
 """in the order in which they are shown"""
+AHEAD = ": verdicts drafted for"
+"""behind a drafter's name: the choice that shows fan-outs in place of lanes"""
 AT_ONCE = (NAMES["pearl"], NAMES["amusd"])
 
 
@@ -188,16 +202,21 @@ class LanesChart:
 
 
 def choices(file: LanesFile) -> tuple[Choice]:
-    names = [_case_name(case) for case in file.cases]
-    return (Choice("case", "drafter", list(zip(names, names, strict=True))),)
+    names = list(map(_case_name, file.cases))
+    names += [f"{_case_name(case)}{AHEAD}" for case in file.cases if case.fan_outs]
+    return (Choice("case", "drafter", list(zip(names, names, strict=True)), min_width=300),)
 
 
 def view(file: LanesFile, case: str) -> View:
     """The case of that name. Raises OptionError where there is none."""
-    chosen = next((one for one in file.cases if _case_name(one) == case), None)
+    name = case.removesuffix(AHEAD)
+    chosen = next((one for one in file.cases if _case_name(one) == name), None)
     if chosen is None:
         names = ", ".join(map(_case_name, file.cases))
         raise OptionError(f"'{case[:40]}' is no drafter of this study; choose {names}.")
+    if case != name and chosen.fan_outs:
+        fan_outs = chosen.fan_outs
+        return View(foreseen.sentence(fan_outs), foreseen.chart(fan_outs), (foreseen.table(fan_outs),), _origin(file))
     runs = sorted(chosen.runs, key=lambda run: list(NAMES).index(run.method))
     shown = tuple(
         Lane(
@@ -295,7 +314,13 @@ def markdown(file: LanesFile) -> str:
             "this file holds the lanes of one prompt alone, and no comparison over all prompts; measure it anew with "
             "`specviz study lanes`."
         )
-    return "\n\n".join([*(_section(comparison, file) for comparison in file.comparisons), file.origin])
+    ahead = [part for case in file.cases if case.fan_outs for part in _drafted_for(case)]
+    return "\n\n".join([*(_section(comparison, file) for comparison in file.comparisons), *ahead, file.origin])
+
+
+def _drafted_for(case: LanesCase) -> tuple[str, ...]:
+    said = f"SSD, {_case_name(case)}. {foreseen.sentence(case.fan_outs)}"
+    return said, foreseen.table(case.fan_outs).markdown()
 
 
 def _section(comparison: Comparison, file: LanesFile) -> str:
@@ -326,9 +351,10 @@ COMPARED = (
 )
 INTRO = (
     "Speculative decoding takes turns: the drafter drafts, the target verifies, the drafter waits. **AMUSD** and "
-    "**PEARL** let both work at the same time, in two processes; **DSI** uses several targets. All write the same text."
-    " **Recorded**: measured one after the other on one machine. DSI is **simulated** from the pass times measured "
-    "there, with three targets. Where a lane is empty, it waits. Method: `docs/asynchronous.md`."
+    "**PEARL** let both work at the same time, in two processes; **SSD** drafts for the target's likeliest verdicts, "
+    "**DSI** uses several targets. All write the same text. **Recorded**: measured one after the other on one machine. "
+    "SSD and DSI, the latter with three targets, are **simulated** from the pass times measured there. Where a lane is "
+    "empty, it waits. Method: `docs/asynchronous.md`."
 )
 STUDY = STUDIES.add(
     Study(

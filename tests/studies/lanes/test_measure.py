@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from specviz.asynchronous.process import Job
+from specviz.asynchronous.simulation import Clock
 from specviz.core.sampling import Sampling
 from specviz.lm.load import load
 from specviz.lm.place import Origin
 from specviz.proof.small_models import small_pair
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
-from specviz.studies.lanes.measure import METHODS, SERVERS, LanesPlan, case, clock_of, compare
+from specviz.studies.lanes.measure import METHODS, SERVERS, LanesPlan, Timing, case, clock_of, compare, fan_outs
 from tests.lm.conftest import checkpoint, one_thread
 
 __all__ = ["checkpoint", "one_thread"]
@@ -34,6 +35,8 @@ def test_every_method_writes_plain_decodings_texts(checkpoint, temperature):
 
 PROMPT = (1, 2)
 JOB = Job("dsi", PROMPT, 8, Sampling(0.0), 0, gamma=2)
+FLAT = Timing(Clock(1.0, lambda rows: 4.0), lambda seconds, rows: seconds)
+"""passes over several rows take no longer than one"""
 
 
 def measured(text: list[int]) -> dict[str, Lanes]:
@@ -74,11 +77,12 @@ def test_the_clock_is_that_of_the_measured_passes(text):
 
 
 def test_a_drafter_that_is_always_right_is_simulated_to_be_faster_than_in_turn(target, text):
-    found = case(measured(text), target, JOB, 0.0)
+    found = case(measured(text), target, JOB, 0.0, FLAT)
     assert [(run.method, run.source) for run in found.runs] == [
         ("plain", "measured"),
         ("sd", "measured"),
         ("amusd", "measured"),
+        ("ssd", "simulated"),
         ("dsi", "simulated"),
     ]
     dsi = found.runs[-1]
@@ -89,12 +93,27 @@ def test_a_drafter_that_is_always_right_is_simulated_to_be_faster_than_in_turn(t
 
 def test_a_drafter_that_is_mostly_wrong_writes_the_same_number_of_tokens(text):
     other = small_pair(seed=9)[0]
-    dsi = case(measured(text), other, JOB, 0.0).runs[-1]
+    dsi = case(measured(text), other, JOB, 0.0, FLAT).runs[-1]
     assert dsi.tokens == 6
     assert dsi.discarded() > 0
 
 
 def test_what_a_drafter_was_still_at_is_cut_where_the_text_was_over(target, text):
-    amusd = case(measured(text), target, JOB, 0.0).runs[2]
+    amusd = case(measured(text), target, JOB, 0.0, FLAT).runs[2]
     assert max(span.end_s for span in amusd.spans) == 16.0
     assert len(amusd.spans) == 5
+
+
+def test_a_drafter_that_is_always_right_has_every_next_draft_ready_but_where_it_drafts_for_none(target, text):
+    none, single, *_ = fan_outs([(2, text)], target, JOB, FLAT)
+    assert (none.hits, none.verdicts, none.branches) == (0, 1, 0)
+    assert none.ratio == round(24 / (2 + 4 + 2 + 4), 3), "two rounds of two drafted tokens"
+    assert (single.hits, single.verdicts, single.branches) == (1, 1, 3)
+    assert single.ratio == round(24 / (2 + 4 + 4), 3)
+
+
+def test_more_verdicts_are_hit_the_more_are_drafted_for(text):
+    rates = [one.rate for one in fan_outs([(2, text)], small_pair(seed=9)[0], JOB, FLAT)]
+    assert rates == sorted(rates)
+    assert rates[0] == 0.0
+    assert rates[-1] == 1.0, "of so small a vocabulary nearly all tokens are drafted for"

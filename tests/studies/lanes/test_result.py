@@ -11,6 +11,8 @@ from specviz.app.studies.chart import draw
 from specviz.app.studies.tab import tables_html
 from specviz.errors import BenchError, OptionError, TraceError
 from specviz.protocol.lanes import DRAFT, TARGET, Span
+from specviz.studies.lanes import foreseen
+from specviz.studies.lanes.foreseen import FanOut
 from specviz.studies.lanes.result import (
     FORMAT,
     STUDY,
@@ -176,3 +178,28 @@ def test_the_documentation_compares_all_methods_with_each_drafter() -> None:
     assert lines[-1] == "Here."
     with pytest.raises(BenchError, match="of one prompt alone, and no comparison"):
         markdown(several())
+
+
+FAN_OUTS = (FanOut(0, 0, 0, 20, 1.4), FanOut(1, 5, 12, 20, 1.6), FanOut(4, 20, 17, 20, 1.1))
+
+
+def test_fan_outs_are_a_choice_of_their_own_where_the_file_has_them():
+    case = replace(sample().cases[0], fan_outs=FAN_OUTS)
+    file = replace(sample(), cases=(case,))
+    assert [value for _, value in choices(file)[0].options] == [
+        "the drafter as it is",
+        "the drafter as it is: verdicts drafted for",
+    ]
+    shown = view(file, "the drafter as it is: verdicts drafted for")
+    assert shown.sentence == (
+        "With the 4 likeliest tokens behind each count, 20 branches, 85% of the verdicts have their draft ready. "
+        "Fastest by these pass times are 5 branches: 1.60 × plain decoding, where nothing drafted ahead gives 1.40."
+    )
+    assert shown.tables[0].rows[1] == ("1", "5", "12/20", "60%", "1.60")
+    impossible = replace(case, fan_outs=(replace(FAN_OUTS[1], hits=21),))
+    assert "21 of 20 verdicts were drafted for at fan-out 1" in problems(replace(file, cases=(impossible,)))
+
+
+def test_where_drafting_ahead_does_not_pay_the_sentence_says_so():
+    slow = (FAN_OUTS[0], replace(FAN_OUTS[1], ratio=1.2), FAN_OUTS[2])
+    assert "It does not pay by these pass times: nothing drafted ahead gives 1.40" in foreseen.sentence(slow)
