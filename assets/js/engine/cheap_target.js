@@ -3,7 +3,7 @@
 
    weights ─ absmax per row ─► eight bits ─► plain, drafted ─► tokens a second of both
    weights as stored ───────────────────────► plain, drafted ─► (docs/browser_engine.md) */
-// needs: llama_rows, step_times
+// needs: duel, llama_rows, step_times
 /** @typedef {{ dtype: "float32" | "int8", gamma: number, plain: number, drafted: number, rows: number, step: number,
       perPass: number, text: string }} Cost of a target in a number format: `plain`, `drafted`: tokens a second; `rows`,
       `step`: how long a pass over a root and a draft, and one of the drafter, take in passes over one row; `perPass`:
@@ -64,17 +64,6 @@ const cheapTarget = (function (S) {
 
   const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
-  /** A run: tokens a second, tokens a target pass, and the text.
-      @param {InstanceType<Names["BrowserEngine"]>} engine @param {Partial<BrowserRequest>} asked */
-  async function ran(engine, asked) {
-    const shape = { prompt: PROMPT, temperature: 0, top_k: 0, top_p: 1, seed: 0 };
-    const { session, started } = await engine.begin(/** @type {BrowserRequest} */ ({ ...shape, ...asked }));
-    session.begin();
-    while (session.finished === null) session.round();
-    const tokens = session.tokens.length - started.prompt_ids.length;
-    return { speed: tokens / session.decodeSeconds, perPass: tokens / session.rounds, text: session.ending.text };
-  }
-
   /** Both number formats, plain and drafted, in turns so that a busy moment hits all. `tell` hears how many of the
       turns are over.
       @param {InstanceType<Names["BrowserEngine"]>} engine @param {(over: number, of: number) => Promise<void>} tell
@@ -88,12 +77,12 @@ const cheapTarget = (function (S) {
     const last = [];
     for (let turn = 0; turn <= turns; turn++) {
       for (const [at, dtype] of formats.entries()) {
-        const most = { dtype, max_new_tokens: turn ? tokens : WARM_UP };
-        const plain = await ran(engine, { ...most, drafter: "none" });
-        const drafted = await ran(engine, { ...most, ...draft });
+        const most = { dtype, prompt: PROMPT, max_new_tokens: turn ? tokens : WARM_UP };
+        const plain = await S.timed(engine, { ...most, drafter: "none" });
+        const drafted = await S.timed(engine, { ...most, ...draft });
         if (!turn) continue;
-        taken[at].plain.push(plain.speed);
-        taken[at].drafted.push(drafted.speed);
+        taken[at].plain.push(plain.tokens / plain.seconds);
+        taken[at].drafted.push(drafted.tokens / drafted.seconds);
         const [narrow, wide] = S.stepTimes(target, [1, 1 + GAMMA]);
         taken[at].narrow.push(narrow.median_s);
         taken[at].wide.push(wide.median_s);
@@ -105,9 +94,9 @@ const cheapTarget = (function (S) {
     return formats.map((dtype, at) => {
       const { plain, drafted, narrow, wide, step } = taken[at];
       const pass = median(narrow);
-      const { perPass, text } = last[at];
+      const { tokens: all, passes, text } = last[at];
       const times = { plain: median(plain), drafted: median(drafted), rows: median(wide) / pass };
-      return { dtype, gamma: GAMMA, ...times, step: median(step) / pass, perPass, text };
+      return { dtype, gamma: GAMMA, ...times, step: median(step) / pass, perPass: all / passes, text };
     });
   }
 

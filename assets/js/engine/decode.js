@@ -2,7 +2,8 @@
    trace.
 
    files ─► BrowserEngine.load ─► run(request): Started ─► Round ─► … ─► Finished ─► traceOf */
-// needs: arena, cheap_target, checkpoint, header, llama, methods, randomness, recorder, session, step_times, tokenizer
+// needs: arena, beam_trees, cheap_target, checkpoint, header, llama, methods, randomness, recorder, session
+// needs: step_times, stop_policies, tokenizer, trained_stops
 /** @typedef {{ config: any, weights: Uint8Array<ArrayBuffer> }} ModelFiles
     @typedef {{ kernels: BufferSource | null, tokenizer: Uint8Array<ArrayBuffer>, eosIds: number[], version: string,
       catalog: BrowserCatalog, vectors: MeasuredVectors, stops: Record<string, StopWeights>,

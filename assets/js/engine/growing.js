@@ -1,7 +1,7 @@
 /* The draft under way, between the three that make it; the twin of specviz/drafters/drafting/growing.py.
 
    tree policy ─ expand(nodes) ─► [ stop: below these? ] ─► a pass of the model ─► [ stop: draw here? ] ─► tree policy */
-// needs: draft_tree, sampling, stop_policies, tree_policies
+// needs: sampling, stop_policies, tree_policies
 /** @typedef {InstanceType<Names["GrowingDraft"]>} GrownDraft
     @typedef {{ tree: InstanceType<Names["TreePolicy"]> | null, stop: InstanceType<Names["StopPolicy"]> }} DraftPolicies
       `tree`: null where drafts grow as the drafter's own options say

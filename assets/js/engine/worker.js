@@ -4,16 +4,17 @@
    {ask: "check", base, request} ─► fits             {ask: "run", request} ─► step … ─► done
    {ask: "load", base} ─► progress … ─► ready        failed: a sentence, whatever was asked
    {ask: "prove"} ─► proved                          {ask: "cheap"} ─► timing … ─► costs, after "load"
-                                                     {ask: "cancel"} asks for nothing more */
-// needs: cheap_target, decode, download, enumeration, methods
+   {ask: "duel", draft} ─► timing … ─► dueled, too  {ask: "cancel"} asks for nothing more */
+// needs: cheap_target, decode, download, duel, enumeration, methods
 /** @typedef {{ ask: "check", base: string, request: BrowserRequest } | { ask: "load", base: string }
-      | { ask: "run", request: BrowserRequest } | { ask: "prove" } | { ask: "cheap" } | { ask: "cancel" }} Asked
+      | { ask: "run", request: BrowserRequest } | { ask: "prove" } | { ask: "cheap" }
+      | { ask: "duel", draft: Partial<BrowserRequest> } | { ask: "cancel" }} Asked
     @typedef {{ say: "progress", bytes: number, of: number, file: string } | { say: "ready", seconds: number,
       pass: number }
       | { say: "fits" } | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace }
       | { say: "proved", proved: Proved, seconds: number }
       | { say: "timing", turn: number, turns: number } | { say: "costs", costs: Cost[] }
-      | { say: "failed", message: string }} Said
+      | { say: "dueled", duel: Duel } | { say: "failed", message: string }} Said
     @typedef {{ onmessage: ((message: { data: Asked & { id?: number } }) => void) | null,
       postMessage: (said: Said & { id?: number }) => void }} Port `pass`: seconds of one of the target over one row */
 
@@ -71,18 +72,25 @@ const engineWorker = (function (S) {
       say({ say: "proved", proved, seconds: (performance.now() - began) / 1000 });
     }
 
-    /** Time the target in float32 and in int8, in turns; stopped between two of them. */
+    /** Says how many turns are over, and stops between two of them. */
+    const teller = (signal, say) => async (turn, turns) => {
+      say({ say: "timing", turn, turns });
+      await breath();
+      if (signal.aborted) throw new Error(STOPPED);
+    };
+
+    /** Time the target in float32 and in int8. */
     async function cheap(_, signal, say) {
-      const tell = async (turn, turns) => {
-        say({ say: "timing", turn, turns });
-        await breath();
-        if (signal.aborted) throw new Error(STOPPED);
-      };
-      say({ say: "costs", costs: await S.costsOfTargets(loaded(), tell) });
+      say({ say: "costs", costs: await S.costsOfTargets(loaded(), teller(signal, say)) });
+    }
+
+    /** Race a way of drafting against plain decoding. */
+    async function duel({ draft }, signal, say) {
+      say({ say: "dueled", duel: await S.duel(loaded(), draft, teller(signal, say)) });
     }
 
     /** @type {Record<string, (asked: any, signal: AbortSignal, say: (said: Said) => void) => Promise<void>>} */
-    const answers = { check, load, run, prove, cheap };
+    const answers = { check, load, run, prove, cheap, duel };
     port.onmessage = ({ data }) => {
       stop.abort();
       if (data.ask === "cancel") return;

@@ -1,6 +1,6 @@
 /* The board of a class: lines are pasted, and become a table of students and tasks, and what the lessons have taught.
    Names and lines are of strangers: they are shown as text. Nothing is kept and nothing is sent. */
-// needs: class_board, dom, numbers, share, wording
+// needs: class_board, dom, numbers, race_line, share, wording
 const classPage = (function (S) {
   "use strict";
 
@@ -44,6 +44,26 @@ const classPage = (function (S) {
     return score ? `${score.right} of ${score.of}` : handed.has(task) ? SIGNS.handed : SIGNS.none;
   };
 
+  const RACED = [
+    "student",
+    "who drafted",
+    "shape",
+    "ratio",
+    "tokens a pass",
+    "numbers",
+    "machine, as the browser says",
+  ];
+  /** A race as a row; its ratio is worked out from the line's times. */
+  const raced = ({ name, drafter, shape, ratio, perPass, format, cpu }) => [
+    name,
+    S.RACERS[drafter].label,
+    S.shapeWords(shape),
+    `${S.ratio(ratio)}×`,
+    perPass.toFixed(2),
+    format,
+    cpu,
+  ];
+
   /** What the lessons taught, in a sentence. */
   function gainWords({ students, of, before, after, gain }) {
     const means =
@@ -80,15 +100,16 @@ const classPage = (function (S) {
 
     function draw() {
       const read = S.readClass(field.value, sets);
-      const { tasks, students, problems } = read;
+      const { tasks, students, races, problems } = read;
       const titles = new Map([
         ...sets.map((set) => /** @type {[string, string]} */ ([set.id, set.title])),
         ...S.WRITTEN.tasks.map((task) => /** @type {[string, string]} */ ([`rule-${task.id}`, S.inWords(task).title])),
       ]);
-      save.disabled = !students.length;
+      save.disabled = !students.length && !races.length;
       S.setText(
         said,
         `${S.count(students.length, "student")}, ${S.count(tasks.length, "task")}` +
+          (races.length ? `, ${S.count(races.length, "race")}` : "") +
           (problems.length ? `, ${S.count(problems.length, "line")} that cannot be read.` : "."),
       );
       const gained = S.gainOf(read, sets);
@@ -111,6 +132,7 @@ const classPage = (function (S) {
               ),
             ]
           : []),
+        ...(races.length ? [table("races, the fastest first", RACED, races.map(raced))] : []),
         ...(gained
           ? [
               h("p", {}, gainWords(gained)),

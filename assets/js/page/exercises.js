@@ -1,6 +1,6 @@
 /* A set of exercises in a dialog: the test before the lessons, the one after them, a lesson's homework. It ends in a
    line to hand in, which the student copies; nothing leaves the page by itself. `#exercises=ID` opens one. */
-// needs: address, class_board, class_page, dom, hand_in, lesson_state, numbers
+// needs: address, class_board, class_page, dom, hand_in, lesson_state, line_box, numbers, own_race, race_line
 const exercises = (function (S) {
   "use strict";
 
@@ -73,10 +73,8 @@ const exercises = (function (S) {
       maxlength: 40,
       "aria-label": "your name",
     });
-    const line = h("textarea", { class: "svx-line", readonly: true, rows: 2, "aria-label": "the line to hand in" });
     const said = h("p", { class: "svx-said", role: "status" });
-    const copy = h("button", { type: "button", class: "svl-btn", onclick: copied }, "Copy the line");
-    const handed = h("div", { class: "svx-handed", hidden: true }, line, copy);
+    const line = S.lineBox(said);
     const make = h("button", { class: "svl-btn is-next" }, "Make the line to hand in");
     const form = h(
       "form",
@@ -88,7 +86,7 @@ const exercises = (function (S) {
       ),
       h("label", { class: "svx-who" }, "Your name", name),
       make,
-      handed,
+      line.box,
       said,
     );
 
@@ -98,41 +96,35 @@ const exercises = (function (S) {
         S.setText(said, OWN);
         return name.focus();
       }
-      line.value = S.handInLine({ task: set.id, name: name.value, answer: S.lettersOf(chosen) });
-      handed.hidden = false;
+      line.show(S.handInLine({ task: set.id, name: name.value, answer: S.lettersOf(chosen) }));
       S.setText(said, outcome(set, chosen));
       if (set.id !== BLIND) {
         for (const { reveal } of questions) reveal();
         make.hidden = true;
       }
-      copy.focus();
-    }
-
-    async function copied() {
-      line.select();
-      try {
-        await navigator.clipboard.writeText(line.value);
-        S.setText(said, "The line is on the clipboard.");
-      } catch {
-        S.setText(said, "The line is marked: copy it with the keys of your system.");
-      }
+      line.focus();
     }
     return form;
   }
 
+  const OTHERS = {
+    [CLASS]: { title: "What a class has handed in", page: () => S.classPage(allSets()) },
+    [S.RACE_TASK]: { title: "Race against yourself", page: S.ownRace },
+  };
   let shown = null; // the open dialog
 
-  /** Open a set, or the class's board, by its id; false where there is none. */
+  /** Open a set, the race or the class's board, by its id; false where there is none. */
   function openExercises(id) {
     const set = allSets().find((one) => one.id === id);
-    if (!set && id !== CLASS) return false;
+    const other = Object.hasOwn(OTHERS, id) ? OTHERS[id] : null;
+    if (!set && !other) return false;
     if (shown) shown.close();
-    const title = set ? set.title : "What a class has handed in";
+    const title = set ? set.title : other.title;
     const dialog = h(
       "dialog",
       { class: "svl-list svx", "aria-label": title },
       h("h2", { tabindex: "-1", autofocus: true }, title),
-      set ? [h("p", {}, set.goal), exerciseForm(set)] : S.classPage(allSets()),
+      set ? [h("p", {}, set.goal), exerciseForm(set)] : other.page(),
       h("form", { method: "dialog" }, h("button", { class: "svl-btn" }, "Close")),
     );
     dialog.addEventListener("close", () => {
@@ -184,7 +176,12 @@ const exercises = (function (S) {
           ...homework.map((set) => open(set.id, set.title.replace(/^.*?: /, ""))),
         ),
         row(
-          "What a class has handed in",
+          OTHERS[S.RACE_TASK].title,
+          "Choose who drafts and how much, race plain decoding in your own tab, and hand in your fastest try.",
+          open(S.RACE_TASK, "Open"),
+        ),
+        row(
+          OTHERS[CLASS].title,
           "Paste the lines; they become a table. Nothing leaves this page.",
           open(CLASS, "Open"),
         ),

@@ -1,7 +1,7 @@
 /* What a class has handed in: lines become a table of students and tasks, and what each subject gained from the test
    before the lessons to the one after them, and a file for a spreadsheet. Pure; answers are judged here, no line says
    its score. */
-// needs: hand_in
+// needs: hand_in, race_line
 /** @typedef {{ right: number, of: number, answers: boolean[] }} Score */
 
 const classBoard = (function (S) {
@@ -10,6 +10,7 @@ const classBoard = (function (S) {
   const LETTERS = "ABCDEFGHI";
   const OTHER = "this line answers another number of questions; ask for it again.";
   const [BEFORE, AFTER] = ["before", "after"];
+  const RACED = ["name", "drafter", "shape", "ratio", "tokens per pass", "format", "processor"];
 
   /** The letters of chosen answers; null stands for none. */
   const lettersOf = (chosen) => chosen.map((place) => (place === null ? "-" : LETTERS[place])).join("");
@@ -23,16 +24,24 @@ const classBoard = (function (S) {
   }
 
   /** Pasted lines as {tasks, students: [{name, handed: Map task → Score, or null for a task judged elsewhere}],
-      problems: [{line, problem}]}; of one student's lines for a task the last counts. Empty lines are none.
+      races: [{name, …}], the fastest first, problems: [{line, problem}]}; of one student's lines for a task the last
+      counts, of races the fastest. Empty lines are none.
       @param {page.ExerciseSet[]} sets */
   function readClass(text, sets) {
     const known = new Map(sets.map((set) => [set.id, set]));
     const students = new Map();
     const problems = [];
     const tasks = new Set();
+    const races = new Map();
     for (const [at, line] of text.split("\n").entries()) {
       if (!line.trim()) continue;
       const { task, name, answer, problem } = S.readHandIn(line);
+      if (task === S.RACE_TASK) {
+        const { entry, problem: wrong } = S.readRace(answer);
+        if (wrong) problems.push({ line: at + 1, problem: wrong });
+        else if (!(races.get(name)?.ratio >= entry.ratio)) races.set(name, { name, ...entry });
+        continue;
+      }
       const set = known.get(task);
       const score = set ? scoreOf(set, answer) : null;
       if (problem || (set && !score)) problems.push({ line: at + 1, problem: problem || OTHER });
@@ -46,6 +55,7 @@ const classBoard = (function (S) {
     return {
       tasks: [...order, ...[...tasks].filter((id) => !known.has(id)).sort()],
       students: [...students.values()].sort((one, other) => one.name.localeCompare(other.name, "en")),
+      races: [...races.values()].sort((one, other) => other.ratio - one.ratio),
       problems,
     };
   }
@@ -82,12 +92,17 @@ const classBoard = (function (S) {
     return `"${(/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   }
 
-  /** The board for a spreadsheet.
+  /** The board for a spreadsheet; races stand in a table of their own below.
       @param {ReturnType<typeof readClass>} read */
-  function classCsv({ tasks, students }) {
+  function classCsv({ tasks, students, races }) {
     const cell = (handed, task) => (!handed.has(task) ? "" : handed.get(task) ? handed.get(task).right : "handed in");
     const rows = students.map(({ name, handed }) => [name, ...tasks.map((task) => cell(handed, task))]);
-    return [["name", ...tasks], ...rows].map((row) => row.map(csvField).join(",")).join("\r\n") + "\r\n";
+    const raced = races.map(({ name, drafter, shape, ratio, perPass, format, cpu }) => {
+      return [name, drafter, shape, ratio.toFixed(3), perPass.toFixed(3), format, cpu];
+    });
+    const lines = (head, body) => [head, ...body].map((row) => `${row.map(csvField).join(",")}\r\n`).join("");
+    const first = students.length || !races.length ? lines(["name", ...tasks], rows) : "";
+    return first + (races.length ? `${first && "\r\n"}${lines(RACED, raced)}` : "");
   }
 
   return { lettersOf, scoreOf, readClass, gainOf, classCsv };
