@@ -103,8 +103,8 @@ const cost = (dtype, plain, drafted, text = "a") => {
 test("a target's two speeds stand beside what a round costs and brings", () => {
   assert.equal(
     S.costWords(cost("float32", 100, 150)),
-    "float32: 100 tokens a second plain, 150 with a draft of 4: 1.50×. A round costs 1.80 + 4 · 0.20 = 2.60 passes " +
-      "over one row and brings 3.00 tokens.",
+    "float32: 100 tokens a second plain, 150 with a draft of 4. A round brings 3.00 tokens and takes as long as 2.00 " +
+      "plain ones: 1.50×. A pass over 5 rows takes 1.80 times one row, one of the drafter 0.20.",
   );
 });
 

@@ -10,20 +10,21 @@ const cheapPanel = (function (S) {
   const EVEN = 1; // as fast as plain decoding
   const WIDEST = 3; // ratios up to here fill the bars
 
-  /** Pure: what a draft gained on each target, and what its rounds cost and bring, in passes over one row.
+  /** Pure: what a draft gained on a target, and how many plain tokens a round takes the time of.
       @param {TargetCost} cost */
-  function roundOf({ gamma, plain, drafted, rows, step, perPass }) {
-    return { gain: drafted / plain, cost: rows + gamma * step, brings: perPass };
+  function roundOf({ plain, drafted, perPass }) {
+    return { gain: drafted / plain, cost: (perPass * plain) / drafted };
   }
 
   /** Pure: a target's two speeds and its ratio's reason, in a sentence.
       @param {TargetCost} cost */
   function costWords(cost) {
-    const { gain, cost: whole, brings } = roundOf(cost);
+    const { gain, cost: whole } = roundOf(cost);
     return (
       `${cost.dtype}: ${Math.round(cost.plain)} tokens a second plain, ${Math.round(cost.drafted)} with a draft of ` +
-      `${cost.gamma}: ${S.ratio(gain)}×. A round costs ${cost.rows.toFixed(2)} + ${cost.gamma} · ` +
-      `${cost.step.toFixed(2)} = ${whole.toFixed(2)} passes over one row and brings ${brings.toFixed(2)} tokens.`
+      `${cost.gamma}. A round brings ${cost.perPass.toFixed(2)} tokens and takes as long as ${whole.toFixed(2)} plain ` +
+      `ones: ${S.ratio(gain)}×. A pass over ${cost.gamma + 1} rows takes ${cost.rows.toFixed(2)} times one row, one of ` +
+      `the drafter ${cost.step.toFixed(2)}.`
     );
   }
 
@@ -35,7 +36,7 @@ const cheapPanel = (function (S) {
     if (after.gain >= before.gain) return `Here the cheaper target gains no less from a draft. ${same}`;
     const pays = after.gain < EVEN ? "speculation stops paying" : "speculation pays less";
     return (
-      `Make the target cheap, and ${pays}: a round costs ${after.cost.toFixed(2)} of its passes instead of ` +
+      `Make the target cheap, and ${pays}: a round takes as long as ${after.cost.toFixed(2)} plain tokens instead of ` +
       `${before.cost.toFixed(2)}. ${same}`
     );
   }
