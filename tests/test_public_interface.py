@@ -28,24 +28,6 @@ def test_all_names_are_there_and_no_other_is_public() -> None:
         specviz.trase  # noqa: B018
 
 
-def test_importing_it_loads_none_of_the_heavy_libraries() -> None:
-    code = (
-        "import sys, specviz;"
-        "heavy = {'torch', 'transformers', 'gradio', 'plotly', 'pydantic', 'numpy', 'networkx'} & set(sys.modules);"
-        "sys.exit(', '.join(sorted(heavy)) or 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.strip()) == (0, "")
-
-
-def test_reading_and_checking_load_no_torch() -> None:
-    code = (
-        f"import sys, specviz; assert specviz.check(specviz.read({str(GOLDEN)!r})) == [];"
-        "sys.exit('torch' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
-
-
 @pytest.mark.parametrize("name", ["kept.json", "kept.json.gz"])
 def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     trace = specviz.read(GOLDEN)

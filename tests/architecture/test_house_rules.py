@@ -79,7 +79,6 @@ LEAST = 60
 """lines that a module has at least; a shorter one joins what it describes"""
 SHORT = {
     "specviz/version.py": "read by the build, which must not import anything",
-    "specviz/allocator.py": "the page and the engine both ask the C library",
     "specviz/core/clock.py": "every folder that times something reads it",
     "specviz/protocol/choice.py": "requests, sweeps, links and recordings all hold their methods by it",
     "specviz/protocol/lanes.py": "`asynchronous` makes lanes and a study shows them, and neither knows the other",
@@ -301,11 +300,27 @@ def test_colours_stand_in_the_style_sheets_and_the_theme_alone():
     assert not found
 
 
-def test_trace_and_theory_start_without_torch():
-    """The page itself: `tests/app/test_building.py`."""
-    modules = "specviz.trace.codec, specviz.trace.check, specviz.theory.metrics"
-    script = f"import sys, {modules}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT).returncode == 0
+SAMPLE = str(ROOT / "tests" / "golden" / "trace-1.0-sample.json")
+LIGHT = {
+    "import specviz": "pydantic numpy networkx",
+    "import specviz.trace.codec, specviz.trace.check, specviz.theory.metrics": "",
+    f"assert specviz.check(specviz.read({SAMPLE!r})) == []": "",
+    f"assert specviz.read({SAMPLE!r})._repr_html_()": "",
+    "import specviz.live.catalog; assert specviz.live.catalog.saved()": "",
+    "from specviz.cli.main import main": "",
+    "assert main(['--help']) == main(['bench', '--help']) == 0": "",
+    f"assert main(['check', {SAMPLE!r}]) == main(['replay', {SAMPLE!r}]) == 0": "",
+}
+"""what is done, one after the other in one process → what else is not loaded by then beside the large libraries"""
+
+
+def test_what_only_reads_starts_without_the_large_libraries():
+    """The page: `tests/app/test_building.py`."""
+    lines = ["import sys", "large = {'torch', 'transformers', 'gradio', 'plotly'}"]
+    for statement, others in LIGHT.items():
+        lines += [statement, f"assert not sys.modules.keys() & (large | set({others!r}.split()))"]
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.strip()) == (0, "")
 
 
 def test_every_registered_method_has_its_page():

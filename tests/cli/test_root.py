@@ -92,18 +92,6 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(
     assert result.err == "specviz: cannot use 'there.json': Permission denied; check the path and its permissions.\n"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["check", "{golden}"], ["replay", "{golden}"], ["bench", "--help"]])
-def test_commands_that_only_read_start_without_torch(arguments: list[str], golden: Path) -> None:
-    given = [one.format(golden=golden) for one in arguments]
-    program = (
-        "import sys\nfrom specviz.cli.main import main\n"
-        f"code = main({given!r})\n"
-        "assert 'torch' not in sys.modules and 'gradio' not in sys.modules\nsys.exit(code)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 def test_a_closed_pipe_ends_quietly(golden: Path) -> None:
     """`specviz replay t.json | head -1`."""
     command = f"{sys.executable} -m specviz replay {golden} | head -1"

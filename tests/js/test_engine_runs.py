@@ -23,6 +23,7 @@ FEWEST_EQUAL = 0.995
 """of greedy tokens"""
 TREE = {"branching": [3, 2, 1]}
 PAIRS = {"branching": [2, 2], "draw": "iid"}
+SHORT = {"max_new_tokens": 28}
 GREEDY: list[dict[str, Any]] = [
     {"drafter": "none"},
     {"drafter": "model"},
@@ -74,13 +75,13 @@ def source() -> LiveSource:
 def greedy(unpacked: Path) -> list[tuple[dict[str, Any], Trace]]:
     """Each way to draft on one of the two prompts, in turn."""
     texts = prompts(60)
-    requests = [asked(texts[place % len(texts)], way) for place, way in enumerate(GREEDY)]
+    requests = [asked(texts[place % len(texts)], SHORT | way) for place, way in enumerate(GREEDY)]
     return list(zip(requests, written(requests, unpacked), strict=True))
 
 
 @pytest.fixture(scope="module")
 def sampled(unpacked: Path) -> list[tuple[dict[str, Any], Trace]]:
-    requests = [asked(prompt, one) for one, prompt in zip(SAMPLED, prompts(5), strict=False)]
+    requests = [asked(prompt, SHORT | one) for one, prompt in zip(SAMPLED, prompts(5), strict=False)]
     assert len(requests) == len(SAMPLED)
     return list(zip(requests, written(requests, unpacked), strict=True))
 
@@ -102,7 +103,7 @@ def test_every_trace_is_sound_and_its_header_sealed(
 
 
 def test_the_checkpoints_say_what_its_traces_say(sampled: list[tuple[dict[str, Any], Trace]]) -> None:
-    for request, trace in sampled[1::4]:
+    for request, trace in sampled[1::12]:
         *_, last = audit(trace)
         assert [str(difference) for difference in last.differences] == [], request
 
