@@ -26,16 +26,36 @@ def analysis(page: Page, measuring: str) -> Page:
     return page
 
 
-def test_the_first_screen_answers_why_with_three_kinds_and_examples(analysis: Page) -> None:
+def test_the_first_screen_answers_why_the_charts_follow_the_choice_and_the_tables_are_saved_as_one_zip(
+    analysis: Page,
+) -> None:
+    """With three kinds of failures, an example of each, and nothing wider than a window or a phone."""
     cards = analysis.locator("#sv-analysis-answer .sv-failure")
     expect(cards).to_have_count(3)
     answer = analysis.locator("#sv-analysis-answer .sv-answer").bounding_box()
     assert answer["y"] + answer["height"] < 800  # without scrolling
     for number in range(3):
         expect(cards.nth(number).locator(".sv-open").first).to_be_visible()
+    plot = analysis.locator("#sv-analysis-plot .js-plotly-plot")
+    expect(plot).to_contain_text("depth in the draft")
+    analysis.get_by_role("radio", name="by token class").check()
+    expect(plot).to_contain_text("class of the drafted token")
+    with analysis.expect_download() as saved:
+        analysis.locator("#sv-analysis-csv").click()
+    assert saved.value.suggested_filename == "specviz-analysis.zip"
+    with zipfile.ZipFile(saved.value.path()) as archive:
+        assert archive.read("runs.csv").count(b"\nthe run in Watch,") == 1
+    expect(analysis.locator("#sv-analysis-packed")).to_contain_text("Tables of 1 run")
+    assert not re.search(r"<b>", analysis.locator("#sv-analysis-pairs").inner_html())
+    for width in (390, 1280):
+        analysis.set_viewport_size({"width": width, "height": 844})
+        expect(analysis.locator("#sv-analysis-pairs .sv-table")).to_be_visible()
+        analysis.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
 
 
-def test_an_example_opens_the_player_at_that_verdict(analysis: Page) -> None:
+def test_an_example_opens_the_player_at_that_verdict_and_it_steps_through_the_rounds_that_were_found(
+    analysis: Page,
+) -> None:
     example = analysis.locator("#sv-analysis-answer .sv-open[data-node]:not([data-node=''])").first
     round_index, node = example.get_attribute("data-round"), example.get_attribute("data-node")
     example.click()
@@ -44,9 +64,7 @@ def test_an_example_opens_the_player_at_that_verdict(analysis: Page) -> None:
     chosen = analysis.locator(f"#sv-player [role=treeitem][data-node='{node}']")
     expect(chosen).to_have_attribute("aria-selected", "true")
     expect(chosen).to_have_attribute("data-state", "rejected")
-
-
-def test_the_player_steps_through_the_rounds_that_were_found(analysis: Page) -> None:
+    open_tab(analysis, "Analysis")
     pick(analysis, "#sv-analysis-pattern", "all accepted: a whole path was accepted")
     expect(analysis.locator("#sv-analysis-rounds")).to_contain_text("all accepted")
     chips = analysis.locator("#sv-analysis-rounds .sv-open")
@@ -72,30 +90,6 @@ def test_traces_of_ones_own_are_counted_and_what_is_none_is_named(analysis: Page
         "Counted: 1 run, 1 drafter; 1 file could not be read"
     )
     expect(analysis.locator("#sv-analysis-missing")).to_contain_text("bad: ")
-
-
-def test_the_charts_follow_the_choice(analysis: Page) -> None:
-    plot = analysis.locator("#sv-analysis-plot .js-plotly-plot")
-    expect(plot).to_contain_text("depth in the draft")
-    analysis.get_by_role("radio", name="by token class").check()
-    expect(plot).to_contain_text("class of the drafted token")
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_wider_than_the_window(analysis: Page, width: int) -> None:
-    analysis.set_viewport_size({"width": width, "height": 844})
-    expect(analysis.locator("#sv-analysis-pairs .sv-table")).to_be_visible()
-    assert analysis.evaluate("document.documentElement.scrollWidth") <= width
-    assert not re.search(r"<b>", analysis.locator("#sv-analysis-pairs").inner_html())
-
-
-def test_the_tables_of_what_is_counted_are_saved_as_one_zip(analysis: Page) -> None:
-    with analysis.expect_download() as saved:
-        analysis.locator("#sv-analysis-csv").click()
-    assert saved.value.suggested_filename == "specviz-analysis.zip"
-    with zipfile.ZipFile(saved.value.path()) as archive:
-        assert archive.read("runs.csv").count(b"\nthe run in Watch,") == 1
-    expect(analysis.locator("#sv-analysis-packed")).to_contain_text("Tables of 1 run")
 
 
 def test_the_kept_traces_of_a_sweep_are_analysed_with_one_press(analysis: Page) -> None:

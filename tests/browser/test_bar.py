@@ -18,7 +18,6 @@ from tests.browser.page_server import served
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)
-SCREENS = [(1280, 720), (390, 844)]
 SMALLEST_PX = 12.5
 TOUCH_PX = 40
 
@@ -53,86 +52,24 @@ def opened(page: Page, address: str, width: int = 1280, height: int = 720) -> Pa
     return page
 
 
-@pytest.mark.parametrize(("width", "height"), SCREENS)
-def test_the_question_the_gain_and_the_bar_stand_in_the_first_screen(
-    page: Page, address: str, width: int, height: int
+def test_the_question_the_gain_and_the_bar_stand_in_the_first_screen_and_the_drawer_opens_by_keys(
+    page: Page, address: str
 ) -> None:
-    opened(page, address, width, height)
-    expect(page.locator(".sv-question")).to_contain_text("How many will the big one keep?")
-    expect(page.locator(".sv-win")).to_have_text("1.37× as fast as plain decoding, measured")
-    run = page.locator("#sv-run").bounding_box()
-    if width == 390:  # where prompt and Run stand alone, and stay where they are when the rest comes
-        expect(page.locator("#sv-drafter")).to_be_hidden()
-        page.locator("#sv-prompt textarea").focus()
-        page.locator("#sv-prompt textarea").blur()
-    assert page.locator("#sv-run").bounding_box() == run
-    for part in ("#sv-example", "#sv-prompt", "#sv-drafter", "#sv-gamma", "#sv-temperature", "#sv-run", ".sv-gained"):
-        box = page.locator(part).bounding_box()
-        assert box is not None
-        assert 0 <= box["x"] <= box["x"] + box["width"] <= width + 1, part
-        assert box["y"] + box["height"] <= height, part
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate("document.querySelector('#sv-player .sv-player').specviz.cursor") == {"round": 0, "beat": 0}
-
-
-def test_the_recording_fills_the_bar_and_run_runs_what_is_in_it(page: Page, address: str, source: ReplaySource) -> None:
     opened(page, address)
-    expect(page.locator("#sv-gamma input")).to_have_value("2")
-    expect(page.locator("#sv-temperature input")).to_have_value("1")
-    expect(page.locator("#sv-prompt textarea")).to_have_value("def add(a, b):\n")
-    page.locator("#sv-gamma input").fill("5")
-    page.locator("#sv-run").click()
-    expect(page.locator(".sv-gained .sv-origin")).to_have_text("live")
-    runs = [request for request, _ in source.requests if request.record]
-    asked = runs[-1]
-    assert (asked.drafter.name, asked.drafter.options["gamma"], asked.seed) == ("model", 5, 11)
-    assert (asked.prompt, asked.temperature) == ("def add(a, b):\n", 1.0)
+    stand_in_the_first_screen(page, 1280, 720)
+    the_drawer_opens_and_closes_by_keys(page, 1280)
 
 
-def test_the_run_before_stays_beside_greyed_and_comes_back(page: Page, address: str) -> None:
-    opened(page, address)
-    expect(page.locator("#sv-before")).to_be_hidden()
-    page.locator("#sv-run").click()
-    expect(page.locator("#sv-before .sv-was")).to_contain_text("1.37×")
-    expect(page.locator("#sv-before .sv-is")).to_contain_text("2.00×")
-    page.locator("#sv-gamma input").fill("7")
-    page.locator("#sv-again").click()
-    expect(page.locator(".sv-win")).to_have_text("1.37× as fast as plain decoding, measured")
-    expect(page.locator("#sv-gamma input")).to_have_value("2")
-    expect(page.locator("#sv-before .sv-was")).to_contain_text("2.00×")
-
-
-def test_an_example_is_chosen_by_keys_and_opens_at_its_round(page: Page, address: str) -> None:
-    opened(page, address)
-    page.locator("#sv-example input").select_text()  # as Tab does
-    page.keyboard.type("rejected")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('#sv-player .sv-player').specviz.cursor.round === 3")
-
-
-@pytest.mark.parametrize(("width", "height"), SCREENS)
-def test_the_drawer_opens_beside_the_player_and_closes_by_keys(
-    page: Page, address: str, width: int, height: int
-) -> None:
-    opened(page, address, width, height)
-    drawer = page.locator("#sv-drawer")
-    expect(drawer).to_be_hidden()
-    page.locator("#sv-settings").focus()
-    page.keyboard.press("Enter")
-    expect(drawer).to_be_visible()
-    box = drawer.bounding_box()
-    assert box is not None
-    assert (box["y"], box["x"] + box["width"]) == (0, width)
-    covers = page.evaluate("getComputedStyle(document.querySelector('#sv-drawer')).backgroundColor")
-    assert covers == page.evaluate("getComputedStyle(document.body).backgroundColor"), "what is below shows through"
-    page.keyboard.press("Escape")
-    expect(drawer).to_be_hidden()
-    assert page.evaluate("document.activeElement.id") == "sv-settings"
-
-
-def test_on_a_phone_nothing_of_the_bar_is_too_small(page: Page, address: str) -> None:
+def test_on_a_phone_too_and_nothing_of_the_bar_is_too_small(page: Page, address: str) -> None:
     opened(page, address, 390, 844)
+    expect(page.locator("#sv-drafter")).to_be_hidden()  # where prompt and Run stand alone
+    run = page.locator("#sv-run").bounding_box()
+    page.locator("#sv-prompt textarea").focus()
+    page.locator("#sv-prompt textarea").blur()
+    expect(page.locator("#sv-drafter")).to_be_visible()
+    assert page.locator("#sv-run").bounding_box() == run, "it stays where it is when the rest comes"
+    stand_in_the_first_screen(page, 390, 844)
+    the_drawer_opens_and_closes_by_keys(page, 390)
     page.locator("#sv-settings").click()
     expect(page.locator("#sv-drawer")).to_be_visible()
     small = page.evaluate(
@@ -153,6 +90,67 @@ def test_on_a_phone_nothing_of_the_bar_is_too_small(page: Page, address: str) ->
         TOUCH_PX,
     )
     assert low == []
+
+
+def stand_in_the_first_screen(page: Page, width: int, height: int) -> None:
+    expect(page.locator(".sv-question")).to_contain_text("How many will the big one keep?")
+    expect(page.locator(".sv-win")).to_have_text("1.37× as fast as plain decoding, measured")
+    for part in ("#sv-example", "#sv-prompt", "#sv-drafter", "#sv-gamma", "#sv-temperature", "#sv-run", ".sv-gained"):
+        box = page.locator(part).bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= width + 1, part
+        assert box["y"] + box["height"] <= height, part
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.querySelector('#sv-player .sv-player').specviz.cursor") == {"round": 0, "beat": 0}
+
+
+def the_drawer_opens_and_closes_by_keys(page: Page, width: int) -> None:
+    drawer = page.locator("#sv-drawer")
+    expect(drawer).to_be_hidden()
+    page.locator("#sv-settings").focus()
+    page.keyboard.press("Enter")
+    expect(drawer).to_be_visible()
+    box = drawer.bounding_box()
+    assert box is not None
+    assert (box["y"], box["x"] + box["width"]) == (0, width)
+    covers = page.evaluate("getComputedStyle(document.querySelector('#sv-drawer')).backgroundColor")
+    assert covers == page.evaluate("getComputedStyle(document.body).backgroundColor"), "what is below shows through"
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    assert page.evaluate("document.activeElement.id") == "sv-settings"
+
+
+def test_the_recording_fills_the_bar_run_runs_what_is_in_it_and_the_run_before_stays_beside_greyed_and_comes_back(
+    page: Page, address: str, source: ReplaySource
+) -> None:
+    opened(page, address)
+    expect(page.locator("#sv-before")).to_be_hidden()
+    expect(page.locator("#sv-gamma input")).to_have_value("2")
+    expect(page.locator("#sv-temperature input")).to_have_value("1")
+    expect(page.locator("#sv-prompt textarea")).to_have_value("def add(a, b):\n")
+    page.locator("#sv-gamma input").fill("5")
+    page.locator("#sv-run").click()
+    expect(page.locator(".sv-gained .sv-origin")).to_have_text("live")
+    runs = [request for request, _ in source.requests if request.record]
+    asked = runs[-1]
+    assert (asked.drafter.name, asked.drafter.options["gamma"], asked.seed) == ("model", 5, 11)
+    assert (asked.prompt, asked.temperature) == ("def add(a, b):\n", 1.0)
+    expect(page.locator("#sv-before .sv-was")).to_contain_text("1.37×")
+    expect(page.locator("#sv-before .sv-is")).to_contain_text("2.00×")
+    page.locator("#sv-gamma input").fill("7")
+    page.locator("#sv-again").click()
+    expect(page.locator(".sv-win")).to_have_text("1.37× as fast as plain decoding, measured")
+    expect(page.locator("#sv-gamma input")).to_have_value("2")
+    expect(page.locator("#sv-before .sv-was")).to_contain_text("2.00×")
+
+
+def test_an_example_is_chosen_by_keys_and_opens_at_its_round(page: Page, address: str) -> None:
+    opened(page, address)
+    page.locator("#sv-example input").select_text()  # as Tab does
+    page.keyboard.type("rejected")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('#sv-player .sv-player').specviz.cursor.round === 3")
 
 
 def test_what_is_offered_about_a_token_appears_at_its_card(page: Page, address: str) -> None:

@@ -12,22 +12,11 @@ pytestmark = pytest.mark.browser
 LESSONS = ".sv-learn-box"
 
 
-def test_a_first_visitor_sees_five_tabs_and_the_rest_behind_the_last(page: Page, shipped: str) -> None:
-    opened(page, shipped, LESSONS)
-    expect(page.get_by_role("tab")).to_have_text(list(FRONT))
-    is_open(page, "Watch")
-    tab(page, "Lab").click()
-    expect(page.get_by_role("tab")).to_have_text([*FRONT, *LAB])
-    is_open(page, "Analysis")
-    expect(page.locator("#sv-analysis-of")).to_be_visible()
-
-
 @pytest.mark.parametrize(
     ("link", "name", "seen"),
     [
         ("?tab=speedup&chart=plane", "When it pays", "#sv-lab-plot .main-svg"),
         ("?tab=train", "Train", "#sv-train-player [data-ready]"),
-        ("#tab=learn", "Learn", ".sv-lessons .svl-row"),
     ],
 )
 def test_a_link_of_any_release_opens_its_tab_and_what_it_shows_is_drawn(
@@ -39,31 +28,11 @@ def test_a_link_of_any_release_opens_its_tab_and_what_it_shows_is_drawn(
     expect(page.locator(seen).first).to_be_visible()
 
 
-def test_the_address_names_the_tab_that_is_seen_in_the_second_row(page: Page, shipped: str) -> None:
-    opened(page, shipped, LESSONS)
-    open_tab(page, "Proof")
-    page.wait_for_url("**/*tab=proof*")
-    open_tab(page, "Watch")
-    page.wait_for_url("**/*tab=watch*")
-    tab(page, "Lab").click()  # where it was left
-    is_open(page, "Proof")
-    page.keyboard.press("Escape")
-    assert "tab=proof" in page.evaluate("() => SpecViz.address()")
-
-
-def test_a_script_opens_a_tab_of_the_lab_that_was_never_mounted(page: Page, shipped: str) -> None:
-    """As the links of lessons and of the card do."""
-    opened(page, shipped, LESSONS)
-    page.evaluate("() => SpecViz.openTab('What if')")
-    is_open(page, "What if")
-    expect(page.locator("#sv-what-if-plot .main-svg").first).to_be_visible()
-    page.evaluate("() => SpecViz.openTab('Race')")
-    is_open(page, "Race")
-
-
-def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page: Page, shipped: str) -> None:
-    opened(page, shipped, LESSONS)
-    open_tab(page, "Learn")
+def test_a_card_of_learn_which_a_link_opens_begins_its_lesson_in_watch_and_says_how_far_one_is(
+    page: Page, shipped: str
+) -> None:
+    opened(page, f"{shipped}#tab=learn", LESSONS)
+    is_open(page, "Learn")
     cards = page.locator(".sv-lessons .svl-row:not(.svx-row)")
     expect(cards).to_have_count(page.evaluate("() => SpecViz.lesson.data.lessons.length"))
     cards.nth(4).get_by_role("button").click()
@@ -79,9 +48,30 @@ def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page
     expect(cards.nth(4).get_by_role("button")).to_contain_text("Go on")
 
 
-def test_a_narrow_page_holds_the_first_row_without_a_menu(page: Page, shipped: str) -> None:
+def test_a_first_visitor_sees_five_tabs_and_every_way_to_the_others_leads_there(page: Page, shipped: str) -> None:
+    """Behind the last tab, in the address, and by a script, as the links of lessons and of the card open them."""
     page.set_viewport_size({"width": 390, "height": 844})
     opened(page, shipped, LESSONS)
     for name in FRONT:
         expect(tab(page, name)).to_be_visible()
     expect(page.locator("#sv-tabs > .tab-wrapper .overflow-menu")).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(page.get_by_role("tab")).to_have_text(list(FRONT))
+    is_open(page, "Watch")
+    tab(page, "Lab").click()
+    expect(page.get_by_role("tab")).to_have_text([*FRONT, *LAB])
+    is_open(page, "Analysis")
+    expect(page.locator("#sv-analysis-of")).to_be_visible()
+    open_tab(page, "Proof")
+    page.wait_for_url("**/*tab=proof*")
+    open_tab(page, "Watch")
+    page.wait_for_url("**/*tab=watch*")
+    tab(page, "Lab").click()  # where it was left
+    is_open(page, "Proof")
+    page.keyboard.press("Escape")
+    assert "tab=proof" in page.evaluate("() => SpecViz.address()")
+    page.evaluate("() => SpecViz.openTab('What if')")
+    is_open(page, "What if")
+    expect(page.locator("#sv-what-if-plot .main-svg").first).to_be_visible()
+    page.evaluate("() => SpecViz.openTab('Race')")
+    is_open(page, "Race")
