@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
-from specviz.doctor.engine_flags import USUAL, Asked, Layout, flags_of
+from specviz.doctor.engine_flags import USUAL, Asked, Flags, Layout, flags_of
 
 Sure = Literal["high", "middle", "low"]
 MOST_OF = 0.75
@@ -61,6 +61,8 @@ class Advice:
     """engine → what its command line needs"""
     cannot: Mapping[str, str] = field(default_factory=dict)
     """engine → why it cannot be asked for this drafter, said of the engine"""
+    instead: Candidate | None = None
+    """where no engine has the best: the fastest that one has and that is worth it; `flags` and `cannot` are its"""
 
 
 def advise(candidates: Sequence[Candidate]) -> Advice:
@@ -78,8 +80,16 @@ def advise(candidates: Sequence[Candidate]) -> Advice:
     before = 1.0 if second is None else best.ahead_of(second.ratios)
     clear = ahead >= MOST_OF and before >= MOST_OF
     sure = "low" if prompts < FEW // 2 or ahead < MOST_OF else "high" if clear and prompts >= FEW else "middle"
-    asked = flags_of(Asked(best.drafter, best.model, best.gamma or USUAL, best.layout))
-    return Advice(best, sure, _reason(best, second, ahead, before), asked.flags, asked.cannot)
+    why, asked, instead = _reason(best, second, ahead, before), _asked(best), None
+    if not asked.flags:
+        worth = (candidate for candidate in ordered if candidate.ratio >= WORTH and _asked(candidate).flags)
+        instead = next(worth, None)
+        asked = asked if instead is None else _asked(instead)
+    return Advice(best, sure, why, asked.flags, asked.cannot, instead)
+
+
+def _asked(candidate: Candidate) -> Flags:
+    return flags_of(Asked(candidate.drafter, candidate.model, candidate.gamma or USUAL, candidate.layout))
 
 
 def _nothing(best: Candidate, ahead: float, prompts: int) -> str:

@@ -58,6 +58,19 @@ def test_a_drafter_that_no_engine_has_comes_without_flags_and_with_a_sentence_fo
     assert (advice.flags, list(advice.cannot)) == ({}, ["vLLM", "SGLang", "llama.cpp"])
 
 
+def test_where_no_engine_has_the_best_the_fastest_that_one_has_is_named_beside_it() -> None:
+    best, slow, engines = (
+        candidate("token_recycling", *[2.0] * 8),
+        candidate("suffix", *[1.2] * 8),
+        candidate("ngram", *[1.4] * 8),
+    )
+    advice = advise([best, slow, engines])
+    assert (advice.best, advice.instead) == (best, engines)
+    assert list(advice.flags) == ["vLLM", "SGLang", "llama.cpp"]
+    assert advise([best, candidate("ngram", *[1.04] * 8)]).instead is None
+    assert advise([engines, slow]).instead is None
+
+
 def test_nobody_measured_is_an_error() -> None:
     with pytest.raises(ValueError, match="nobody was measured"):
         advise([])

@@ -105,6 +105,14 @@ def test_the_position_where_drafts_fail_is_the_steepest_fall() -> None:
     assert (finding.title, finding.formula) == ("Drafts fail at position 3", "0.80 - 0.25 = 0.55")
 
 
+def test_a_fall_that_few_steps_come_to_is_no_place_where_drafts_fail() -> None:
+    # conditional: 0.3, 1.0, 0.8: of 100 steps 70 end at the first position, 6 at the third
+    record = Record("vLLM", "a log", drafted=300, accepted=84, steps=100, by_position=(0.3, 0.3, 0.24), longest=3)
+    assert not any(title.startswith("Drafts fail") for title in titles(record))
+    (fact,) = [finding for finding in diagnose(record) if finding.title == "Acceptance by position"]
+    assert "Position 1 ends most drafts: those of 70% of the steps." in fact.sentence
+
+
 def test_an_even_fall_has_no_place_where_drafts_fail() -> None:
     record = Record("vLLM", "a log", drafted=300, accepted=110, steps=100, by_position=(0.6, 0.3, 0.15), longest=3)
     assert not any(title.startswith("Drafts fail") for title in titles(record))

@@ -222,6 +222,13 @@ def _show(candidates: Sequence[Candidate], advice: Advice, header: Started, runs
     terminal.line(f"Use {terminal.paint(printable(best), 'accepted')}, confidence {advice.sure}")
     for line in textwrap.wrap(printable(advice.why, keep=""), WIDTH, initial_indent="    ", subsequent_indent="    "):
         terminal.line(line)
+    if advice.instead is not None:
+        terminal.line(
+            printable(
+                f"No engine has it; of those that one has, {advice.instead.name} is the fastest, at "
+                f"{advice.instead.ratio:.2f} times plain decoding:"
+            )
+        )
     for engine, flags in advice.flags.items():
         terminal.line(printable(f"    {engine}: {flags}"))
     for engine, why in advice.cannot.items():
