@@ -17,6 +17,10 @@ from specviz.doctor.clinic import Answer, Verdict, parting
 from specviz.errors import PromptError
 from specviz.trace.events import Trace
 
+NOBODY = (
+    "there is no engine behind this page, so it cannot ask the target what the tokens cost: run `specviz clinic` where "
+    "there is one."
+)
 FORMATS = ("bfloat16", "float16", "float32")
 NOTHING_BROKEN = (
     "The trace shows no broken rule: it is true to itself and to the checkpoints, as far as its number format allows."

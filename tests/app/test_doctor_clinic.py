@@ -12,6 +12,7 @@ import pytest
 
 from specviz.app.doctor.clinic import ClinicActions, diagnosis_view, example_fields
 from specviz.app.form.request import Limits
+from specviz.app.runs.deferred import DeferredSource
 from specviz.doctor.answers import Written
 from specviz.doctor.broken_rules import Broken
 from specviz.doctor.clinic import Answer, Step, judge
@@ -44,11 +45,20 @@ class Targets:
     def catalog(self) -> Any:
         return SimpleNamespace(models=[SimpleNamespace(name="target")])
 
+    def warm(self) -> None:
+        pass
+
     def consult(self, question: Question, cancelled: Any = None) -> Iterator[Diagnosis]:
         self.asked.append(question)
         if question.target == "broken":
             raise ModelError("there is no model 'broken'.")
         yield diagnosis()
+
+
+def started(source: Any) -> DeferredSource:
+    deferred = DeferredSource(lambda: source, SimpleNamespace())  # type: ignore[arg-type]
+    deferred.start(grace_s=0.0)
+    return deferred
 
 
 def shown(source: Any, *given: Any, limits: Limits | None = None) -> str:
@@ -107,7 +117,7 @@ def test_without_an_engine_it_says_where_the_answers_part_and_what_it_cannot_do(
         ({"b": "[1,"}, "Answer B: line 1"),
         ({"prompt": ""}, "Neither answer names its prompt"),
         ({"target": ""}, "No target is chosen"),
-        ({"target": "broken"}, "There is no model &#x27;broken&#x27;."),
+        ({"b": '{"text": ""}'}, "Answer B is empty"),
         ({"format": "int4"}, "The format is &#x27;int4&#x27;"),
         ({"trace": "no/such.json"}, "such.json"),
     ],
@@ -117,6 +127,21 @@ def test_bad_input_is_one_sentence(given: dict[str, str], sentence: str) -> None
     html = shown(Targets(), *{**usual, **given}.values())
     assert sentence in html
     assert html.count("<p") == 1
+
+
+def test_a_target_that_is_not_there_is_one_sentence_beside_where_they_part() -> None:
+    html = shown(Targets(), "broken", "bfloat16", "x", "[1]", "[2]", None)
+    assert "They part at token 0." in html
+    assert "There is no model &#x27;broken&#x27;." in html
+
+
+def test_the_page_asks_through_the_source_that_loads_in_the_background() -> None:
+    targets, question = Targets(), Question("target", "bfloat16", (Written("a"), Written("b")), prompt="x")
+    deferred = started(targets)
+    assert len(list(deferred.consult(question))) == 1
+    assert targets.asked == [question]
+    with pytest.raises(ModelError, match="there is no engine behind this page"):
+        list(started(SimpleNamespace(warm=lambda: None)).consult(question))
 
 
 def test_where_strangers_come_only_models_on_offer_are_asked() -> None:

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 import torch
 
+from specviz.doctor.answers import Written
+from specviz.doctor.consultation import Consults, Question
+from specviz.live.source import LiveSource
 from tests.clinic.tiny_pair import write_pair
 
 Call = Callable[..., Any]
@@ -62,6 +65,28 @@ def test_json_names_the_parting_and_the_guilty(specviz: Call, folder: Path) -> N
     data = json.loads(result.out)
     assert (data["word"], data["parts_at"], data["guilty"], data["broken_rule"]) == ("bug", 2, "wrong.json", None)
     assert data["parting"]["plain.json"]["loss"] == 0.0
+
+
+def test_a_page_asks_the_live_source_the_same_question(folder: Path) -> None:
+    answers = tuple(
+        Written("", tuple(json.loads((folder / f"{name}.json").read_text()))) for name in ("plain", "wrong")
+    )
+    question = Question(str(folder / "target"), "bfloat16", answers, prompt_ids=tuple(PROMPT))
+    source = LiveSource(measure=False)
+    assert isinstance(source, Consults)
+    (diagnosis,) = source.consult(question)
+    assert (diagnosis.verdict.word, diagnosis.verdict.guilty, diagnosis.anew) == ("bug", "B", ())
+    assert diagnosis.parting is not None
+    assert [cost.is_choice for cost in diagnosis.parting.costs] == [True, False]
+    assert list(source.consult(question, lambda: True)) == []
+
+
+def test_an_empty_answer_is_one_sentence(specviz: Call, folder: Path) -> None:
+    (folder / "empty.txt").write_text("\n")
+    result = specviz(
+        "clinic", "--target", folder / "target", "--prompt", "w1", folder / "plain.json", folder / "empty.txt"
+    )
+    assert (result.code, "answer empty.txt is empty, so there is nothing to compare" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,18 @@ from specviz.app.job import Cancellable, Faults, idle, starts
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET, Answer, by_name
 from specviz.doctor.answers import Written, loads
-from specviz.doctor.consultation import FORMATS, Consults, Cost, Diagnosis, Place, Question, without_target
-from specviz.errors import OptionError, PromptError, TraceError
+from specviz.doctor.consultation import (
+    FORMATS,
+    NOBODY,
+    Consults,
+    Cost,
+    Diagnosis,
+    Place,
+    Question,
+    check_answers,
+    without_target,
+)
+from specviz.errors import ModelError, OptionError, PromptError, TraceError
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.resources import asset_path, read_text
 from specviz.trace import codec
@@ -32,10 +42,6 @@ INTRO = (
     "Temperature 0, yet the text differs: is that a bug? Paste both answers, as text, as a list of token ids, or as "
     "the engine's response. The target reads them, in float32 and in the engine's format, and says what each token "
     "costs. With the trace of the run it also says which rule was broken."
-)
-NOBODY = (
-    "There is no engine behind this page, so it cannot ask the target what the tokens cost: run `specviz clinic` where "
-    "there is one."
 )
 IDLE = "No answers are compared yet."
 EXAMPLE = ("doctor", "clinic.json")
@@ -79,19 +85,19 @@ class ClinicActions(Cancellable):
         self, target: str, format: str, prompt: str, a: str, b: str, trace: str | None, visitor: gr.Request
     ) -> Iterator[Answer]:
         """The table and the verdict, or one sentence."""
-        said, stop = "", self.armed(visitor)
+        question, said, stop = None, "", self.armed(visitor)
         with Faults("clinic") as faults:
             question = self._question(target, format, prompt, a, b, trace)
-            if isinstance(self.source, Consults):
-                check_models(self._models(question), self.source.catalog(), self.limits)
-                yield {"shown": notices.message("The target reads both answers…", "busy")}
-                for diagnosis in self.source.consult(question, stop.is_set):
-                    said = diagnosis_view(diagnosis)
-                stop.check()
-            else:
-                said = notices.message(without_target(question)) + notices.message(NOBODY, "error")
+            if not isinstance(self.source, Consults):
+                raise ModelError(NOBODY)
+            check_models(self._models(question), self.source.catalog(), self.limits)
+            yield {"shown": notices.message("The target reads both answers…", "busy")}
+            for diagnosis in self.source.consult(question, stop.is_set):
+                said = diagnosis_view(diagnosis)
+            stop.check()
         if faults.sentence:
-            said = notices.message(faults.sentence, "error")
+            parted = "" if question is None else notices.message(without_target(question))
+            said = parted + notices.message(faults.sentence, "error")
         run, cancel = idle()
         yield {"shown": said or notices.message("Stopped before the target had answered."), "run": run, "stop": cancel}
 
@@ -108,7 +114,9 @@ class ClinicActions(Cancellable):
         if given is None and known is None and not any(answer.prompt_ids for answer in answers):
             raise PromptError("neither answer names its prompt; write what both answer.")
         places = {} if read is None else {read.started.target.name: target}
-        return Question(target, format, answers, prompt=given, prompt_ids=known, trace=read, places=places)
+        question = Question(target, format, answers, prompt=given, prompt_ids=known, trace=read, places=places)
+        check_answers(question)
+        return question
 
     def _models(self, question: Question) -> list[str]:
         return [question.target, *(models_of_run(question.trace.started) if question.trace is not None else [])]

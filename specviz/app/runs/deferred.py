@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+from specviz.doctor.consultation import NOBODY, Consults, Diagnosis, Question
 from specviz.errors import ModelError, SpecVizError
 from specviz.protocol.audits import Audit, Audits
 from specviz.protocol.clocks import Clocked, ClockRequest, Clocks
@@ -191,6 +192,16 @@ class DeferredSource:
         if not isinstance(source, Audits):
             raise ModelError("there are no checkpoints behind this page; run `specviz audit` where there are.")
         yield from source.audit(trace, cancelled, places)
+
+    def consult(self, question: Question, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Diagnosis]:
+        """See `Consults.consult`."""
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                return
+        source = self._loaded()
+        if not isinstance(source, Consults):
+            raise ModelError(NOBODY)
+        yield from source.consult(question, cancelled)
 
     def prover(self) -> Prover:
         self._built.wait()
