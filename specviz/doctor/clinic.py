@@ -182,10 +182,10 @@ FOREIGN = (
     "prompt or template, or at a temperature above 0."
 )
 FOREIGN_SETTLES = (
-    "Give the exact token ids of prompt and answers (`--prompt-ids`, lists of tokens), and make sure that both were "
-    "decoded greedily, without penalties."
+    "Give prompt and answers as lists of their exact token ids, and make sure that both were decoded greedily, without "
+    "penalties."
 )
 BUG_SETTLES = (
-    "Repeat it with the token ids that the engine itself gives: a text is split anew here, and another split looks "
-    "like a bug. Then record the run and give the trace (`--trace`): it tells which rule was broken."
+    "Where an answer came as text, repeat it with the token ids that the engine itself gives: a text is split anew "
+    "here, and another split looks like a bug. Then record the run and give its trace: it tells which rule was broken."
 )

@@ -170,7 +170,7 @@ def _places(diagnosis: Diagnosis) -> list[tuple[str, Place]]:
 
 def _row(words: str, spot: Place, cost: Cost) -> list[str]:
     """Cells as HTML."""
-    where = f"{escape(words)} {spot.index}, behind {_token(spot.before)}"
+    where = f"<span>{escape(words)} {spot.index}, behind {_token(spot.before)}</span>"
     losses = ["–", "–"] if cost.is_choice else [f"{cost.loss:.4g}", f"{cost.loss_there:.4g}"]
     best = "the same" if cost.is_choice else _token(cost.best)
     return [where, escape(cost.name), _token(cost.written), best, *losses]
