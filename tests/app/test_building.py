@@ -80,10 +80,12 @@ def test_a_name_opens_its_tab_in_either_row(name: str, rows: tuple[str | None, s
 
 
 @pytest.mark.slow
-def test_the_page_imports_no_torch() -> None:
+def test_the_page_and_the_declared_studies_import_no_torch_and_nothing_that_measures() -> None:
     code = (
-        "import sys, specviz.app.page.build, specviz.app.page.settings;"
-        "bad = [name for name in ('torch', 'transformers') if name in sys.modules];"
+        "import sys, specviz.app.page.build, specviz.app.page.settings, specviz.app.studies.tab\n"
+        "from specviz.studies.study import studies\nassert studies()\n"
+        "bad = [name for name in sys.modules if name in ('torch', 'transformers')"
+        " or name.startswith('specviz.') and name.endswith('.measure')]\n"
         "sys.exit(', '.join(bad) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)

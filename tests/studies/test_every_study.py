@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from html import escape
@@ -158,12 +156,3 @@ def test_no_text_of_a_result_becomes_markup(study: Study[Any]) -> None:
         drawn = list(texts(json.loads(draw(view.chart).to_json())))
         assert any("&lt;img" in text for text in drawn)
         assert not [text for text in drawn if "<img" in text]
-
-
-def test_the_page_and_the_declarations_load_no_model() -> None:
-    code = (
-        "import sys\nfrom specviz.studies.study import studies\nimport specviz.app.studies.tab\nassert studies()\n"
-        "assert not {'torch', 'transformers'} & set(sys.modules)\n"
-        "assert not [name for name in sys.modules if name.startswith('specviz') and name.endswith('.measure')]\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
