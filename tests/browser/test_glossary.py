@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import page_server
-from tests.browser.tabs import open_tab
 from tests.browser.test_player import SAMPLE, at, opened
 
 pytestmark = pytest.mark.browser
@@ -73,13 +72,14 @@ def test_a_sentence_is_the_same_with_its_terms_set_apart(page: Page, tmp_path: P
     )
 
 
-def test_labels_and_tables_of_the_page_explain_themselves_too(page: Page, address: str) -> None:
-    page_server.opened(page, address)
+def test_labels_and_tables_of_the_page_explain_themselves_too(page: Page, watch: str) -> None:
+    page_server.opened(page, watch)
     label = page.locator("[data-testid=block-info].sv-term", has_text="temperature").first
     label.focus()
     expect(page.locator(POPOVER)).to_contain_text("the most probable token is taken")
     page.keyboard.press("Escape")
-    open_tab(page, "About")
-    expect(page.locator("#sv-drafters th.sv-term", has_text="drafter").first).to_be_visible()
+    page.locator("#sv-settings").click()
+    page.locator(".sv-drafter-fold > button").first.click()
+    expect(page.locator(".sv-drafters th.sv-term", has_text="drafter").first).to_be_visible()
     typed = page.locator("#sv-prompt textarea")
     assert typed.evaluate("field => field.closest('.sv-term')") is None

@@ -45,6 +45,7 @@ def test_the_switch_is_flipped_by_key_and_the_bias_appears_at_two_widths(proof: 
     proof.keyboard.press("Space")
     expect(proof.locator("#sv-proof-summary")).to_contain_text("Biased: a -0.1500, b +0.0900, c +0.0600")
     expect(proof.locator("#sv-proof-summary .sv-bias").first).to_be_visible()
+    expect(proof.locator(".sv-rule .svw-verdict")).to_contain_text("Biased towards b")
     expect(proof.locator("#sv-proof-table .sv-proof-sums .sv-biased")).to_have_count(3)
     proof.set_viewport_size({"width": 390, "height": 844})
     assert proof.evaluate("document.documentElement.scrollWidth") <= 390

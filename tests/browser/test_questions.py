@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,18 +71,15 @@ def test_chain_against_tree_runs_both_and_shows_them_side_by_side(home: Page, so
     expect(home.locator("#sv-drafter input")).to_have_value("model")
 
 
-def test_a_question_about_a_real_model_is_answered_and_nothing_runs(home: Page, source: ReplaySource) -> None:
-    before = len(source.requests)
-    home.locator("#sv-questions").get_by_role("button", name="with a real model").click()
-    expect(home.locator("#sv-question-line")).to_contain_text("as target model")
-    assert len(source.requests) == before
-
-
-def test_a_prompt_of_the_wide_world_gets_a_kind_sentence_and_prompts_that_work(
+def test_a_prompt_of_the_wide_world_gets_a_kind_sentence_and_prompts_that_work_and_no_box_of_the_bar_is_empty(
     home: Page, source: ReplaySource
 ) -> None:
     prompt, outside = home.locator("#sv-prompt textarea"), home.locator("#sv-outside")
     expect(outside).to_be_hidden()
+    before = len(source.requests)
+    home.locator("#sv-questions").get_by_role("button", name="with a real model").click()
+    expect(home.locator("#sv-question-line")).to_contain_text("as target model")
+    assert len(source.requests) == before
     prompt.fill("Why is the sky blue?")
     home.locator("#sv-run").click()
     expect(outside).to_contain_text("unlike anything these two small models have learnt")
@@ -94,11 +90,6 @@ def test_a_prompt_of_the_wide_world_gets_a_kind_sentence_and_prompts_that_work(
     home.locator("#sv-run").click()
     expect(home.locator("#sv-message")).to_contain_text("20 tokens")
     expect(outside).to_be_hidden()
-
-
-def test_no_box_of_the_bar_is_empty_and_the_list_of_presets_says_what_it_is_for(home: Page, tmp_path: Path) -> None:
-    home.locator("#sv-run").click()  # after which no example is shown
-    expect(home.locator("#sv-message")).to_contain_text("20 tokens")
     boxes = home.locator(".sv-bar-row input:visible, .sv-bar-row textarea:visible")
     assert boxes.count() >= 4
     assert all(boxes.nth(place).input_value() for place in range(boxes.count()))

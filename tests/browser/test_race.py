@@ -69,19 +69,6 @@ def tokens_of(tab: Page, runner: int) -> int:
     return int(tab.locator(".svr-state").nth(runner).inner_text().split(" ")[0])
 
 
-def test_the_tab_opens_on_a_recorded_race_at_its_end(tab: Page) -> None:
-    expect(tab.locator("#sv-race .svp-source")).to_have_text("recorded")
-    expect(tab.locator(".svr-equality")).to_be_visible()
-    expect(tab.locator(".svr-name").first).to_have_text("plain decoding")
-    expect(tab.locator(".svr-ratio").nth(1)).to_contain_text("plain decoding, engine time")
-    expect(tab.locator("#sv-race .svp-barlegend")).to_contain_text("correction")
-    tab.set_viewport_size({"width": 390, "height": 844})
-    expect(tab.locator(".svr-lane").first).to_be_visible()
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 390, "it fits a phone"
-    table = "document.querySelector('.svr-table')"
-    assert tab.evaluate(f"{table}.scrollWidth <= {table}.clientWidth"), "the table needs no sideways scrolling"
-
-
 def test_a_length_typed_while_the_answer_to_another_drafter_is_on_its_way_stays(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,26 +90,40 @@ def test_a_length_typed_while_the_answer_to_another_drafter_is_on_its_way_stays(
         expect(beside.locator("input[type=number]")).to_have_value("7")
 
 
-def test_a_finish_flag_stands_only_where_its_runner_has_arrived(tab: Page) -> None:
-    """Flags that stand from the start say who wins before the race has begun."""
+def test_the_tab_opens_on_a_recorded_race_at_its_end_which_keys_walk_after_a_click_on_a_tab(tab: Page) -> None:
+    """Flags that stood from the start would say who wins before the race has begun."""
+    expect(tab.locator(".svr-equality")).to_be_visible()
+    open_tab(tab, "Race")
+    tab.keyboard.press("Home")
+    assert clock_of(tab) == 0
+    tab.keyboard.press("ArrowRight")
+    assert clock_of(tab) > 0
+    tab.locator(".svr-lanes").press("End")
     flags = tab.locator(".svr-lane .svr-flag")
     for place in range(flags.count()):
         expect(flags.nth(place)).to_be_visible()
     tab.locator(".svr-lanes").press("Home")
     for place in range(flags.count()):
         expect(flags.nth(place)).to_be_hidden()
+    tab.locator(".svr-lanes").press("End")
+    expect(tab.locator("#sv-race .svp-source")).to_have_text("recorded")
+    expect(tab.locator(".svr-equality")).to_be_visible()
+    expect(tab.locator(".svr-name").first).to_have_text("plain decoding")
+    expect(tab.locator(".svr-ratio").nth(1)).to_contain_text("plain decoding, engine time")
+    expect(tab.locator("#sv-race .svp-barlegend")).to_contain_text("correction")
+    tab.set_viewport_size({"width": 390, "height": 844})
+    expect(tab.locator(".svr-lane").first).to_be_visible()
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390, "it fits a phone"
+    table = "document.querySelector('.svr-table')"
+    assert tab.evaluate(f"{table}.scrollWidth <= {table}.clientWidth"), "the table needs no sideways scrolling"
 
 
-def test_keys_work_after_a_click_on_a_tab(tab: Page) -> None:
-    open_tab(tab, "Race")
-    tab.keyboard.press("Home")
-    assert clock_of(tab) == 0
-    tab.keyboard.press("ArrowRight")
-    assert clock_of(tab) > 0
-
-
-def test_a_race_of_ones_own_is_recorded_then_scrubbed_with_hostile_text_as_text(tab: Page) -> None:
+def test_a_race_of_ones_own_is_recorded_then_scrubbed_with_hostile_text_as_text_and_played_from_the_start_by_space(
+    tab: Page,
+) -> None:
+    """Nothing plays by itself under reduced motion."""
     run_race(tab)
+    expect(tab.locator(".sv-race .is-play")).to_have_text("play")
     expect(tab.locator(".svr-name")).to_have_text(["plain decoding", "ngram", "model"])
     expect(tab.locator(".svr-equality")).to_have_text("All 3 outputs are the same, token for token: 20 tokens.")
     for place in range(3):
@@ -148,12 +149,6 @@ def test_a_race_of_ones_own_is_recorded_then_scrubbed_with_hostile_text_as_text(
     tab.keyboard.press("End")
     expect(tab.locator(".svr-result")).to_be_visible()
     assert tokens_of(tab, 2) == 20
-
-
-def test_nothing_plays_by_itself_under_reduced_motion_and_space_plays_from_the_start(tab: Page) -> None:
-    run_race(tab)
-    expect(tab.locator(".svr-result")).to_be_visible()
-    expect(tab.locator(".sv-race .is-play")).to_have_text("play")
     tab.get_by_role("button", name="1/50", exact=True).click()
     expect(tab.locator(".svr-clock")).to_contain_text("shown at 1/50 of real time")
     tab.locator(".svr-lanes").focus()

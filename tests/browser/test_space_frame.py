@@ -6,7 +6,6 @@ The page around is answered by the test; nothing outside is asked. Its frame has
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, Route, ViewportSize, expect
@@ -33,12 +32,13 @@ Object.defineProperty(window, 'caches', {get() { throw new DOMException('Access 
 SIZES: list[ViewportSize] = [{"width": 1280, "height": 800}, {"width": 390, "height": 844}]
 
 
-@pytest.fixture
-def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page with a Space's headers."""
-    monkeypatch.setenv("SPACE_ID", "ada/specviz")
-    with served(ReplaySource(sample()), tmp_path, tabs=["watch", "learn"]) as url:
-        yield url
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SPACE_ID", "ada/specviz")
+        with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery"), tabs=["watch", "learn"]) as url:
+            yield url
 
 
 def framed(page: Page, url: str, around: str = SPACE) -> FrameLocator:
