@@ -7,6 +7,7 @@ The map as data is `assets/method_map.toml` and the list of recordings; tests ho
 from __future__ import annotations
 
 import tomllib
+from calendar import month_abbr
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +29,16 @@ from specviz.protocol.links import as_data, pack
 from specviz.protocol.runs import RunRequest, setting_names
 from specviz.resources import INSTALLED, ROOT, without
 
-FACETS = {"drafts": "what drafts", "shape": "what shape", "verifies": "what verifies", "needs": "what it needs"}
+FACETS = {
+    "drafts": "what drafts",
+    "shape": "what shape",
+    "verifies": "what verifies",
+    "needs": "what it needs",
+    "year": "which year",
+}
 """facet → its name on the page"""
+NEW = "new this year"
+"""said of what was published in the year of the map's youngest paper"""
 RUNS, COMPARED, PLANNED = "runs here", "for comparison", "planned"
 LEFT_OUT = {"name", "prompt", "prompt_name", "options", "top", "max_new_tokens"}
 """of a recording: what belongs to that recording and not to its methods"""
@@ -51,6 +60,7 @@ class System:
     number: int
     name: str
     arxiv: tuple[str, ...]
+    """at least one paper; its number begins with year and month"""
     drafts: str
     shape: str
     verifies: str
@@ -71,6 +81,21 @@ class System:
         if self.comparison:
             return COMPARED
         return RUNS if self.presets or self.commands else PLANNED
+
+    @property
+    def first(self) -> str:
+        """Month of its first paper, `2026-02`."""
+        number = min(self.arxiv)
+        return f"20{number[:2]}-{number[2:4]}"
+
+    @property
+    def year(self) -> str:
+        return self.first[:4]
+
+    @property
+    def date(self) -> str:
+        """Month of its first paper in words, `Feb 2026`."""
+        return f"{month_abbr[int(self.first[5:])]} {self.year}"
 
     def values(self, facet: str) -> tuple[str, ...]:
         found = getattr(self, facet)
@@ -97,6 +122,11 @@ def _system(row: dict[str, Any]) -> System:
         return System(arxiv=arxiv, needs=needs, presets=presets, commands=commands, **row)
     except (KeyError, TypeError) as error:
         raise OptionError(f"assets/method_map.toml: system {row.get('number', '?')} is incomplete: {error}.") from None
+
+
+def is_new(system: System) -> bool:
+    """Whether it came up in the year of the youngest system."""
+    return system.year == max(one.year for one in systems())
 
 
 @cache
@@ -161,9 +191,9 @@ def matching(chosen: Mapping[str, Sequence[str] | str | None]) -> tuple[System, 
 
 
 INTRO = (
-    "Every published system that SpecViz aims at, by what drafts, the shape of its drafts, what verifies them and what "
-    "it needs. A preset's name chooses its methods in *Watch*; a command is typed in a terminal. Those marked *for "
-    "comparison* are fast without drafting and verifying."
+    "Every published system that SpecViz aims at, by what drafts, the shape of its drafts, what verifies them, what "
+    "it needs and when its first paper came out. A preset's name chooses its methods in *Watch*; a command is typed in "
+    "a terminal. Those marked *for comparison* are fast without drafting and verifying."
 )
 PAGES = ROOT.parent / "docs" / "methods"
 MISSING = "The pages of the methods are in the repository's `docs/methods`; this installation came without them."
@@ -232,9 +262,12 @@ def _card(system: System, recorded: frozenset[str]) -> str:
     presets = "".join(f"<li>{_preset(preset, recorded)}</li>" for preset in system.presets)
     presets += "".join(f"<li><code>{escape(command)}</code></li>" for command in system.commands)
     kind = system.status.replace(" ", "-")
+    date = f'<time datetime="{escape(system.first)}">{escape(system.date)}</time>'
+    mark = f' · <strong class="sv-map-new">{NEW}</strong>' if is_new(system) else ""
     return (
         f'<article class="sv-map-card is-{kind}"><header><h4>{system.number}. {escape(system.name)}</h4>'
-        f'<span class="sv-map-status">{system.status}</span></header><dl>{facets}</dl>'
+        f'<span class="sv-map-status">{system.status}</span></header><p class="sv-map-date">{date}{mark}</p>'
+        f"<dl>{facets}</dl>"
         f'<p class="sv-map-papers">{papers}</p><ul>{presets}</ul></article>'
     )
 

@@ -2,7 +2,8 @@
 
 Because a run's randomness passes through two verbs only, a seeded object plays it for real, a scripted one forces an
 outcome, and an exhaustive one walks every branch and so proves losslessness. A draw whose key says `RACE` goes by a
-time for every token instead of one number for all: the token with the smallest time over probability wins.
+time for every token instead of one number for all: the token with the smallest time over probability wins. `RACES`
+does the same with the smallest of a token's times in several lanes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 
 from specviz.core.sampling import ON_CPU
-from specviz.trace.uniform_draws import RACE, Key, race_purpose, stream, uniform
+from specviz.trace.uniform_draws import RACE, RACES, Key, race_purpose, stream, uniform
 
 
 class AcceptDraw(NamedTuple):
@@ -70,7 +71,7 @@ class SeededRandom:
         return AcceptDraw(u < probability, u)
 
     def draw(self, probs: Tensor, key: Key) -> TokenDraw:
-        if key[0] == RACE:
+        if key[0] in (RACE, RACES):
             return TokenDraw(winner(probs, self._times_of(key, probs.shape[-1])), None)
         u = uniform(self.seed, key)
         return TokenDraw(pick(probs, u), u)
@@ -79,7 +80,10 @@ class SeededRandom:
         return self.draw(probs, key).token
 
     def _times_of(self, key: Key, count: int) -> Times:
-        """A round asks for those of its few places again and again; older places are past."""
+        """[V]. A round asks for those of its few places again and again; older places are past."""
+        purpose, position, lanes = key
+        if purpose == RACES:
+            return np.minimum.reduce([self._times_of((RACE, position, lane), count) for lane in range(lanes)])
         if len(self._times.get(key, ())) < count:
             self._times = dict(list(self._times.items())[-RACES_KEPT:])
             self._times[key] = race_times(self.seed, key, count)

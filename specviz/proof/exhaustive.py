@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 
 from torch import Tensor
 
@@ -28,10 +29,10 @@ from specviz.errors import ProofError
 from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
 from specviz.options import Options
-from specviz.proof.races import Race
+from specviz.proof.races import Race, soonest
 from specviz.proof.small_models import move_weights, toy_texts, toy_weights
 from specviz.stop_policies.base import STOP_POLICIES
-from specviz.trace.uniform_draws import RACE, Key
+from specviz.trace.uniform_draws import RACE, RACES, Key
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 
@@ -76,6 +77,7 @@ class ProofCase:
     """what the drafter recalls from earlier runs"""
     fault: Callable[[Method], Method] | None = None
     """a bug planted into the method before it runs"""
+    verifier_options: tuple[tuple[str, object], ...] = ()
 
     def draft_policies(self) -> DraftPolicies:
         """New tree and stop policies: a stop policy remembers the rounds of its run."""
@@ -139,7 +141,7 @@ def session_of(
         move_weights(drafting, case.models()[0])
     method = Method(
         drafting,
-        verifier.of({}),
+        verifier.of(dict(case.verifier_options)),
         case.sampling,
         randomness,
     )
@@ -295,7 +297,7 @@ class EnumeratedRandom:
         return AcceptDraw(bool(self._choose([(1, probability), (0, 1.0 - probability)], key)), None)
 
     def draw(self, probs: Tensor, key: Key) -> TokenDraw:
-        if key in self._noise or key[0] == RACE:
+        if key in self._noise or key[0] in (RACE, RACES):
             self._use(key)
             return TokenDraw(self._look(probs, key), None)
         return TokenDraw(self._choose(list(enumerate(probs.tolist())), key), None)
@@ -313,6 +315,8 @@ class EnumeratedRandom:
         """
         if key[0] == RACE:
             return self._run(probs, key)
+        if key[0] == RACES:
+            return self._run_all(probs, key)
         low, high = self._noise.get(key, (0.0, 1.0))
         pieces, below = dict[int, tuple[float, float]](), 0.0
         for token, p in enumerate(probs.tolist()):
@@ -332,6 +336,17 @@ class EnumeratedRandom:
         token = self._play([(token, after.share / race.share) for token, after in won.items() if after.share > SLIVER])
         self._races[key] = won[token]
         return token
+
+    def _run_all(self, probs: Tensor, key: Key) -> int:
+        """The same for the smallest time of several lanes; nobody looks at these afterwards."""
+        _, position, lanes = key
+        keys: list[Key] = [(RACE, position, lane) for lane in range(lanes)]
+        races = [self._races.get(lane) or Race(len(probs)) for lane in keys]
+        known = prod(race.share for race in races)
+        for lane in keys:
+            self._use(lane)
+        shares = enumerate(soonest(races, probs.tolist()))
+        return self._play([(token, share / known) for token, share in shares if share > SLIVER])
 
     def _choose(self, outcomes: list[tuple[int, float]], key: Key) -> int:
         self._use(key)

@@ -26,7 +26,7 @@ from specviz.proof.exhaustive import SLIVER, EnumeratedRandom, ProofCase, check_
 from specviz.proof.planted import fault_of
 from specviz.protocol.proofs import DRAWS as KNOWN_DRAWS
 from specviz.protocol.proofs import MOST_CANDIDATES, Drafted, Lines, ProofLine, Toy, Trial
-from specviz.trace.uniform_draws import RACE, Key
+from specviz.trace.uniform_draws import RACE, RACES, Key
 from specviz.tree_policies.drawing import DRAWS, choose_draw
 from specviz.verifiers.base import VERIFIERS
 
@@ -87,7 +87,7 @@ class NotedRandom(EnumeratedRandom):
 
     def draw(self, probs: Tensor, key: Key) -> TokenDraw:
         purpose, position, _ = key
-        if purpose in ("target", RACE) and position > len(PROMPT):
+        if purpose in ("target", RACE, RACES) and position > len(PROMPT):
             return TokenDraw(int(probs.argmax()), None)
         token = self._look(probs, key)
         self._note("draw", key, token, 1.0)
@@ -138,7 +138,10 @@ def case_of(toy: Toy) -> ProofCase:
     rule = VERIFIERS.get(toy.verifier)
     check_pairing(kind.of(given), rule, PLAIN)
     fault = fault_of(toy.broken, widths, DRAWS[draw])
-    return ProofCase(DRAFTER, toy.verifier, tuple(given.items()), PLAIN, PROMPT, length=2, fault=fault)
+    lanes = ((rule.rule.lanes, toy.candidates),) if rule.rule and rule.rule.lanes else ()
+    return ProofCase(
+        DRAFTER, toy.verifier, tuple(given.items()), PLAIN, PROMPT, length=2, fault=fault, verifier_options=lanes
+    )
 
 
 def models_of(toy: Toy) -> tuple[Given, Given]:

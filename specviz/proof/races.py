@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -75,3 +77,44 @@ def _beyond(part: Corners, plane: Corners) -> Iterator[Corners]:
             piece = part.copy()
             piece[replaced] = cut
             yield from _beyond(piece, plane)
+
+
+Stages = tuple[tuple[float, ...], ...]
+"""of each race what is left of its time: means of exponential times that follow one another"""
+
+
+def soonest(races: Sequence[Race], probs: Sequence[float]) -> list[float]:
+    """[V]: probability of what is known of these races, whose times are independent, and that each token is the one
+    with the smallest E over probability in all of them.
+
+    Inside a simplex E is the sum of its corners with independent exponential weights, so that the time of a race's
+    winner is a sum of exponential times, one per corner, and who is first follows stage by stage.
+    """
+    found = [0.0] * len(probs)
+    for pieces in product(*(_finishes(race, probs) for race in races)):
+        share = prod(share for _, share, _ in pieces)
+        for (token, _, _), first in zip(pieces, _first(tuple(stages for _, _, stages in pieces)), strict=True):
+            found[token] += share * first
+    return found
+
+
+def _finishes(race: Race, probs: Sequence[float]) -> list[tuple[int, float, tuple[float, ...]]]:
+    """Ways the race can end under `probs`: (winner, probability, means of the stages of its time)."""
+    return [
+        (token, abs(float(np.linalg.det(part))), tuple(float(height) / p for height in part[:, token] if height > FLAT))
+        for token, p in enumerate(probs)
+        if p > 0.0
+        for part in _parts(race.won(token, probs))
+    ]
+
+
+@lru_cache(maxsize=1 << 16)
+def _first(stages: Stages) -> tuple[float, ...]:
+    """Probability of each race to be the first with no stage left."""
+    if not all(stages):
+        return tuple(float(not left) for left in stages)
+    rates = [1.0 / left[0] for left in stages]
+    after = [_first((*stages[:k], stages[k][1:], *stages[k + 1 :])) for k in range(len(stages))]
+    return tuple(
+        sum(rate * then[k] for rate, then in zip(rates, after, strict=True)) / sum(rates) for k in range(len(stages))
+    )

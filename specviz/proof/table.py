@@ -166,11 +166,12 @@ def says_lossless(case: ProofCase) -> bool:
 
 
 def fitted(case: ProofCase) -> ProofCase:
-    """The case on three tokens, or two where its tree is too large, and as long as two rounds need, or three where the
-    first drafts nothing.
+    """The case on three tokens, or two where its tree is too large or it races in several lanes, and as long as two
+    rounds need, or three where the first drafts nothing.
 
     At temperature 0 as long as any: a walk has few branches there, and one round shows little."""
-    for vocab_size in (3, 2):
+    rule = VERIFIERS.get(case.verifier).rule
+    for vocab_size in (2,) if rule is not None and rule.lanes else (3, 2):
         prompt = _drafting(case, vocab_size)
         late = prompt is None and bool(declared(case))
         shortest = MOST_TOKENS if case.sampling.greedy else 2 + late

@@ -247,6 +247,20 @@ def race_agreement(p: Sequence[float], q: Sequence[float]) -> float:
     )
 
 
+def list_agreement_bound(p: Sequence[float], q: Sequence[float], lanes: int) -> float:
+    """At least how often the winner under p of all lanes together is the winner under q of one of them:
+    Σ_x K / ((K - 1) / p_x + Σ_y max(p_y/p_x, q_y/q_x)). With one lane it is `race_agreement` (2506.05632).
+
+    >>> list_agreement_bound((0.5, 0.5), (0.5, 0.5), 2)
+    1.0
+    """
+    return sum(
+        lanes / ((lanes - 1) / p_x + sum(max(p_y / p_x, q_y / q_x) for p_y, q_y in zip(p, q, strict=True)))
+        for p_x, q_x in zip(p, q, strict=True)
+        if p_x > 0.0 and q_x > 0.0
+    )
+
+
 def _by_ratio(p: Row, q: Row) -> npt.NDArray[np.int64]:
     """Tokens by increasing p/q, those that are never drawn last."""
     return np.argsort(np.divide(p, q, out=np.full_like(p, np.inf), where=q > 0.0), kind="stable")

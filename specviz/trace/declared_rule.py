@@ -46,6 +46,8 @@ class Rule:
     """the round's last token is drawn; False: it is the target's most probable"""
     races: bool = False
     """what is drawn, is by a time for every token instead of one number u for all"""
+    lanes: str = ""
+    """of a rule that races: an option that says in how many lanes the target runs; empty: in the first alone"""
     survivors: str = ""
     """a yes-or-no option under which the drafts that share an accepted token all stay candidates; empty: there is none,
     and the children of the accepted node follow"""
@@ -150,6 +152,7 @@ class KnownRule:
     compares: bool
     draws: bool
     races: bool
+    lanes: str
     survivors: str
     judges: frozenset[CandidateKind]
     """candidate kinds for which the rule is what it claims to be"""
@@ -192,6 +195,7 @@ def _known(declared: Mapping[str, Any]) -> KnownRule:
         "compares",
         "draws",
         "races",
+        "lanes",
         "survivors",
         "chains",
         "greedy",

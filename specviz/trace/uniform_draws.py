@@ -13,6 +13,9 @@ Key = tuple[str, int, int]
 
 RACE = "race"
 """purpose of keys (`RACE`, position, lane) whose noise is a time for every token instead of one number for all"""
+RACES = "races"
+"""purpose of keys (`RACES`, position, lanes): a token's time is the smallest that it has in the first so many lanes"""
+MOST_LANES = 32
 _MASK = (1 << 64) - 1
 
 
@@ -50,7 +53,10 @@ def race_time(seed: int, key: Key, token: int) -> float:
     """E of a token in the race of this key: exponential with rate 1, never 0, independent between tokens.
 
     The token with the smallest E/p wins, and does so with probability p: no two distributions change its E, so that
-    similar ones have mostly the same winner. Daliri et al. (2408.07978); Gumbel-max in another scale.
+    similar ones have mostly the same winner. Daliri et al. (2408.07978); Gumbel-max in another scale. In several lanes
+    (`RACES`) E has the rate of their number for every token alike, so that a token still wins with probability p.
     """
-    _, position, lane = key
+    purpose, position, lane = key
+    if purpose == RACES:
+        return min(race_time(seed, (RACE, position, other), token) for other in range(lane))
     return -log1p(-(uniform(seed, (race_purpose(lane), position, token)) + 2.0**-54))

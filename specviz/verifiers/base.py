@@ -100,9 +100,11 @@ class Verifier(PlugIn[OptionsT_co], ABC):
     stands below a node may depend on what a later sibling of it was drawn as"""
     samples_target: ClassVar[bool] = False
     """the token at every visited position is drawn from the target's own distribution with the key
-    (`noise`, position, 0), whatever was drafted there: only then may a draft look at that noise"""
+    (`noise`, position, 0), or that of a race in several lanes, whatever was drafted there: only then may a draft look
+    at that noise"""
     noise: ClassVar[str] = "target"
-    """purpose of those keys; `RACE`: a time per token, and drafted tokens run the same race with their own q"""
+    """purpose of the keys that a draft may look at; `RACE`: a time per token, and drafted tokens run the same race with
+    their own q"""
 
     rule: ClassVar[Rule | None] = None
     """how it decides, as data for those who check or show a trace; None: they show its numbers and recompute nothing"""

@@ -27,7 +27,7 @@ class CoupledVerifier(NaiveVerifier[CoupledOptions]):
     A candidate passes where both are the same token: with probability Σ_x 1 / Σ_y max(p_y/p_x, q_y/q_x), which is at
     least (1 - TV) / (1 + TV). Whatever drafts, the text is the target's own sample, a function of the seed alone:
     Daliri et al. (2408.07978). Siblings drawn without replacement are the next ones of the draft in the same race,
-    i.i.d. siblings run races of their own (lists of independent races: Rowan et al., 2506.05632).
+    i.i.d. siblings run races of their own, in which the target takes part under `gls` alone.
     """
 
     noise: ClassVar[str] = RACE

@@ -11,6 +11,7 @@ from specviz.options import Options
 from specviz.registry import OptionsT_co
 from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
+from specviz.trace.uniform_draws import Key
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 
 
@@ -41,11 +42,15 @@ class NaiveVerifier(Verifier[OptionsT_co]):
         code=("y = draw(p)", "accepted = x == y"),
     )
 
+    def key(self, position: int) -> Key:
+        """Of the draw that settles the token at this position of the text."""
+        return self.noise, position, 0
+
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         """One draw per visited node; `threshold` of a trial is p(token), the probability it had before the draw."""
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
         while True:
-            drawn = randomness.draw(target.probs(node), (self.noise, position + len(path), 0))
+            drawn = randomness.draw(target.probs(node), self.key(position + len(path)))
             children = tree.children(node)
             accepted = None
             for child in children:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specviz.app.map import Preset, System, recordings, systems
+from specviz.app.map import NEW, Preset, System, is_new, recordings, systems
 from specviz.bench.core.report import markdown_table
 from tests.generate.as_typed import command
 
-HEAD = ("#", "system", "papers", "status", "what to type", "recording", "page")
+HEAD = ("#", "system", "first paper", "papers", "status", "what to type", "recording", "page")
 
 
 def section() -> str:
@@ -23,10 +23,11 @@ def commands() -> list[str]:
 def _rows(one: System) -> Iterator[tuple[str, ...]]:
     """One row a preset or command; the system's own cells stand in the first of them."""
     papers = " ".join(f"[{number}](https://arxiv.org/abs/{number})" for number in one.arxiv)
-    head = (str(one.number), one.name, papers, one.status)
+    date = f"{one.date}, **{NEW}**" if is_new(one) else one.date
+    head = (str(one.number), one.name, date, papers, one.status)
     tails = [_preset(preset) for preset in one.presets] + [(f"`{line}`", "", "") for line in one.commands]
     for number, tail in enumerate(tails or [("", "", "")]):
-        yield (*(head if number == 0 else ("", "", "", "")), *tail)
+        yield (*(head if number == 0 else ("",) * len(head)), *tail)
 
 
 def _preset(preset: Preset) -> tuple[str, str, str]:

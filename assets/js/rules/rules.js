@@ -58,6 +58,21 @@ const rules = (function (S) {
     steps: (facts, said) => plainly(facts, said),
   };
 
+  const gls = {
+    ...coupled,
+    words: (facts) =>
+      facts.accepted
+        ? `${quote(facts.token)} won its lane for the draft, and all lanes together for the target: kept.`
+        : `Over all lanes ${facts.drawn === null ? "another token" : quote(facts.drawn)} won the target's race, ` +
+          `not ${quote(facts.token)}: rejected.`,
+    numbers: (facts) => [
+      ["winner", facts.drawn ?? "–", "smallest E/p of all lanes: the target's own draw"],
+      ["p", S.prob(facts.target_prob), "the probability that the target's winner would be this token"],
+      ["q", S.prob(facts.draft_prob), "the same for the draft's, in its lane"],
+      ["draft", facts.token, facts.accepted ? "the target's winner: accepted" : "another token: rejected"],
+    ],
+  };
+
   /** Siblings by name alone, where no number decides.
       @param {Facts} facts */
   function plainly(facts, said) {
@@ -94,7 +109,7 @@ const rules = (function (S) {
       ]),
   };
 
-  const rules = { ...S.siblingRules, ...S.pathRules, greedy, naive, coupled };
+  const rules = { ...S.siblingRules, ...S.pathRules, greedy, naive, coupled, gls };
   const mine = (found, name) => (Object.hasOwn(found, name) ? found[name] : {});
 
   /** Sentences, numbers and steps of a round's rule, with the formula and code that its verifier declares.

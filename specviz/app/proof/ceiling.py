@@ -17,7 +17,7 @@ from specviz.app.look.events import LATEST
 from specviz.app.proof.view import Pair, bars, part_heading, verdict_line
 from specviz.errors import PairingError, SpecVizError
 from specviz.protocol.proofs import Lines, Toy
-from specviz.theory.formulas import list_bound, race_agreement
+from specviz.theory.formulas import list_agreement_bound, list_bound, race_agreement
 
 INTRO = (
     "The probability that one of the candidates chosen above is accepted, rule by rule. The ceiling is the optimal "
@@ -25,6 +25,8 @@ INTRO = (
 )
 EXACT = "every way is added up; nothing is sampled"
 Ask = Callable[[Toy], Lines]
+LANES = "gls"
+"""the rule that races in a lane for each candidate"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,12 @@ def ceiling_view(compared: Sequence[Rung], lines: Lines) -> str:
             f'<p class="sv-proof-why">Two independent draws agree with probability {together:.4f}, one race for both '
             f"with {race_agreement(lines.target, lines.draft):.4f} (at least (1 − TV)/(1 + TV) = "
             f"{(1 - distance) / (1 + distance):.4f}), the maximal coupling with 1 − TV = {1 - distance:.4f}.</p>"
+        )
+    elif any(rung.name == LANES for rung in compared):
+        least = list_agreement_bound(lines.target, lines.draft, lines.toy.candidates)
+        note = (
+            f'<p class="sv-proof-why">A race in {lines.toy.candidates} lanes, one for each candidate, has its winner '
+            f"among them with probability {least:.4f} at least.</p>"
         )
     pairs = [_pair(rung) for rung in ordered]
     return verdict_line(best + lossy, "plain") + note + bars(pairs, "ceiling", "accepted", marked=False)

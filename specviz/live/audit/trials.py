@@ -17,10 +17,10 @@ from specviz.live.audit.laws import Law, Number, Tally, normalised, spread
 from specviz.protocol.audits import LAST_TOKENS, RESIDUALS, TRIALS, VERDICTS
 from specviz.trace.declared_rule import OPERATIONS, KnownRule, evaluate
 from specviz.trace.events import Node, Trial
-from specviz.trace.rules.races import races_here
+from specviz.trace.rules.races import races_here, targets_key
 from specviz.trace.rules.residuals import rejected_below
 from specviz.trace.rules.scene import producer_of
-from specviz.trace.uniform_draws import RACE, race_time, uniform
+from specviz.trace.uniform_draws import race_time, uniform
 
 WHOLE = Number(1.0)
 ANY = Number(0.5, 0.5)
@@ -243,7 +243,7 @@ class Trials:
     def _raced(self, law: Law) -> None:
         """The last token won the race of its place."""
         scene, judged = self.say.scene, self.say.scene.round.judged
-        key = RACE, scene.round.base_length + scene.round.nodes[judged.final_node].depth, 0
+        key = targets_key(scene, scene.round.nodes[judged.final_node])
         times = np.array([race_time(scene.started.seed, key, token) for token in range(len(law.probs))])  # [V]
         with np.errstate(divide="ignore"):
             due = int((times / law.probs).argmin())

@@ -15,7 +15,7 @@ from specviz.trace.rules.distributions import drawn_by
 from specviz.trace.rules.residuals import numbered_like_nodes
 from specviz.trace.rules.scene import Bounds, Scene, producer_of
 from specviz.trace.structure import Problem
-from specviz.trace.uniform_draws import RACE, Key, race_time
+from specviz.trace.uniform_draws import MOST_LANES, RACE, RACES, Key, race_time
 
 SLACK = 1.0 + 1e-6
 """probabilities were compared in single precision"""
@@ -34,7 +34,7 @@ def winners(scene: Scene) -> Iterator[Problem]:
     steps = [(nodes[node].parent, nodes[node].token, f"judged.path[{index}]") for index, node in enumerate(judged.path)]
     for parent, token, where in [*steps, (judged.final_node, judged.token, "judged.token")]:
         p = Bounds.of_head(nodes[parent].target)
-        yield from _won(scene, f"{scene.place}.{where}", token, p, _key(scene, nodes[parent], 0))
+        yield from _won(scene, f"{scene.place}.{where}", token, p, targets_key(scene, nodes[parent]))
 
 
 def drafted(scene: Scene) -> Iterator[Problem]:
@@ -65,6 +65,13 @@ def _before(siblings: Sequence[Node], node: Node) -> list[Node]:
 
 def _key(scene: Scene, parent: Node, lane: int) -> Key:
     return RACE, scene.round.base_length + parent.depth, lane
+
+
+def targets_key(scene: Scene, parent: Node) -> Key:
+    """Of the target's race below a node, in one lane or in all."""
+    lanes = scene.started.verifier.options.get(scene.rule.lanes) if scene.rule is not None else None
+    place = scene.round.base_length + parent.depth
+    return (RACES, place, lanes) if isinstance(lanes, int) and 1 <= lanes <= MOST_LANES else (RACE, place, 0)
 
 
 def _won(scene: Scene, where: str, token: int, probs: Bounds, key: Key) -> Iterator[Problem]:

@@ -13,10 +13,12 @@ from specviz.app.form.methods import kinds
 from specviz.app.form.request import Limits, request_from
 from specviz.app.map import (
     FACETS,
+    NEW,
     NOTHING,
     PAGES,
     cards,
     choices,
+    is_new,
     matching,
     method_page,
     methods_of,
@@ -132,6 +134,17 @@ def test_the_systems_are_counted_by_what_they_are_here() -> None:
     assert "1 system: 1 runs here." in cards([running], frozenset())
     unfinished = replace(running, presets=(), commands=())
     assert "1 system: 1 planned." in cards([unfinished], frozenset())
+
+
+def test_every_system_has_the_month_of_its_first_paper_and_those_of_the_youngest_year_are_new() -> None:
+    dates = {one.name: one.date for one in systems()}
+    assert (dates["Speculative decoding"], dates["AMUSD, PEARL: drafting while verifying"]) == ("Nov 2022", "Aug 2024")
+    new = {one.name for one in systems() if is_new(one)}
+    assert new == {"DFlash", "DDTree", "DSpark", "Static ensemble"}
+    assert {one.name for one in matching({"year": ["2026"]})} == new
+    shown = cards(systems(), frozenset())
+    assert shown.count(NEW) == len(new)
+    assert '<time datetime="2026-02">Feb 2026</time> · <strong class="sv-map-new">new this year</strong>' in shown
 
 
 def test_a_page_of_another_name_is_not_read() -> None:

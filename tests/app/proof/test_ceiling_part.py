@@ -7,6 +7,7 @@ import pytest
 from specviz.app.proof.ceiling import ceiling_view, rungs
 from specviz.proof.lines import lines
 from specviz.protocol.proofs import Toy
+from specviz.theory.formulas import list_agreement_bound
 from specviz.verifiers.base import VERIFIERS
 
 ANY = [name for name, rule in VERIFIERS.items() if rule.temperatures == "any"]
@@ -36,6 +37,15 @@ def test_no_lossless_rule_is_above_the_ceiling_of_two_candidates(draw):
 def test_two_siblings_of_one_race_are_found_more_often_than_two_fresh_draws():
     rules = found(candidates=2, draw="without_replacement")
     assert rules["naive"].acceptance < rules["coupled"].acceptance <= rules["coupled"].ceiling
+
+
+def test_one_race_in_two_lanes_reaches_its_bound_and_stays_below_the_ceiling():
+    toy = Toy(candidates=2, draw="iid")
+    gls, kseq = found(candidates=2, draw="iid")["gls"], found(candidates=2, draw="iid")["kseq"]
+    least = list_agreement_bound((0.5, 0.3, 0.2), (0.2, 0.45, 0.35), 2)
+    assert 107 / 155 < least < kseq.acceptance < gls.acceptance < gls.ceiling
+    page = ceiling_view(list(rungs(lines, toy, ["gls", "kseq"])), lines(toy))
+    assert f"A race in 2 lanes, one for each candidate, has its winner among them with probability {least:.4f}" in page
 
 
 def test_the_page_names_those_above_it_and_what_one_race_reaches():

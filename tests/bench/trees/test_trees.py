@@ -74,7 +74,7 @@ def test_all_tree_policies_are_crossed_with_all_verifiers_that_may_judge_them() 
     }
     judges = {tree_policy: {judge for one, judge in pairs if one == tree_policy} for tree_policy, _ in pairs}
     assert judges["chain"] >= {"block", "naive", "sequential", "traversal", "kseq", "specinfer"}
-    assert judges["levels"] == {"coupled", "kseq", "naive", "sequential", "specinfer", "traversal"}
+    assert judges["levels"] == {"coupled", "gls", "kseq", "naive", "sequential", "specinfer", "traversal"}
     assert judges["rsd_s"] == {"coupled", "naive", "sequential", "traversal"}
     assert {case.verifier for case in found() if case.temperature == 0.0} == {"greedy"}
 

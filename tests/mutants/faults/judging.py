@@ -34,6 +34,13 @@ FAULTS: tuple[Fault, ...] = (
         ("tests/proof/test_coupled.py",),
     ),
     Fault(
+        "gls: the target runs in one lane, whatever is asked for",
+        "specviz/verifiers/gls.py",
+        "return RACES, position, int(self.options.lists)",
+        "return RACES, position, 1",
+        ("tests/proof/test_lists.py",),
+    ),
+    Fault(
         "race: times are compared with probabilities upside down",
         "specviz/core/randomness.py",
         "return int((times / row).argmin())",

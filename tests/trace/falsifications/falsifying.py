@@ -42,6 +42,7 @@ BASES: dict[str, Path] = {
     "specinfer": RECORDED / "verifier-specinfer.json.gz",
     "naive": RECORDED / "verifier-naive.json.gz",
     "coupled": RECORDED / "verifier-coupled.json.gz",
+    "gls": RECORDED / "verifier-gls.json.gz",
     "lenience": RECORDED / "verifier-lenience.json.gz",
     "typical": RECORDED / "verifier-typical.json.gz",
     "longest path": RECORDED / "verifier-longest-path.json.gz",

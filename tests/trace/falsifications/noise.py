@@ -25,6 +25,7 @@ def u_of_a_rejected(data: Data) -> None:
 @falsification("another seed", "chain")
 @falsification("another seed of a naive run", "naive")
 @falsification("another seed of a coupled run", "coupled")
+@falsification("another seed of a run in three lanes", "gls")
 def another_seed(data: Data) -> None:
     data["started"]["seed"] += 1
 
@@ -95,7 +96,13 @@ def candidate_replaced(data: Data) -> None:
     raise AssertionError("no such candidate")
 
 
+@falsification("another number of lanes", "gls")
+def another_number_of_lanes(data: Data) -> None:
+    data["started"]["verifier"]["options"]["lists"] -= 1
+
+
 @falsification("a last token that lost its race", "coupled")
+@falsification("a last token that lost its race in all lanes", "gls")
 def lost_the_race(data: Data) -> None:
     this = data["rounds"][-1]
     end = this["nodes"][this["judged"]["final_node"]]
