@@ -83,7 +83,8 @@ class SeededRandom:
         """[V]. A round asks for those of its few places again and again; older places are past."""
         purpose, position, lanes = key
         if purpose == RACES:
-            return np.minimum.reduce([self._times_of((RACE, position, lane), count) for lane in range(lanes)])
+            soonest: Times = np.min([self._times_of((RACE, position, lane), count) for lane in range(lanes)], axis=0)
+            return soonest
         if len(self._times.get(key, ())) < count:
             self._times = dict(list(self._times.items())[-RACES_KEPT:])
             self._times[key] = race_times(self.seed, key, count)

@@ -90,12 +90,12 @@ def soonest(races: Sequence[Race], probs: Sequence[float]) -> list[float]:
     Inside a simplex E is the sum of its corners with independent exponential weights, so that the time of a race's
     winner is a sum of exponential times, one per corner, and who is first follows stage by stage.
     """
-    found = [0.0] * len(probs)
+    chances = [0.0] * len(probs)
     for pieces in product(*(_finishes(race, probs) for race in races)):
         share = prod(share for _, share, _ in pieces)
         for (token, _, _), first in zip(pieces, _first(tuple(stages for _, _, stages in pieces)), strict=True):
-            found[token] += share * first
-    return found
+            chances[token] += share * first
+    return chances
 
 
 def _finishes(race: Race, probs: Sequence[float]) -> list[tuple[int, float, tuple[float, ...]]]:

@@ -264,7 +264,7 @@ TREE_POLICY_SETS: dict[str, tuple[dict[str, object], ...]] = {
     "levels": ({"branching": (2, 1)}, {"branching": (2, 2), "budget": 3}, {"branching": (2, 1), "draw": "iid"}),
     "rsd_c": ({"branching": (2, 2)},),
     "rsd_s": ({"width": 2, "depth": 2}, {"width": 3, "depth": 2, "budget": 4}),
-    "ddtree": ({"budget": 4},),
+    "ddtree": ({"budget": 4}, {"budget": 3, "draw": "without_replacement"}),
     "dyspec": ({"budget": 4}, {"budget": 4, "threshold": 0.2}),
     "eagle2": ({"budget": 3, "depth": 2, "width": 2},),
     "paths": ({"paths": "0; 1; 0,0"}, {"paths": "1; 1,0; 1,2", "draw": "top_k"}, {"paths": "0; 1; 0,0", "budget": 4}),

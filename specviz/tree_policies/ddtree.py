@@ -15,6 +15,7 @@ from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import MOST_NODES, TREE_POLICIES, Draft, TreePolicy, TreePolicyOptions
+from specviz.tree_policies.drawing import Siblings, sibling_kinds, siblings_of
 
 Ranks = tuple[int, ...]
 """of a node: which of its parent's likeliest tokens it is, at every level down to it"""
@@ -22,9 +23,14 @@ Ranks = tuple[int, ...]
 
 @dataclass(frozen=True)
 class DDTreeOptions(TreePolicyOptions):
-    """Size of the tree."""
+    """Size of the tree, and what fills it."""
 
     budget: int = option(12, help="candidates per round", minimum=1, maximum=MOST_NODES, counts="candidates")
+    draw: str = option(
+        "top_k",
+        help="top_k: the likeliest tokens; without_replacement: drawn ones, in a tree of the same shape",
+        choices=("top_k", "without_replacement"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +58,23 @@ class DDTreePolicy(TreePolicy[DDTreeOptions]):
     A path is worth the product of the drafter's probabilities of its tokens: how likely all of it is right, if the
     places of the block are independent, as those of a drafter that fills them in one pass are. The worths of the tree
     add up to the tokens that it expects to be accepted. Nothing is drawn, so each is a point mass at any temperature.
-    Made for `dflash`; a drafter that needs a pass for every node pays for each. DDTree (2604.12989).
+    Drawn, the shape stays what the ranks say, and a node's n-th child is the n-th draw: whether it exists does not
+    depend on what it is drawn as. Made for `dflash`, `medusa` and `masked_block`; a drafter that needs a pass for every
+    node pays for each. DDTree (2604.12989).
     """
 
-    settles_siblings: ClassVar[bool] = True
     trees: ClassVar[Trees] = Trees()
 
+    def draws(self, sampling: Sampling) -> bool:
+        return self.options.draw == "without_replacement" and not sampling.greedy
+
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
-        return frozenset(["point_mass"])
+        return sibling_kinds(sampling) if self.draws(sampling) else frozenset(["point_mass"])
 
     def grow(self, draft: Draft) -> None:
         budget, worth = int(self.options.budget), 0.0
         families: dict[int, Ranked] = {}
+        drawn: dict[int, Siblings] = {}
         waiting: list[tuple[float, int, Ranks, int]] = []
         """cost of a path, its length, its ranks, the node that it goes on from; of equals the shorter, then the one of
         lower ranks"""
@@ -72,13 +83,19 @@ class DDTreePolicy(TreePolicy[DDTreeOptions]):
             asked, logits = draft.expand([node])
             if asked:
                 families[node] = ranked(logits[0], draft.sampling, budget)
+                if self.draws(draft.sampling):
+                    drawn[node] = siblings_of(logits, draft.sampling)[0]
                 heapq.heappush(waiting, (cost + families[node].costs[0], len(ranks) + 1, (*ranks, 0), node))
 
         open_below(ROOT, 0.0, ())
         while waiting and draft.tree.drafted < budget:
             cost, length, ranks, parent = heapq.heappop(waiting)
             family, rank = families[parent], ranks[-1]
-            node = draft.add(parent, family.tokens[rank], "point_mass", None)
+            if parent in drawn:
+                taken = drawn[parent].take(draft)
+                node = draft.add(parent, taken.token, drawn[parent].kind, taken.proposal)
+            else:
+                node = draft.add(parent, family.tokens[rank], "point_mass", None)
             worth += exp(-cost)
             if rank + 1 < len(family.tokens):
                 sibling = cost - family.costs[rank] + family.costs[rank + 1]

@@ -83,7 +83,6 @@ SHORT = {
     "specviz/protocol/choice.py": "requests, sweeps, links and recordings all hold their methods by it",
     "specviz/protocol/lanes.py": "`asynchronous` makes lanes and a study shows them, and neither knows the other",
     "specviz/trace/notebook.py": "the events show themselves by it, so it knows none of them",
-    "specviz/trace/uniform_draws.py": "engine, check, audit, proof and simulation take every uniform number from it",
 }
 """modules that are shorter, and why each stands alone"""
 NOT_YET: set[str] = set()

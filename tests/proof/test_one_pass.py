@@ -6,6 +6,8 @@ let a drawn token decide whether it is submitted.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from specviz.core.sampling import transform
@@ -87,3 +89,35 @@ def test_a_slot_that_was_told_the_token_before_it_judged_by_what_the_pass_alone_
     monkeypatch.setattr(DSparkDrafter, "_fill", noted)
     monkeypatch.setattr(drawing.Independent, "level", blind)
     assert error(case("dspark")) > CAUGHT
+
+
+@pytest.mark.parametrize("draw", ["top_k", "without_replacement"])
+@pytest.mark.parametrize(
+    ("drafter", "more"),
+    [("dflash", {}), ("dspark", {}), ("medusa", {"nodes": 0}), ("masked_block", {"nodes": 0, "passes": 1})],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_best_paths_of_a_block_keep_the_law_ranked_or_drawn_whatever_filled_it(drafter, more, draw):
+    assert error(paths_of(drafter, draw, **more)) < EXACT
+
+
+def paths_of(drafter: str, draw: str, **more: object) -> ProofCase:
+    grown = (("budget", 3), ("draw", draw))
+    ranked = replace(case(drafter), tree_policy="ddtree", tree_policy_options=grown, length=3)
+    return replace(ranked, options=(*ranked.options, *more.items()))
+
+
+def test_choosing_among_drawn_tokens_by_their_own_probabilities_breaks_the_law(monkeypatch):
+    """A second sibling is submitted only where the first was drawn as something unlikely: by the first's value it may,
+    but the first itself is dropped where the second is likelier."""
+    take = drawing.DrawnSiblings.take
+
+    def best_of_two(self, draft):
+        taken = take(self, draft)
+        if self.left > 0.0:
+            other = take(self, draft)
+            taken = max(taken, other, key=lambda sibling: sibling.prob)
+        return taken
+
+    monkeypatch.setattr(drawing.DrawnSiblings, "take", best_of_two)
+    assert error(paths_of("dflash", "without_replacement")) > CAUGHT

@@ -8,6 +8,7 @@ from math import prod
 import pytest
 import torch
 
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal
@@ -19,18 +20,18 @@ PLACES = [[0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]]
 """what a block of three holds probable at each place, whatever stands before it"""
 
 
-def grown(budget, places=PLACES, temperature=0.0):
+def grown(budget, places=PLACES, temperature=0.0, draw="top_k"):
     proposal = Proposal(DraftTree.from_root(0))
     rows = torch.tensor(places, dtype=torch.float64).log()
     draft = GrowingDraft(
-        DraftContext([0], 0, len(places), Sampling(temperature), None),
+        DraftContext([0], 0, len(places), Sampling(temperature), SeededRandom(3)),
         proposal,
         FixedStopPolicy(StopOptions()),
         len(places),
         lambda nodes, at: rows[[proposal.tree.depths[node] for node in nodes]],
         "block",
     )
-    DDTreePolicy(DDTreeOptions(budget=budget)).grow(draft)
+    DDTreePolicy(DDTreeOptions(budget=budget, draw=draw)).grow(draft)
     return proposal
 
 
@@ -69,3 +70,11 @@ def test_above_temperature_0_the_tempered_distribution_ranks_and_all_are_point_m
     proposal = grown(9, [[0.5, 0.5, 0.0, 0.0]] * 3, temperature=1.0)
     assert {token for path in paths(proposal) for token in path} == {0, 1}, "no token that cannot come"
     assert set(proposal.tree.kinds[ROOT + 1 :]) == {"point_mass"}
+
+
+def test_drawn_the_tree_has_the_shape_of_the_ranks():
+    ranked, drawn = grown(9, temperature=1.0), grown(9, temperature=1.0, draw="without_replacement")
+    assert drawn.tree.parents == ranked.tree.parents
+    assert set(drawn.tree.kinds[ROOT + 1 :]) == {"without_replacement"}
+    assert paths(drawn) != paths(ranked)
+    assert grown(9, draw="without_replacement").tree.kinds == grown(9).tree.kinds, "nothing is drawn at temperature 0"

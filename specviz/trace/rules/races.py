@@ -70,8 +70,10 @@ def _key(scene: Scene, parent: Node, lane: int) -> Key:
 def targets_key(scene: Scene, parent: Node) -> Key:
     """Of the target's race below a node, in one lane or in all."""
     lanes = scene.started.verifier.options.get(scene.rule.lanes) if scene.rule is not None else None
-    place = scene.round.base_length + parent.depth
-    return (RACES, place, lanes) if isinstance(lanes, int) and 1 <= lanes <= MOST_LANES else (RACE, place, 0)
+    purpose, position, _ = _key(scene, parent, 0)
+    if isinstance(lanes, int) and 1 <= lanes <= MOST_LANES:
+        return RACES, position, lanes
+    return purpose, position, 0
 
 
 def _won(scene: Scene, where: str, token: int, probs: Bounds, key: Key) -> Iterator[Problem]:

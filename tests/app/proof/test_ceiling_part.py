@@ -41,7 +41,7 @@ def test_two_siblings_of_one_race_are_found_more_often_than_two_fresh_draws():
 
 def test_one_race_in_two_lanes_reaches_its_bound_and_stays_below_the_ceiling():
     toy = Toy(candidates=2, draw="iid")
-    gls, kseq = found(candidates=2, draw="iid")["gls"], found(candidates=2, draw="iid")["kseq"]
+    gls, kseq = rungs(lines, toy, ["gls", "kseq"])
     least = list_agreement_bound((0.5, 0.3, 0.2), (0.2, 0.45, 0.35), 2)
     assert 107 / 155 < least < kseq.acceptance < gls.acceptance < gls.ceiling
     page = ceiling_view(list(rungs(lines, toy, ["gls", "kseq"])), lines(toy))
