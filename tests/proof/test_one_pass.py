@@ -108,16 +108,14 @@ def paths_of(drafter: str, draw: str, **more: object) -> ProofCase:
 
 
 def test_choosing_among_drawn_tokens_by_their_own_probabilities_breaks_the_law(monkeypatch):
-    """A second sibling is submitted only where the first was drawn as something unlikely: by the first's value it may,
-    but the first itself is dropped where the second is likelier."""
+    """Two siblings are drawn at once, and the likelier comes first, or alone."""
     take = drawing.DrawnSiblings.take
 
     def best_of_two(self, draft):
-        taken = take(self, draft)
-        if self.left > 0.0:
-            other = take(self, draft)
-            taken = max(taken, other, key=lambda sibling: sibling.prob)
-        return taken
+        if self.left == 0.0:
+            return self.spare
+        self.spare, first = sorted((take(self, draft), take(self, draft)), key=lambda sibling: sibling.prob)
+        return first
 
     monkeypatch.setattr(drawing.DrawnSiblings, "take", best_of_two)
     assert error(paths_of("dflash", "without_replacement")) > CAUGHT
