@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from math import prod
 
@@ -13,7 +14,9 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal
 from specviz.drafters.drafting.growing import GrowingDraft
+from specviz.resources import ROOT as ASSETS
 from specviz.stop_policies.fixed import FixedStopPolicy, StopOptions
+from specviz.trace import codec
 from specviz.tree_policies.ddtree import DDTreeOptions, DDTreePolicy
 
 PLACES = [[0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]]
@@ -78,3 +81,20 @@ def test_drawn_the_tree_has_the_shape_of_the_ranks():
     assert set(drawn.tree.kinds[ROOT + 1 :]) == {"without_replacement"}
     assert paths(drawn) != paths(ranked)
     assert grown(9, draw="without_replacement").tree.kinds == grown(9).tree.kinds, "nothing is drawn at temperature 0"
+
+
+def test_the_page_counts_the_recorded_branches_that_contradict_themselves():
+    """docs/methods/ddtree.md: by level, candidates, and those to which the target gives less than 1 %."""
+    trace = codec.read(ASSETS / "traces" / "ddtree-block.json.gz")
+    drafted, unlikely, expected, right = Counter[int](), Counter[int](), 0.0, 0.0
+    for this in trace.rounds:
+        reached = {0: 1.0}
+        for node in this.nodes[1:]:
+            reached[node.id] = reached[node.parent] * node.target_prob
+            drafted[node.depth] += 1
+            unlikely[node.depth] += node.target_prob < 0.01
+            right += reached[node.id]
+        expected += this.drafted.note["expected_accepted"]
+    assert [drafted[level] for level in range(1, 8)] == [10, 11, 16, 9, 6, 5, 3]
+    assert [unlikely[level] for level in range(1, 8)] == [4, 5, 8, 4, 3, 2, 2]
+    assert (round(expected, 1), round(right, 1)) == (18.1, 18.6)
