@@ -79,9 +79,21 @@ def ask(page: Page, asked: dict[str, Any], answer: str) -> list[dict[str, Any]]:
     return messages
 
 
-def test_a_tab_loads_the_models_and_writes_the_run_that_the_engine_writes(page: Page, static: str) -> None:
+def load(page: Page, static: str) -> list[str]:
+    """Open the page and let the worker load the models; the files of the engine that were fetched for that."""
+    fetched: list[str] = []
+    page.context.on("request", lambda request: fetched.append(request.url.removeprefix(static).partition("?")[0]))
     page.goto(static)
+    fetched.clear()
     ask(page, {"ask": "load", "base": f"{static}engine/"}, "ready")
+    page.evaluate("fetch('index.html').then(() => null)")  # what the worker asked for before is told before
+    return [name for name in fetched if name.startswith("engine/")]
+
+
+def test_a_tab_loads_the_models_writes_the_run_that_the_engine_writes_and_fetches_nothing_but_the_manifest_again(
+    page: Page, static: str
+) -> None:
+    assert len(load(page, static)) == 18
     progress = page.evaluate("heard('progress').at(-1)")
     assert progress["bytes"] == progress["of"]
     [done] = ask(page, {"ask": "run", "request": REQUEST}, "done")
@@ -91,17 +103,7 @@ def test_a_tab_loads_the_models_and_writes_the_run_that_the_engine_writes(page: 
     assert trace.finished.text == due.finished.text
     assert [this.judged.u for this in trace.rounds] == [this.judged.u for this in due.rounds]
     assert trace.started.machine.processor == "browser: WebAssembly SIMD"
-
-
-def test_a_second_visit_fetches_nothing_but_the_manifest(page: Page, static: str) -> None:
-    fetched: list[str] = []
-    page.context.on("request", lambda request: fetched.append(request.url.removeprefix(static).partition("?")[0]))
-    for expected in (14, 1):
-        page.goto(static)
-        fetched.clear()
-        ask(page, {"ask": "load", "base": f"{static}engine/"}, "ready")
-        page.evaluate("fetch('index.html').then(() => null)")  # what the worker asked for before is told before
-        assert len([name for name in fetched if name.startswith("engine/")]) == expected, fetched
+    assert len(load(page, static)) == 1
 
 
 GROWTH = """() => {
@@ -127,35 +129,30 @@ def site(static: str, folder: Path) -> str:
     return f"{static}site/index.html"
 
 
-def test_a_site_that_carries_the_engine_shows_a_run_while_it_is_made_in_the_tab(page: Page, site: str) -> None:
+def test_a_site_that_carries_the_engine_shows_a_run_while_it_is_made_and_after_that_needs_no_network(
+    page: Page, site: str
+) -> None:
     page.goto(site)
+    expect(page.locator(".svs-kept")).to_have_text("Kept in this browser: it opens without a network, too.")
     expect(page.locator("[data-ready]")).to_be_attached()
     page.evaluate(GROWTH)
     page.get_by_label("prompt").fill("Once upon a time")
     page.get_by_label("who drafts").select_option("ngram")
     page.get_by_role("button", name="Run here").click()
-    expect(page.locator(".svs-here p")).to_contain_text("Run in this browser: 64 tokens in", timeout=4 * PATIENCE_MS)
+    expect(page.locator(".svs-here > p[role=status]")).to_contain_text("Run in this browser: 64 tokens in", timeout=4 * PATIENCE_MS)
     expect(page.locator(".svp-prompt").first).to_contain_text("Once upon a time")
     *growing, (rounds, is_over) = page.evaluate("grown")
     assert is_over
     assert growing[0] == [1, False]
     assert growing == sorted([many, False] for many, _ in growing)
     assert growing[-1][0] <= rounds
-
-
-def test_after_the_first_visit_the_site_opens_and_runs_models_without_a_network(page: Page, site: str) -> None:
-    page.goto(site)
-    expect(page.locator(".svs-kept")).to_have_text("Kept in this browser: it opens without a network, too.")
     page.get_by_role("button", name="Prove the rule here").click()
-    expect(page.locator(".svs-here p")).to_contain_text("27 texts, and their probabilities are")
-    run = page.get_by_role("button", name="Run here")
-    run.click()
-    expect(page.locator(".svs-here p")).to_contain_text("Run in this browser: ", timeout=4 * PATIENCE_MS)
+    expect(page.locator(".svs-here > p[role=status]")).to_contain_text("27 texts, and their probabilities are")
     page.context.set_offline(True)
     page.reload()
     expect(page.locator(".svp-where")).to_have_text("Round 1 of 8")
-    run.click()
-    expect(page.locator(".svs-here p")).to_contain_text("Run in this browser: ", timeout=4 * PATIENCE_MS)
+    page.get_by_role("button", name="Run here").click()
+    expect(page.locator(".svs-here > p[role=status]")).to_contain_text("Run in this browser: ", timeout=4 * PATIENCE_MS)
 
 
 SHOWN = "document.querySelector('#sv-player .sv-player').specviz.trace"

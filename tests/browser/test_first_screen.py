@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.page_server import opened
 
@@ -25,9 +25,8 @@ def test_the_draft_tree_is_in_the_first_screen(page: Page, learning: str, size: 
         assert box["y"] + box["height"] <= size[1]
 
 
-def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(browser: Browser, learning: str) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    page = context.new_page()
+def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(page: Page, learning: str) -> None:
+    page.emulate_media(reduced_motion="no-preference")
     page.goto(learning)
     root, play = page.locator("#sv-player .sv-player"), page.locator("#sv-player .svp-btn.is-play")
     expect(root).to_have_attribute("data-alone", "round")
@@ -36,4 +35,3 @@ def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(br
     page.get_by_role("tab", selected=True).click()
     expect(root).to_have_attribute("data-alone", "")
     expect(play).to_have_text("play")
-    context.close()

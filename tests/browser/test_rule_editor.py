@@ -1,4 +1,5 @@
-"""The editor of rules in a real browser: in the served page and in an exported file, by keys and by dragging."""
+"""The editor of rules in a real browser, in an exported file: by keys and by dragging. That the served page has it too
+is in test_proof_tab.py."""
 
 from __future__ import annotations
 
@@ -100,9 +101,3 @@ def test_the_editor_is_no_wider_than_a_phone(editor: Locator) -> None:
     editor.get_by_label("show the second position too").check()
     expect(editor.locator(".svw-pairs")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_the_served_page_has_the_editor_in_the_proof_tab(page_of_its_own: Page, address: str) -> None:
-    page_of_its_own.goto(f"{address}#tab=proof")
-    editor = page_of_its_own.locator(".sv-rule")
-    expect(editor.locator(".svw-verdict")).to_contain_text("Biased towards b")
