@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,8 @@ from specviz.trace.codec import dumps, loads
 from specviz.trace.events import VERSION, Trace
 from specviz.trace.uniform_draws import uniform
 from tests.js.engine import answer, asked, assert_same_run, engines, prompts, unpacked_modules, written
+from tests.js.recordings import FEWEST_EQUAL, TIE, parting
 
-TIE = 1e-4
-"""nats between two tokens below which rounding may choose either"""
-FEWEST_EQUAL = 0.995
-"""of greedy tokens"""
 TREE = {"branching": [3, 2, 1]}
 PAIRS = {"branching": [2, 2], "draw": "iid"}
 SHORT = {"max_new_tokens": 28}
@@ -108,32 +105,9 @@ def test_the_checkpoints_say_what_its_traces_say(sampled: list[tuple[dict[str, A
         assert [str(difference) for difference in last.differences] == [], request
 
 
-@dataclass(frozen=True)
-class Parting:
-    """The first token that two greedy texts do not share."""
-
-    at: int
-    browsers: int
-    engines: int
-    nats: float
-    """by how much the target prefers the engine's token"""
-
-
 @pytest.fixture(scope="module")
 def target() -> LoadedModel:
     return load("target", dtype="float32")
-
-
-def parting(trace: Trace, due: Trace, target: LoadedModel) -> Parting | None:
-    """Where two greedy texts part, measured in a pass over all before it; None where they are equal."""
-    ids, due_ids = trace.finished.output_ids, due.finished.output_ids
-    for at, (browsers, of_engine) in enumerate(zip(ids, due_ids, strict=False)):
-        if browsers != of_engine:
-            before = [*due.started.prompt_ids, *due_ids[:at]]
-            logits = target.model.forward(before, target.model.new_cache(), None)[-1]  # (vocabulary,)
-            return Parting(at, browsers, of_engine, float(logits[of_engine] - logits[browsers]))
-    assert len(ids) == len(due_ids), "one text ends where the other goes on"
-    return None
 
 
 def test_greedy_runs_are_the_engines_token_for_token_but_for_ties(
