@@ -50,6 +50,7 @@ interface Names extends page.Slots {
   medusaNumbers: typeof medusa.medusaNumbers;
   staticPaths: typeof medusa.staticPaths;
   planOf: typeof methods.planOf;
+  refusalOf: typeof methods.refusalOf;
   DRAFTERS_HERE: typeof methods.DRAFTERS_HERE;
   LEARNED: typeof methods.LEARNED;
   pathWalks: typeof pathVerifiers.pathWalks;
@@ -58,6 +59,8 @@ interface Names extends page.Slots {
   WalkingRandom: typeof randomness.WalkingRandom;
   Recorder: typeof recorder.Recorder;
   sampling: typeof samplingScript.sampling;
+  refusalsOf: typeof series.refusalsOf;
+  runSeries: typeof series.runSeries;
   Ending: typeof session.Ending;
   Session: typeof session.Session;
   stepTimes: typeof browserTimes.stepTimes;
@@ -171,6 +174,9 @@ interface Names extends page.Slots {
   offerHere: typeof runHere.offerHere;
   hereSays: typeof runHere.hereSays;
   hereBegins: typeof runHere.hereBegins;
+  mountSeries: typeof seriesHere.mountSeries;
+  startSeries: typeof seriesHere.startSeries;
+  seriesSays: typeof seriesHere.seriesSays;
   site: typeof site.site;
   deliver: typeof site.deliver;
   askTab: typeof tabEngine.askTab;

@@ -116,18 +116,34 @@ def race(source: TraceSource, spec: RaceSpec, cancelled: Callable[[], bool] = la
     yield from at_once(source, partial(_laps, spec), requests, cancelled)
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedLap:
+    """A timed run that is still to be made."""
+
+    place: int
+    repeat: int
+    request: RunRequest
+
+
+def planned(spec: RaceSpec) -> list[PlannedLap]:
+    """Every timed run, in the order in which they are made."""
+    return [
+        PlannedLap(place, repeat, request_for(spec, racer))
+        for repeat in range(spec.repeats)
+        for place, racer in enumerate(field_of(spec))
+    ]
+
+
 def _laps(spec: RaceSpec, source: TraceSource, cancelled: Callable[[], bool]) -> Iterator[Lap]:
-    for repeat in range(spec.repeats):
-        for index, racer in enumerate(field_of(spec)):
-            request = request_for(spec, racer)
-            if repeat == 0:
-                short = replace(request, max_new_tokens=min(WARM_UP_TOKENS, request.max_new_tokens))
-                if collect(source, short, cancelled) is None:
-                    return
-            run = collect(source, request, cancelled)
-            if run is None:
+    for lap in planned(spec):
+        if lap.repeat == 0:
+            short = replace(lap.request, max_new_tokens=min(WARM_UP_TOKENS, lap.request.max_new_tokens))
+            if collect(source, short, cancelled) is None:
                 return
-            yield Lap(index, repeat, run.trace)
+        run = collect(source, lap.request, cancelled)
+        if run is None:
+            return
+        yield Lap(lap.place, lap.repeat, run.trace)
 
 
 def result(spec: RaceSpec, laps: Sequence[Lap]) -> Race | None:

@@ -128,3 +128,34 @@ test("cancelling ends a run as cancelled, and its trace is whole", async () => {
   assert.equal(trace.finished.reason, "cancelled");
   assert.ok(trace.finished.output_ids.length < 900);
 });
+
+test("a series runs in its order with text and times alone, and leaves out what it cannot run with the reason", async () => {
+  const { ask, wait } = worker(network());
+  ask(LOAD);
+  await wait("ready");
+  const { request: ngram } = request(6);
+  ask({ ask: "series", requests: [{ ...ngram, drafter: "none" }, { ...ngram, drafter: "hydra" }, ngram] });
+  const [{ refusals }] = await wait("series");
+  assert.deepEqual(refusals, ["", "the browser's engine has no drafter 'hydra'; run it on the server.", ""]);
+  const ran = await wait("ran");
+  assert.deepEqual(
+    ran.map(({ place, of, trace }) => [place, of, trace.started.drafter.name, trace.finished.output_ids.length]),
+    [
+      [0, 3, "none", 6],
+      [2, 3, "ngram", 6],
+    ],
+  );
+  assert.deepEqual(ran[0].trace.finished.output_ids, ran[1].trace.finished.output_ids);
+  assert.deepEqual(ran[1].trace.rounds[0].nodes[0].target, { tokens: [], probs: [], rest: 1 });
+});
+
+test("a series of which no drafter can be run is refused before anything large is fetched", async () => {
+  const over = network();
+  const { ask, wait } = worker(over);
+  const { request: plain } = request(1);
+  const requests = ["none", "hydra"].map((drafter) => ({ ...plain, target: MODEL, drafter }));
+  ask({ ask: "check", base: LOAD.base, requests });
+  const [{ message }] = await wait("failed");
+  assert.equal(message, "the browser's engine has no drafter 'hydra'; run it on the server.");
+  assert.deepEqual(over.asked, ["manifest.json", "catalog.json"]);
+});

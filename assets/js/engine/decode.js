@@ -168,7 +168,11 @@ const decode = (function (S) {
         chat_message: null,
         scene: null,
       });
-      return { started, session, recorder: new S.Recorder(this.tokenizer, request.top ?? TOP, rule.name) };
+      return {
+        started,
+        session,
+        recorder: new S.Recorder(this.tokenizer, request.top ?? TOP, rule.name, request.record),
+      };
     }
 
     /** Whose draft is judged by whom, for a tree policy.

@@ -3,7 +3,7 @@
 // needs: beam_trees, declared, drafters, eagle, medusa, token_recycling, trained_stops, verifiers
 /** @typedef {{ drafter: string, drafter_options?: Record<string, any>, drafter_model?: string, verifier?: string,
       verifier_options?: Record<string, number>, temperature: number, top_k: number, top_p: number, seed: number,
-      max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number,
+      max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number, record?: boolean,
       tree_policy?: string, tree_policy_options?: Record<string, any>, stop_policy?: string,
       stop_policy_options?: Record<string, any>, dtype?: string,
       target?: string, memory?: string, chat?: boolean, scene?: string }} BrowserRequest
@@ -199,6 +199,17 @@ const methods = (function (S) {
     return { drafter, rule, options, ruleOptions, stop, tree: tree && { ...tree, policy } };
   }
 
-  return { planOf, DRAFTERS_HERE, LEARNED };
+  /** Why a request cannot be run here; empty where it can.
+      @param {BrowserRequest} request @param {BrowserCatalog} catalog @param {string[]} models the target first */
+  function refusalOf(request, catalog, models) {
+    try {
+      planOf(request, catalog, models);
+      return "";
+    } catch (error) {
+      return error.message;
+    }
+  }
+
+  return { planOf, refusalOf, DRAFTERS_HERE, LEARNED };
 })(SpecViz);
 Object.assign(SpecViz, methods);

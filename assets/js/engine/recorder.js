@@ -7,6 +7,16 @@ const recorder = (function (S) {
   const { sampling } = S;
   const UNITS = 1e6; // decimals of recorded probabilities
   const BITS = 1e4; // and of the numbers in bits
+  /** What a node says of its distributions where none are kept. */
+  const NOTHING = {
+    draft: null,
+    target: { tokens: [], probs: [], rest: 1 },
+    draft_raw: null,
+    target_raw: null,
+    rank: null,
+    agreement: null,
+    agreement_raw: null,
+  };
   const rounded = (value, units = UNITS) => Math.round(value * units) / units;
 
   /** The `top` most probable tokens and the mass outside; zeros are left out.
@@ -65,9 +75,11 @@ const recorder = (function (S) {
 
   /** Writes one run's events. */
   class Recorder {
-    /** @param {InstanceType<Names["Tokenizer"]>} tokenizer */
-    constructor(tokenizer, top, rule) {
+    /** `keeps`: whether distributions are kept; where runs are only timed they are not.
+        @param {InstanceType<Names["Tokenizer"]>} tokenizer */
+    constructor(tokenizer, top, rule, keeps = true) {
       this.tokenizer = tokenizer;
+      this.keeps = keeps;
       this.top = top;
       this.rule = rule;
       this.known = new Set();
@@ -122,7 +134,7 @@ const recorder = (function (S) {
           trials: verdict.trials,
           path: verdict.path,
           final_node: verdict.path.at(-1) ?? 0,
-          residual: verdict.residual && head(verdict.residual, this.top),
+          residual: this.keeps && verdict.residual ? head(verdict.residual, this.top) : null,
           residual_mass: verdict.mass,
           token: verdict.token,
           origin: verdict.origin,
@@ -139,18 +151,11 @@ const recorder = (function (S) {
 
     /** @param {RoundRecord} record @returns {trace.Node[]} */
     nodes({ proposal, scored, verdict }) {
-      const { tree, logits } = proposal;
-      const plain = sampling.isPlain(scored.sampling);
+      const { tree } = proposal;
       const y = tidyRows(tree);
       const fates = this.fates(tree, verdict);
       return tree.tokens.map((token, id) => {
         const parent = tree.parents[id];
-        const children = tree.children(id);
-        const drawn = children.map((child) => tree.proposals[child]).find((q) => q) ?? null;
-        const lone = children.length === 1 && !drawn ? tree.tokens[children[0]] : null;
-        const believed = logits.has(id) ? sampling.softmax(logits.get(id)) : null;
-        const own = plain ? null : sampling.softmax(scored.logits[id]);
-        const newsToPlain = plain && believed && !drawn; // what was asked and not drawn from
         return {
           id,
           parent,
@@ -161,19 +166,32 @@ const recorder = (function (S) {
           source: tree.sources[id],
           draft_prob: id ? rounded(tree.proposalProb(id)) : null,
           target_prob: id ? rounded(scored.candidateProb(id)) : null,
-          draft: drawn ? head(drawn, this.top) : lone === null ? null : { tokens: [lone], probs: [1], rest: 0 },
-          target: scored.greedy
-            ? { tokens: [scored.argmax(id)], probs: [1], rest: 0 }
-            : head(scored.probs(id), this.top),
           x: tree.depths[id],
           y: y[id],
-          draft_raw: believed && !plain ? head(believed, this.top) : null,
-          target_raw: own && head(own, this.top),
-          rank: id ? rankOf(scored.logits[parent], token) : null,
-          agreement: scored.greedy ? null : agreement(scored.probs(id), drawn),
-          agreement_raw: own ? agreement(own, believed) : newsToPlain ? agreement(scored.probs(id), believed) : null,
+          ...(this.keeps ? this.distributions(proposal, scored, id) : NOTHING),
         };
       });
+    }
+
+    /** What both models say at a node, and how they agree.
+        @param {Proposal} proposal @param {InstanceType<Names["ScoredTree"]>} scored */
+    distributions({ tree, logits }, scored, id) {
+      const plain = sampling.isPlain(scored.sampling);
+      const children = tree.children(id);
+      const drawn = children.map((child) => tree.proposals[child]).find((q) => q) ?? null;
+      const lone = children.length === 1 && !drawn ? tree.tokens[children[0]] : null;
+      const believed = logits.has(id) ? sampling.softmax(logits.get(id)) : null;
+      const own = plain ? null : sampling.softmax(scored.logits[id]);
+      const newsToPlain = plain && believed && !drawn; // what was asked and not drawn from
+      return {
+        draft: drawn ? head(drawn, this.top) : lone === null ? null : { tokens: [lone], probs: [1], rest: 0 },
+        target: scored.greedy ? { tokens: [scored.argmax(id)], probs: [1], rest: 0 } : head(scored.probs(id), this.top),
+        draft_raw: believed && !plain ? head(believed, this.top) : null,
+        target_raw: own && head(own, this.top),
+        rank: id ? rankOf(scored.logits[tree.parents[id]], tree.tokens[id]) : null,
+        agreement: scored.greedy ? null : agreement(scored.probs(id), drawn),
+        agreement_raw: own ? agreement(own, believed) : newsToPlain ? agreement(scored.probs(id), believed) : null,
+      };
     }
 
     /** @param {Verdict} verdict @returns {trace.Node["fate"][]} */

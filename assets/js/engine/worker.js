@@ -3,17 +3,20 @@
 
    {ask: "check", base, request} ─► fits             {ask: "run", request} ─► step … ─► done
    {ask: "load", base} ─► progress … ─► ready        failed: a sentence, whatever was asked
+   {ask: "series", requests} ─► ran … ─► series
    {ask: "prove"} ─► proved                          {ask: "cheap"} ─► timing … ─► costs, after "load"
    {ask: "duel", draft} ─► timing … ─► dueled, too  {ask: "cancel"} asks for nothing more */
-// needs: cheap_target, decode, download, duel, enumeration, methods
-/** @typedef {{ ask: "check", base: string, request: BrowserRequest } | { ask: "load", base: string }
-      | { ask: "run", request: BrowserRequest } | { ask: "prove" } | { ask: "cheap" }
+// needs: cheap_target, decode, download, duel, enumeration, methods, series
+/** @typedef {{ ask: "check", base: string, request?: BrowserRequest, requests?: BrowserRequest[] }
+      | { ask: "load", base: string } | { ask: "run", request: BrowserRequest }
+      | { ask: "series", requests: BrowserRequest[] } | { ask: "prove" } | { ask: "cheap" }
       | { ask: "duel", draft: Partial<BrowserRequest> } | { ask: "cancel" }} Asked
     @typedef {{ say: "progress", bytes: number, of: number, file: string } | { say: "ready", seconds: number,
       pass: number }
       | { say: "fits" } | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace }
       | { say: "proved", proved: Proved, seconds: number }
       | { say: "timing", turn: number, turns: number } | { say: "costs", costs: Cost[] }
+      | ({ say: "ran" } & SeriesRun) | { say: "series", refusals: string[] }
       | { say: "dueled", duel: Duel } | { say: "failed", message: string }} Said
     @typedef {{ onmessage: ((message: { data: Asked & { id?: number } }) => void) | null,
       postMessage: (said: Said & { id?: number }) => void }} Port `pass`: seconds of one of the target over one row */
@@ -41,9 +44,10 @@ const engineWorker = (function (S) {
     }
 
     /** Whether a request can be run here, before anything large is fetched for it. */
-    async function check({ base, request }, signal, say) {
+    async function check({ base, request, requests }, signal, say) {
       const { catalog, models } = await S.choicesOf(base, network, signal);
-      S.planOf(request, catalog, models);
+      if (requests) S.refusalsOf(requests, catalog, models);
+      else S.planOf(request, catalog, models);
       say({ say: "fits" });
     }
 
@@ -63,6 +67,12 @@ const engineWorker = (function (S) {
         await breath();
       }
       say({ say: "done", trace: S.traceOf(steps) });
+    }
+
+    /** Several runs, each told of as soon as it is whole. */
+    async function series({ requests }, signal, say) {
+      const tell = (run) => say({ say: "ran", ...run });
+      say({ say: "series", refusals: await S.runSeries(loaded(), requests, signal, breath, tell) });
     }
 
     /** Walk every branch of the chain rule on toy models. */
@@ -90,7 +100,7 @@ const engineWorker = (function (S) {
     }
 
     /** @type {Record<string, (asked: any, signal: AbortSignal, say: (said: Said) => void) => Promise<void>>} */
-    const answers = { check, load, run, prove, cheap, duel };
+    const answers = { check, load, run, series, prove, cheap, duel };
     port.onmessage = ({ data }) => {
       stop.abort();
       if (data.ask === "cancel") return;

@@ -7,7 +7,7 @@ const tabEngine = (function (S) {
   "use strict";
 
   const MB = 1e6;
-  const ENDS = ["done", "proved", "costs", "dueled", "failed"];
+  const ENDS = ["done", "series", "proved", "costs", "dueled", "failed"];
   const NEEDS_NO_MODELS = ["prove"];
   const SLOWER = 1.5; // times as long as on the machine of the shipped curve: below that nobody would call it slow
   const STOPPED = { say: "failed", message: "you stopped it before it began." };
@@ -65,6 +65,7 @@ const tabEngine = (function (S) {
   }
 
   /** Ask the tab's engine for something, with every message of its answer told to `tell`: `{ask: "run", request}`,
+      `{ask: "series", requests}`,
       `{ask: "cheap"}`, `{ask: "duel", …}` or `{ask: "prove"}`. What is given back stops it. */
   function askTab(asked, tell) {
     if (going) hear(TAKEN);
@@ -78,7 +79,7 @@ const tabEngine = (function (S) {
         worker.onmessage = answer;
         worker.onerror = lost;
       }
-      if (asked.ask === "run") post({ ask: "check", request: asked.request });
+      if (asked.ask === "run" || asked.ask === "series") post({ ...asked, ask: "check" });
       else post(isLoaded || NEEDS_NO_MODELS.includes(asked.ask) ? asked : { ask: "load" });
     }
     return () => {
@@ -117,9 +118,10 @@ const tabEngine = (function (S) {
       return said.step.kind === "round"
         ? `Running in your browser: round ${said.step.event.index + 1}.${pace}`
         : `Running here.${pace}`;
+    if (said.say === "ran") return `Running in your browser: ${said.place + 1} of ${S.count(said.of, "run")}.${pace}`;
     if (said.say === "timing") return `Timing in your browser: ${said.turn} of ${S.count(said.turns, "turn")}.`;
     if (said.say === "proved") return proof(said);
-    if (said.say === "costs" || said.say === "dueled") return "Timed in your browser.";
+    if (["costs", "dueled", "series"].includes(said.say)) return "Timed in your browser.";
     if (said.say === "failed") return said.message.slice(0, 1).toUpperCase() + said.message.slice(1);
     const { output_ids: tokens, decode_s: seconds } = said.trace.finished;
     const numbers = RUN_NUMBERS[said.trace.started.target.dtype] ?? "";

@@ -74,6 +74,28 @@ SpecViz.mountHere(element, props, (what, data) => tell[what](data));
         super().__init__(value, megabytes=megabytes, **settings)
 
 
+class SeriesHere(Framed):
+    """The button that makes the runs of a tab's form in the visitor's own browser. The value is what the server answers
+    to `asked`, as JSON text: {"tab", "requests"} or {"tab", "refusal"}. Listeners: `asked` (the button was pressed),
+    `said` (`SpecViz.seriesSays` has another line to show), `ran` (all was run, or as much as was before a stop; carries
+    {runs}, JSON text of a list of {"refusal", "trace"})."""
+
+    FRAME = '<div class="sv-here sv-series"></div>'
+    SCRIPT = """
+const tell = {
+  asked: () => trigger("asked"),
+  said: () => trigger("said"),
+  ran: (runs) => trigger("ran", runs),
+};
+SpecViz.mountSeries(element, props, (what, data) => tell[what](data));
+"""
+    VALUE = "requests for the browser's engine, or why there are none, as JSON text"
+
+    def __init__(self, tab: str, megabytes: int, value: str = "", **settings: Any) -> None:
+        """`megabytes`: what the first run fetches."""
+        super().__init__(value, tab=tab, megabytes=megabytes, **settings)
+
+
 class RaceStage(Framed):
     """Replays a recorded race, as `specviz.app.race.view.race_json` writes it."""
 

@@ -14,7 +14,8 @@ from typing import Any, cast
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.components.framed import RaceStage
+from specviz.app.components.engine_files import megabytes
+from specviz.app.components.framed import RaceStage, SeriesHere
 from specviz.app.form.fields import chip_label, families, next_prompt, own_prompts, wire_own_prompts
 from specviz.app.form.kept import Kept
 from specviz.app.form.methods import drafter_fold
@@ -23,7 +24,9 @@ from specviz.app.job import Background, Cancellable, Faults, idle, starts
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET, by_name
 from specviz.app.race.asked import LENGTH, PAIR, first_choice, length_card, place_key, race_spec, racers
+from specviz.app.race.here import RACE, SERVER, RacesOfVisitors
 from specviz.app.race.view import race_json, race_view
+from specviz.app.runs.elsewhere import wire_series
 from specviz.app.runs.gallery import SUFFIX, as_recorded
 from specviz.app.step.pairs import column_name
 from specviz.app.step.tab import TAB as WATCH_TAB
@@ -58,6 +61,11 @@ class RaceActions(Cancellable):
         self.pair = next(iter(self.catalog.pairs), None)
         """that the tab opens with, and that a link means which names none"""
         self._opening = opening
+        self.elsewhere = RacesOfVisitors(self.catalog, limits)
+
+    def leave(self, visitor: gr.Request) -> None:
+        super().leave(visitor)
+        self.elsewhere.leave(visitor.session_hash or "")
 
     # --- opening and the form ------------------------------------------------------------------------------------
 
@@ -164,7 +172,7 @@ class RaceActions(Cancellable):
                         done = len(laps)
                         yield self._line(spec, done)
                 stop.check()
-            yield self._ending(spec, laps, faults.sentence)
+            yield self._ending(spec, laps, faults.sentence, visitor.session_hash or "")
 
         return record
 
@@ -172,18 +180,16 @@ class RaceActions(Cancellable):
     def _line(spec: RaceSpec, done: int) -> Updates:
         return gr.skip(), notices.message(progress(spec, done), "busy"), gr.skip(), gr.skip()
 
-    @staticmethod
-    def _ending(spec: RaceSpec | None, laps: list[Lap], problem: str | None) -> Updates:
+    def _ending(self, spec: RaceSpec | None, laps: list[Lap], problem: str | None, visitor: str) -> Updates:
         """The whole race, or as much of it as was finished."""
         done = result(spec, laps) if spec is not None else None
-        if done is None:
+        if spec is None or done is None:
             text = problem or "Stopped before plain decoding was done; nothing is shown."
             return (gr.skip(), notices.message(text, "error" if problem else "plain"), *idle())
         view = race_view(done)
-        missing = "" if spec is None or len(laps) == lap_count(spec) else "Stopped; what was finished is shown. "
-        line = notices.message(
-            f"{problem} {missing}" if problem else f"{missing}{view.equality}", "error" if problem else "good"
-        )
+        missing = "" if len(laps) == lap_count(spec) else "Stopped; what was finished is shown. "
+        said = f"{missing}{view.equality}{self.elsewhere.times(visitor, spec, SERVER, done)}"
+        line = notices.message(f"{problem} {missing}" if problem else said, "error" if problem else "good")
         return (race_json(view), line, *idle())
 
 
@@ -217,6 +223,7 @@ def race_tab(actions: RaceActions, table: str) -> RaceParts:
     with gr.Row(elem_classes="sv-actions"):
         run = gr.Button("Run race", variant="primary", min_width=110, elem_id="sv-race-run")
         stop = gr.Button("Stop", variant="stop", min_width=80, interactive=False, elem_id="sv-race-stop")
+        here = SeriesHere(RACE, megabytes(), min_width=96, elem_id="sv-race-here")
         message = gr.HTML(notices.message(sentence), elem_id="sv-race-message", scale=1, min_width=200)
     stage = RaceStage(value, elem_id="sv-race")
     fields, rows = _form(actions, prompt)
@@ -227,6 +234,8 @@ def race_tab(actions: RaceActions, table: str) -> RaceParts:
     armed = [message, run, stop]
     starts(run.click, actions, armed, actions.run(fields), set(fields.values()), [stage, *armed])
     stop.click(actions.stop, None, None, **QUIET)
+    browsers = actions.elsewhere
+    wire_series(here, RACE, message, browsers.ask(fields), fields.values(), browsers.show, [stage, message])
     kept = Kept("race", fields, tuple(rows.values()), actions.filled(shown), message=message, said=FILLED)
     return RaceParts(kept, shown)
 

@@ -169,7 +169,7 @@ class RunnerView:
 @dataclass(frozen=True, slots=True)
 class RaceView:
     source: str
-    """live, recorded or simulated"""
+    """live, recorded or simulated, and where, if that is not here"""
     provenance: str
     """when, where, with what settings"""
     prompt: str
@@ -179,13 +179,13 @@ class RaceView:
     equality: str
 
 
-def race_view(race: Race) -> RaceView:
-    """Everything that a screen shows of a race."""
+def race_view(race: Race, where: str = "") -> RaceView:
+    """Everything that a screen shows of a race. `where`: what made it, if not this machine."""
     plain = race.runners[0]
     runners = tuple(_runner(runner, plain) for runner in race.runners)
     started = plain.trace.started
     return RaceView(
-        source=started.source,
+        source=f"{started.source}, {where}" if where else started.source,
         provenance=provenance(started, len(plain.ratios)),
         prompt=_end_of(started.chat_message or started.prompt_text),
         runners=runners,
