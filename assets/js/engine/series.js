@@ -8,19 +8,27 @@ const series = (function (S) {
   "use strict";
 
   const WARM_UP_TOKENS = 8; // it touches every code path and all of the weights
+  const MOST_RUNS = 200; // their traces go to the page's server in one message
   const BREATH_MS = 50; // after so long, messages are let in
 
   const WAY = ["drafter", "drafter_model", "drafter_options", "tree_policy", "tree_policy_options", "stop_policy"];
   /** Which runs are warmed up together: prompt, seed and length do not count. */
   const wayOf = (request) => JSON.stringify(WAY.map((name) => request[name]));
 
-  /** Refusals in a row, one a request, empty for what can be run. Throws the first where nothing can.
+  /** Refusals in a row, one a request, empty for what can be run. Throws the first where nothing can, and where it is too
+      much for one sitting.
       @param {BrowserRequest[]} requests @param {BrowserCatalog} catalog @param {string[]} models the target first */
   function refusalsOf(requests, catalog, models) {
     const refusals = requests.map((request) => S.refusalOf(request, catalog, models));
     const drafted = requests.flatMap(({ drafter }, place) => (drafter === "none" ? [] : [refusals[place]]));
     const wrong = refusals.find((refusal, place) => refusal && requests[place].drafter === "none");
     if (wrong || drafted.every((refusal) => refusal)) throw new Error(wrong || drafted[0] || "no drafter is chosen.");
+    const possible = refusals.filter((refusal) => !refusal).length;
+    if (possible > MOST_RUNS)
+      throw new Error(
+        `a browser makes at most ${MOST_RUNS} runs at once, and these are ${possible}; choose fewer drafters, lengths or ` +
+          "prompts.",
+      );
     return refusals;
   }
 

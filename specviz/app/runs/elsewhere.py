@@ -25,8 +25,6 @@ from specviz.trace.events import Trace
 from specviz.trace.files import UPLOAD
 from specviz.trace.guard import json_of
 
-MOST_RUNS = 100
-"""that a browser is asked to make at once: their traces come back in one message"""
 MOST_BYTES = 20_000_000
 """of that message"""
 OTHERS = "the browser's runs are not those that were asked for; press Run here again."

@@ -103,6 +103,7 @@ class SpeedupActions(Cancellable):
         self.results: dict[str, ShownSweep] = {}
         self._files: dict[str, SweepDefinition] = {}
         self._prompts: dict[str, tuple[PromptCard, ...]] = {}
+        self.asked_here: dict[str, SweepDefinition] = {}
         self._folders: dict[str, Path] = {}
         self._traces: dict[str, Path] = {}
         self._open: set[str] = set()
@@ -229,6 +230,7 @@ class SpeedupActions(Cancellable):
         self.results.pop(key, None)
         self._files.pop(key, None)
         self._prompts.pop(key, None)
+        self.asked_here.pop(key, None)
         self._traces.pop(key, None)
         self._open.discard(key)
         folder = self._folders.pop(key, None)
@@ -334,8 +336,9 @@ class SpeedupActions(Cancellable):
         return self.picture(key)
 
     def picture(
-        self, key: str, problem: str | None = None, stopped: bool = False, prediction: Prediction | None = None
-    ) -> Updates:
+        self, key: str, problem: str | None = None, stopped: bool = False, prediction: Prediction | None = None,
+        before: str = "",
+    ) -> Updates:  # fmt: skip
         """Everything about the result that is shown, the prediction beside it, and the sentence about it."""
         shown = self.shown(key)
         if shown is None:
@@ -348,7 +351,7 @@ class SpeedupActions(Cancellable):
         elif prediction is not None:
             line = notices.message(sentence(prediction, view), "good")
         else:
-            line = notices.message(f"{'Cancelled. ' if stopped else ''}{verdict}", "good")
+            line = notices.message(f"{before}{'Cancelled. ' if stopped else ''}{verdict}", "good")
         as_json, as_csv = offer_results(shown)
         return self._idle(
             key,

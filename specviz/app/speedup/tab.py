@@ -14,6 +14,8 @@ import gradio as gr
 
 from specviz.app.analysis.tab import TAB as ANALYSIS_TAB
 from specviz.app.analysis.tab import opens_traces
+from specviz.app.components.engine_files import megabytes
+from specviz.app.components.framed import SeriesHere
 from specviz.app.form.fields import families, family_choices, model_fields
 from specviz.app.form.kept import Kept
 from specviz.app.form.methods import drafter_fold, labelled
@@ -22,10 +24,12 @@ from specviz.app.lab.chart import Shown, lab_charts, picture_buttons, restore
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
 from specviz.app.machine.tab import TAB as MACHINE_TAB
+from specviz.app.runs.elsewhere import wire_series
 from specviz.app.speedup.acceptance import acceptance_fold
 from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.following import FollowActions, wire_following
+from specviz.app.speedup.here import SWEEP, BrowserSweeps
 from specviz.app.speedup.predicting import TITLE as PREDICT
 from specviz.app.speedup.running import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
@@ -102,6 +106,8 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str, sweeps: Path) 
     ):
         starts(parts[button].click, actions, outputs, work, given, outputs)
     parts["cancel"].click(actions.stop, None, None, **QUIET)
+    browsers, message = BrowserSweeps(actions), parts["message"]
+    wire_series(parts["here"], SWEEP, message, browsers.ask(controls), inputs, browsers.show, outputs)
     upload.upload(actions.open_file, upload, outputs, **READING)
     changes = [control.change for control in fields.values()]
     gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
@@ -139,6 +145,7 @@ def _action_row(
     """The buttons, into `parts`; and what opens a file, and what hands out the settings."""
     with gr.Row(elem_classes="sv-actions"):
         parts["run"] = gr.Button("Run sweep", variant="primary", min_width=140, elem_id="sv-sweep-run")
+        parts["here"] = SeriesHere(SWEEP, megabytes(), min_width=96, elem_id="sv-sweep-here")
         parts["resume"] = gr.Button("Resume", min_width=100, interactive=False, elem_id="sv-sweep-resume")
         parts["cancel"] = gr.Button(
             "Cancel", variant="stop", min_width=100, interactive=False, elem_id="sv-sweep-cancel"

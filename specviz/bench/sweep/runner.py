@@ -178,6 +178,55 @@ def _point(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A run of a sweep that something else than a source makes."""
+
+    group: SweepGroup
+    case: SweepCase
+    request: RunRequest
+
+
+def planned(source: TraceSource, spec: SweepSpec) -> list[PlannedRun]:
+    """Every run of a sweep, in the order in which `sweep` makes them. Raises OptionError for an unknown prompt id."""
+    return [
+        PlannedRun(group, case, _request(spec, group, case, keeps=False))
+        for group in groups(prompts_of(source, spec), spec)
+        for case in group.cases
+    ]
+
+
+def points_made(plan: Sequence[PlannedRun], traces: Sequence[Trace | None]) -> list[SweepPoint]:
+    """The points of runs that were made in the order of the plan; None: not made. A group without plain decoding has
+    none."""
+    points = list[SweepPoint]()
+    plain: dict[int, Collected] = {}
+    for run, trace in zip(plan, traces, strict=True):
+        if trace is None:
+            continue
+        made = Collected((), trace.started, tuple(trace.rounds), trace.finished, trace.finished.decode_s)
+        if run.case is run.group.cases[0]:
+            plain[id(run.group)] = made
+        beside = plain.get(id(run.group))
+        if beside is not None:
+            points.append(_point(run.case, made, beside, run.group.prompt, (run.group.repeat, run.group.temperature)))
+    return points
+
+
+def warm_ups_made(
+    spec: SweepSpec, plan: Sequence[PlannedRun], traces: Sequence[Trace | None], reasons: Sequence[str]
+) -> list[WarmUp]:
+    """Of every drafter of the sweep the header of its first run, or why it has none."""
+    met = []
+    for drafter in every_drafter(spec):
+        asked = _cases(spec, drafter)
+        of_it = [at for at, run in enumerate(plan) if run.case in asked]
+        header = next((trace.started for at in of_it if (trace := traces[at]) is not None), None)
+        reason = "" if header else next((reasons[at] for at in of_it if reasons[at]), "it was not run.")
+        met.append(WarmUp(drafter, title(asked[0]), header, reason))
+    return met
+
+
 def _cost(rounds: Sequence[Round]) -> RunCost:
     passes = [pass_ for this in rounds for pass_ in this.drafted.passes]
     return RunCost(

@@ -1,0 +1,76 @@
+"""*Run here* in the When-it-pays tab: what the browser is asked, and the chart of the runs that come back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from specviz.app.form.request import Limits
+from specviz.app.speedup.actions import SpeedupActions
+from specviz.app.speedup.here import BrowserSweeps
+from specviz.trace import codec
+from tests.app.doubles import ReplaySource, sample
+from tests.app.step.test_actions import Visitor, by_name, sweep_form
+
+REFUSAL = "the browser's engine has no drafter 'ngram'; run it on the server."
+
+
+@pytest.fixture
+def actions(monkeypatch: pytest.MonkeyPatch) -> SpeedupActions:
+    """The replayed trace does not have the prompts of its requests; that runs are checked is the Race tab's test."""
+    monkeypatch.setattr("specviz.app.runs.elsewhere.checked", lambda trace, which: trace)
+    return SpeedupActions(ReplaySource(sample()), Limits())
+
+
+def pressed(actions: SpeedupActions, drafters: list[str]) -> list[dict[str, Any]]:
+    controls, given = sweep_form(drafters=drafters, gammas="1,2", trees="")
+    answer = json.loads(BrowserSweeps(actions).ask(controls)(given, Visitor()))
+    assert answer["tab"] == "sweep"
+    requests: list[dict[str, Any]] = answer["requests"]
+    return requests
+
+
+def made(asked: dict[str, Any]) -> dict[str, Any]:
+    """A run as the browser hands it over."""
+    trace = sample()
+    drafter = replace(trace.started.drafter, name=asked["drafter"])
+    started = replace(trace.started, drafter=drafter, prompt_text=asked["prompt"], seed=asked["seed"])
+    return {"refusal": "", "trace": codec.to_data(replace(trace, started=started))}
+
+
+def came_back(actions: SpeedupActions, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    event: Any = SimpleNamespace(_data={"runs": json.dumps(runs)})
+    shown: dict[str, Any] = by_name(BrowserSweeps(actions).show(Visitor(), event))
+    return shown
+
+
+def test_every_length_is_asked_for_beside_plain_decoding_on_every_prompt(actions: SpeedupActions) -> None:
+    asked = pressed(actions, ["model"])
+    prompts = dict.fromkeys(request["prompt"] for request in asked)
+    by_prompt = [[request for request in asked if request["prompt"] == prompt] for prompt in prompts]
+    for group in by_prompt:
+        assert group[0]["drafter"] == "none"
+        assert sorted(request["drafter_options"].get("gamma", 0) for request in group) == [0, 1, 2]
+
+
+def test_its_runs_are_the_chart_and_what_it_does_not_have_is_named(actions: SpeedupActions) -> None:
+    asked = pressed(actions, ["model", "ngram"])
+    runs = [{"refusal": REFUSAL, "trace": None} if one["drafter"] == "ngram" else made(one) for one in asked]
+    updates = came_back(actions, runs)
+    assert "Run in your browser, without ngram" in updates["message"]
+    result = actions.shown(Visitor().session_hash).result
+    assert {point.drafter for point in result.points} == {"none", "model"}
+    assert len(result.points) == sum(run["trace"] is not None for run in runs)
+    assert [(absent.name, absent.reason) for absent in result.absent] == [("ngram", REFUSAL)]
+    assert result.provenance.command == "Run here, in a visitor's own browser"
+
+
+def test_runs_that_were_not_asked_for_are_refused(actions: SpeedupActions) -> None:
+    asked = pressed(actions, ["model"])
+    updates = came_back(actions, [made(one) for one in asked][1:])
+    assert "not those that were asked for" in updates["message"]
+    assert actions.shown(Visitor().session_hash) is None
