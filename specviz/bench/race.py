@@ -118,9 +118,9 @@ def race(source: TraceSource, spec: RaceSpec, cancelled: Callable[[], bool] = la
 
 @dataclass(frozen=True, slots=True)
 class PlannedLap:
-    """A timed run that is still to be made."""
+    """A timed run that is still to be made, by the field's `index`-th."""
 
-    place: int
+    index: int
     repeat: int
     request: RunRequest
 
@@ -128,9 +128,9 @@ class PlannedLap:
 def planned(spec: RaceSpec) -> list[PlannedLap]:
     """Every timed run, in the order in which they are made."""
     return [
-        PlannedLap(place, repeat, request_for(spec, racer))
+        PlannedLap(index, repeat, request_for(spec, racer))
         for repeat in range(spec.repeats)
-        for place, racer in enumerate(field_of(spec))
+        for index, racer in enumerate(field_of(spec))
     ]
 
 
@@ -143,7 +143,7 @@ def _laps(spec: RaceSpec, source: TraceSource, cancelled: Callable[[], bool]) ->
         run = collect(source, lap.request, cancelled)
         if run is None:
             return
-        yield Lap(lap.place, lap.repeat, run.trace)
+        yield Lap(lap.index, lap.repeat, run.trace)
 
 
 def result(spec: RaceSpec, laps: Sequence[Lap]) -> Race | None:

@@ -79,7 +79,7 @@ class RacesOfVisitors:
         except SpecVizError as error:
             return gr.skip(), notices.message(str(error), "error")
         pairs = zip(plan, runs, strict=True)
-        race = result(spec, [Lap(lap.place, lap.repeat, run.trace) for lap, run in pairs if run.trace is not None])
+        race = result(spec, [Lap(lap.index, lap.repeat, run.trace) for lap, run in pairs if run.trace is not None])
         if race is None:
             return gr.skip(), notices.message(f"{STOPPED}{left_out(runs)}")
         view = race_view(race, BROWSER)
