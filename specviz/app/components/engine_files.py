@@ -34,14 +34,14 @@ OF_A_MODEL = ("config.json", "model.safetensors")
 MODULES = ("eagle", "medusa")
 """drafters' networks trained on the target"""
 OF_A_MODULE = ("module.json", "model.safetensors")
-STOPS = ("decision", "disco", "specdecpp")
+STOP_POLICIES = ("decision", "disco", "specdecpp")
 """stop policies that go by trained weights"""
 PACKED = ".bz2"
 FILES = (
     "engine/kernels.wasm",
     "catalog.json",
     ACCEPTANCE_VECTOR,
-    *(f"stops/{policy}.json" for policy in STOPS),
+    *(f"stops/{policy}.json" for policy in STOP_POLICIES),
     f"models/{MODELS[0]}/tokenizer.json",
     *(f"models/{model}/{file}" for model in MODELS for file in OF_A_MODEL),
     *(f"modules/{module}/{file}" for module in MODULES for file in OF_A_MODULE),
@@ -97,7 +97,7 @@ def manifest() -> dict[str, Any]:
         {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         for name, content in engine_files()
     ]
-    chosen = {"models": list(MODELS), "modules": list(MODULES), "stops": list(STOPS)}
+    chosen = {"models": list(MODELS), "modules": list(MODULES), "stops": list(STOP_POLICIES)}
     return {"version": __version__, "eos_ids": [generation["eos_token_id"]], **chosen, "files": files}
 
 

@@ -1,4 +1,4 @@
-"""Runs of a race or a sweep that a visitor's own browser makes: which are asked for, and what comes back.
+"""Runs that a visitor's own browser makes, one or those of a race or a sweep: which are asked for, and what comes back.
 
     controls ─► asked ─► the browser's engine ─► runs as text ─► read_runs ─► what the server would have measured
 
@@ -16,8 +16,8 @@ from gradio.components import Component
 
 from specviz.app.components.framed import SeriesHere
 from specviz.app.look.events import LATEST, QUIET
-from specviz.app.step.here import browsers_request
 from specviz.errors import TraceError
+from specviz.protocol.choice import STANDARD
 from specviz.protocol.runs import RunRequest
 from specviz.trace import codec
 from specviz.trace.check import checked
@@ -28,6 +28,11 @@ from specviz.trace.guard import json_of
 MOST_BYTES = 20_000_000
 """of that message"""
 OTHERS = "the browser's runs are not those that were asked for; press Run here again."
+SETTINGS = (
+    "prompt", "prompt_name", "target", "drafter_model", "memory", "temperature", "top_k", "top_p", "seed",
+    "max_new_tokens", "stop", "chat", "scene",
+)  # fmt: skip
+"""what the browser's engine is told beside the four choices, by the names of `RunRequest`"""
 START = "(answer) => SpecViz.startSeries(answer)"
 
 
@@ -39,6 +44,15 @@ class BrowsersRun:
     """None: it was not run, or not to its end"""
     refusal: str
     """why the browser's engine cannot run it; empty where it can"""
+
+
+def browsers_request(request: RunRequest) -> dict[str, Any]:
+    """The request as the browser's engine takes it: of each choice the name, and its options apart."""
+    asked = {name: getattr(request, name) for name in SETTINGS}
+    for role in STANDARD:
+        choice = getattr(request, role)
+        asked |= {role: choice.name, f"{role}_options": dict(choice.options)}
+    return asked
 
 
 def asked(tab: str, requests: Sequence[RunRequest]) -> str:
@@ -69,11 +83,9 @@ def _run(sent: dict[str, Any], request: RunRequest) -> BrowsersRun:
         return BrowsersRun(None, refusal[:400])
     trace = checked(codec.loads(json.dumps(sent["trace"]), UPLOAD), "the browser's run")
     started = trace.started
-    if (started.drafter.name, started.prompt_text, started.seed) != (
-        request.drafter.name,
-        request.prompt,
-        request.seed,
-    ):
+    made = (started.drafter.name, started.prompt_text, started.seed)
+    wanted = (request.drafter.name, request.prompt, request.seed)
+    if made != wanted:
         raise TraceError(OTHERS)
     return BrowsersRun(trace, "")
 

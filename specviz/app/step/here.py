@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import gradio as gr
 from gradio.components import Component
@@ -24,30 +23,15 @@ from specviz.app.components.framed import RunHere
 from specviz.app.job import idle, why_not
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUIET
+from specviz.app.runs.elsewhere import browsers_request
 from specviz.app.step.actions import Given, StepActions, Updates
 from specviz.app.step.controls import Controls
 from specviz.errors import SpecVizError
-from specviz.protocol.choice import STANDARD
-from specviz.protocol.runs import RunRequest
 
 OFFER = "() => SpecViz.offerHere()"
 START = "(answer) => SpecViz.startHere(answer)"
 SAYS = "() => SpecViz.hereSays()"
 BEGINS = "() => SpecViz.hereBegins()"
-SETTINGS = (
-    "prompt", "prompt_name", "target", "drafter_model", "memory", "temperature", "top_k", "top_p", "seed",
-    "max_new_tokens", "stop", "chat", "scene",
-)  # fmt: skip
-"""what the browser's engine is told beside the four choices, by the names of `RunRequest`"""
-
-
-def browsers_request(request: RunRequest) -> dict[str, Any]:
-    """The request as the browser's engine takes it: of each choice the name, and its options apart."""
-    asked = {name: getattr(request, name) for name in SETTINGS}
-    for role in STANDARD:
-        choice = getattr(request, role)
-        asked |= {role: choice.name, f"{role}_options": dict(choice.options)}
-    return asked
 
 
 def ask_here(actions: StepActions, controls: Controls) -> Callable[[Given], str]:

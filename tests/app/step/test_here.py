@@ -12,9 +12,10 @@ import gradio as gr
 
 from specviz.app.form.request import Limits
 from specviz.app.job import turn_away
+from specviz.app.runs.elsewhere import browsers_request
 from specviz.app.runs.gallery import gallery
 from specviz.app.step.actions import StepActions
-from specviz.app.step.here import Offering, ask_here, browsers_request
+from specviz.app.step.here import Offering, ask_here
 from specviz.app.step.opening import BROWSER_ADAPTER, Pair, changed, shown
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest

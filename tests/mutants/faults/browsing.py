@@ -93,6 +93,20 @@ FAULTS: tuple[Fault, ...] = (
         ("tests/js/test_js.py::test_the_pure_functions",),
     ),
     Fault(
+        "browser: runs that were not asked for are shown as a race",
+        "specviz/app/runs/elsewhere.py",
+        "if made != wanted:",
+        "if False:",
+        ("tests/app/race/test_here.py",),
+    ),
+    Fault(
+        "browser: a series stops at what it cannot run",
+        "assets/js/engine/series.js",
+        "if (refusals[place]) continue;",
+        "if (refusals[place]) break;",
+        ("tests/js/test_js.py::test_the_pure_functions",),
+    ),
+    Fault(
         "browser: a rejected candidate is not taken out of what the correction is drawn from",
         "assets/js/engine/verifiers.js",
         "[left, mass] = taken[1] > 0 ? taken : [whole(), 0];",
