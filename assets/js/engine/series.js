@@ -48,7 +48,7 @@ const series = (function (S) {
 
   /** Run what can be run, in order; `tell` is given each finished run. The refusals.
       @param {InstanceType<Names["BrowserEngine"]>} engine @param {BrowserRequest[]} requests
-      @param {AbortSignal} signal @param {(run: SeriesRun) => void} tell */
+      @param {AbortSignal} signal @param {(said: { say: "ran" } & SeriesRun) => void} tell */
   async function runSeries(engine, requests, signal, breath, tell) {
     const refusals = refusalsOf(requests, engine.catalog, [...engine.models.keys()]);
     const warm = new Set();
@@ -61,7 +61,7 @@ const series = (function (S) {
       }
       const trace = await runWhole(engine, request, signal, breath);
       if (trace === null) break;
-      tell({ place, of: requests.length, trace });
+      tell({ say: "ran", place, of: requests.length, trace });
       await breath();
     }
     return refusals;

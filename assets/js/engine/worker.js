@@ -71,8 +71,7 @@ const engineWorker = (function (S) {
 
     /** Several runs, each told of as soon as it is whole. */
     async function series({ requests }, signal, say) {
-      const tell = (run) => say({ say: "ran", ...run });
-      say({ say: "series", refusals: await S.runSeries(loaded(), requests, signal, breath, tell) });
+      say({ say: "series", refusals: await S.runSeries(loaded(), requests, signal, breath, say) });
     }
 
     /** Walk every branch of the chain rule on toy models. */
