@@ -17,6 +17,8 @@ MOST_OF = 0.75
 """share of the prompts on which the best must be ahead to be called ahead"""
 FEW = 8
 """prompts below which no confidence is high"""
+BUSY = 1.05
+"""speedup over tokens per pass above which the clock is doubted: a pass of the target is never cheaper for a draft"""
 WORTH = 1.05
 """speed in plain decoding's below which the trouble is not worth it"""
 
@@ -79,17 +81,25 @@ def advise(candidates: Sequence[Candidate]) -> Advice:
         return Advice(None, sure, _nothing(best, ahead, prompts), {})
     before = 1.0 if second is None else best.ahead_of(second.ratios)
     clear = ahead >= MOST_OF and before >= MOST_OF
-    sure = "low" if prompts < FEW // 2 or ahead < MOST_OF else "high" if clear and prompts >= FEW else "middle"
+    busy = best.tokens_per_pass is not None and best.ratio > BUSY * best.tokens_per_pass
+    weak = prompts < FEW // 2 or ahead < MOST_OF or busy
+    sure = "low" if weak else "high" if clear and prompts >= FEW else "middle"
     why, asked, instead = _reason(best, second, ahead, before), _asked(best), None
     if not asked.flags:
         worth = (candidate for candidate in ordered if candidate.ratio >= WORTH and _asked(candidate).flags)
         instead = next(worth, None)
         asked = asked if instead is None else _asked(instead)
-    return Advice(best, sure, why, asked.flags, asked.cannot, instead)
+    return Advice(best, sure, f"{why}{WAS_BUSY}" if busy else why, asked.flags, asked.cannot, instead)
 
 
 def _asked(candidate: Candidate) -> Flags:
     return flags_of(Asked(candidate.drafter, candidate.model, candidate.gamma or USUAL, candidate.layout))
+
+
+WAS_BUSY = (
+    " Its speedup is more than its tokens per pass explain, so other work probably took the machine now and then: "
+    "measure again when it is idle."
+)
 
 
 def _nothing(best: Candidate, ahead: float, prompts: int) -> str:

@@ -24,12 +24,12 @@ def run(prompt: str, family: str, passes: int, *accepted: int, drafter: str = "n
     return ContestRun(drafter, prompt, family, 0, Measured([], 1.0, 0.0, counts))
 
 
-RUNS = [run("a", "code", 10, 6, 2), run("b", "code", 10, 0, 0), run("c", "chat", 4, 4, 4)]
+RUNS = [run("a", "code", 10, 6, 2), run("b", "code", 20, 0, 0), run("c", "chat", 4, 4, 4)]
 
 
 def test_a_steps_length_is_what_it_accepted_and_its_own_token() -> None:
     assert lengths_of(RUNS[0].measured.counts) == {1: 4, 2: 4, 3: 2}
-    assert lengths_of(RUNS[1].measured.counts) == {1: 10}
+    assert lengths_of(RUNS[1].measured.counts) == {1: 20}
     assert filled(lengths_of(RUNS[2].measured.counts)) == {1: 0, 2: 0, 3: 4}
 
 
@@ -48,20 +48,20 @@ def test_averages_are_over_requests_and_not_over_steps() -> None:
     assert data["Request_AL"] == {"a": 1.8, "b": 1.0, "c": 3.0}
     assert data["Category_AL"] == {"code": 1.4, "chat": 3.0}
     assert data["Average_AL"] == pytest.approx(5.8 / 3)
-    assert data["Acceptance_Length_Histogram"] == {"1": 14, "2": 4, "3": 6}
-    assert data["Conditional_Acceptance_Rate"] == pytest.approx({"1": 1.0, "2": 10 / 24, "3": 0.6})
-    assert data["Joint_Acceptance_Rate"] == pytest.approx({"1": 1.0, "2": 10 / 24, "3": 0.25})
+    assert data["Acceptance_Length_Histogram"] == {"1": 24, "2": 4, "3": 6}
+    assert data["Conditional_Acceptance_Rate"] == pytest.approx({"1": 1.0, "2": 10 / 34, "3": 0.6})
+    assert data["Joint_Acceptance_Rate"] == pytest.approx({"1": 1.0, "2": 10 / 34, "3": 6 / 34})
     assert data["categories"]["code"]["prompts"] == 2
-    assert data["categories"]["code"]["Conditional_Acceptance_Rate"] == pytest.approx({"1": 1.0, "2": 0.3, "3": 2 / 6})
+    assert data["categories"]["code"]["Conditional_Acceptance_Rate"] == pytest.approx({"1": 1.0, "2": 0.2, "3": 2 / 6})
 
 
 def test_the_table_has_a_row_per_category_and_one_for_all_of_a_drafters() -> None:
     lines = table(report_of([*RUNS, run("a", "code", 2, 1, drafter="model")], HEADER)).splitlines()
     assert lines[0] == "| drafter | category | prompts | acceptance length | position 1 | position 2 |"
     assert lines[2:] == [
-        "| ngram | code | 2 | 1.40 | 0.30 | 0.33 |",
+        "| ngram | code | 2 | 1.40 | 0.20 | 0.33 |",
         "| ngram | chat | 1 | 3.00 | 1.00 | 1.00 |",
-        "| ngram | all | 3 | 1.93 | 0.42 | 0.60 |",
+        "| ngram | all | 3 | 1.93 | 0.29 | 0.60 |",
         "| model | code | 1 | 1.50 | 0.50 | – |",
         "| model | all | 1 | 1.50 | 0.50 | – |",
     ]

@@ -32,6 +32,12 @@ def test_one_that_is_close_to_the_next_is_not_sure_and_one_that_is_close_to_plai
     assert [advise([first, second]).sure for first in close] == ["middle", "low"]
 
 
+def test_a_speedup_above_the_tokens_per_pass_is_not_believed() -> None:
+    busy, sound = (advise([candidate("ngram", *[2.0] * 8, tokens_per_pass=tokens)]) for tokens in (1.5, 2.0))
+    assert (busy.sure, "more than its tokens per pass explain" in busy.why) == ("low", True)
+    assert (sound.sure, "explain" in sound.why) == ("high", False)
+
+
 def test_nothing_is_advised_that_is_not_worth_it() -> None:
     advice = advise([candidate("ngram", *[1.04] * 8), candidate("suffix", *[0.8] * 8)])
     assert (advice.best, advice.sure, advice.flags) == (None, "middle", {})
