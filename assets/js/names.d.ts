@@ -216,7 +216,7 @@ interface Names extends page.Slots {
   cachePanel: typeof lanes.cachePanel;
   timePanel: typeof lanes.timePanel;
   provenance: typeof lanes.provenance;
-  provenanceRow: typeof lanes.provenanceRow;
+  showProvenance: typeof lanes.showProvenance;
   slowdown: typeof ownSpeed.slowdown;
   ownSpeed: typeof ownSpeed.ownSpeed;
   farAt: typeof ownSpeed.farAt;
@@ -330,6 +330,8 @@ interface Names extends page.Slots {
   turnWording: typeof wording.turnWording;
   followWording: typeof wording.followWording;
   word: typeof wording.word;
+  fateWord: typeof wording.fateWord;
+  sayNumber: typeof wording.sayNumber;
   worded: typeof wording.worded;
   inWords: typeof wording.inWords;
   say: typeof wording.say;
@@ -422,6 +424,7 @@ interface Names extends page.Slots {
   effect: typeof pathRules.effect;
   pathRules: typeof pathRules.pathRules;
   PLAIN_NAMES: typeof plainNames.PLAIN_NAMES;
+  PLAIN_NUMBERS: typeof plainNumbers.PLAIN_NUMBERS;
   plainCaption: typeof plainWords.plainCaption;
   plainVerdict: typeof plainWords.plainVerdict;
   plainEnding: typeof plainWords.plainEnding;

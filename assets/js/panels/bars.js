@@ -1,5 +1,5 @@
 /* Draft and target bars on one shared axis of tokens: overlap, what is left over, and everything else. */
-// needs: bytes, distributions, dom, numbers, state
+// needs: bytes, distributions, dom, numbers, state, wording
 const bars = (function (S) {
   "use strict";
 
@@ -133,18 +133,21 @@ const bars = (function (S) {
         names.map((one) =>
           h(
             "span",
-            { class: `svp-value is-${one}`, role: "columnheader", title: data.names[one] },
+            { class: `svp-value is-${one}`, role: "columnheader", title: nameOf(data, one) },
             { draft: data.left ? "Q" : "q", target: data.left ? "p left" : "p", residual: "r" }[one],
           ),
         ),
       ),
     );
 
+  /** What a row of numbers is called, in the words that were chosen. */
+  const nameOf = (data, one) => (S.isPlain() ? data.plain : data.names)[one];
+
   const legend = ({ names, data, top }) =>
     h(
       "p",
       { class: "svp-barlegend" },
-      names.map((one) => h("span", {}, h("i", { class: `svp-swatch is-${one}` }), data.names[one])),
+      names.map((one) => h("span", {}, h("i", { class: `svp-swatch is-${one}` }), nameOf(data, one))),
       data.topRows.draft && data.topRows.target
         ? [
             h("span", {}, h("i", { class: "svp-swatch is-overlap" }), data.left ? "min(p, Q)" : "min(p, q)"),
@@ -165,7 +168,7 @@ const bars = (function (S) {
       { class: `svp-bars has-${names.length}` },
       h(
         "div",
-        { role: "table", "aria-label": "draft and target probabilities of the next token" },
+        { role: "table", "aria-label": S.word("draft and target probabilities of the next token") },
         heads(scene),
         rows.map((row) => line(scene, row, tokenName(scene, row))),
         line(scene, others, h("span", { class: "svp-name is-rest" }, "all others")),
@@ -175,11 +178,11 @@ const bars = (function (S) {
         ? h(
             "p",
             { class: "svp-quiet" },
-            "What the models believe by themselves. At temperature 0 only the target's first choice counts.",
+            S.word("What the models believe by themselves. At temperature 0 only the target's first choice counts."),
           )
         : null,
       act.branch && parent === 0 && S.told(now.at)
-        ? h("p", { class: "svp-quiet" }, "↪ Choose a token that was not drafted to continue the run with it.")
+        ? h("p", { class: "svp-quiet" }, S.word("↪ Choose a token that was not drafted to continue the run with it."))
         : null,
       S.told(now.at)
         ? null
@@ -187,8 +190,8 @@ const bars = (function (S) {
             "p",
             { class: "svp-quiet" },
             now.at.scored
-              ? "The target's answer is kept back until you have guessed."
-              : "The target has not been asked yet.",
+              ? S.word("The target's answer is kept back until you have guessed.")
+              : S.word("The target has not been asked yet."),
           ),
     );
   }

@@ -18,14 +18,15 @@ const card = (function (S) {
 
   /** @param {Moment} now */
   function place(now, id) {
-    if (id === END && S.endsText(now.round)) return S.FATES.behind;
-    if (id === END) return `${S.FATES[now.stateOf(END)]} · ends the round${bywhat(now, now.round.judged.token)}`;
+    if (id === END && S.endsText(now.round)) return S.fateWord("behind");
+    if (id === END) return `${S.fateWord(now.stateOf(END))} · ends the round${bywhat(now, now.round.judged.token)}`;
     const node = now.round.nodes[id];
-    if (id === 0) return "the last committed token · root of this round's tree";
+    if (id === 0) return S.word("the last committed token · root of this round's tree");
     const siblings = now.round.nodes.filter((other) => other.parent === node.parent);
-    const among =
-      siblings.length > 1 ? ` · ${S.ordinal(siblings.indexOf(node) + 1)} of ${siblings.length} siblings` : "";
-    return `${S.FATES[now.stateOf(id)]} · depth ${node.depth}${among}${bywhat(now, node.token)}`;
+    const which = `${S.ordinal(siblings.indexOf(node) + 1)} of ${siblings.length}`;
+    const among = siblings.length > 1 ? ` · ${which} ${S.say("siblings", "guesses for its place")}` : "";
+    const depth = S.say(`depth ${node.depth}`, `${S.ordinal(node.depth)} guess in a row`);
+    return `${S.fateWord(now.stateOf(id))} · ${depth}${among}${bywhat(now, node.token)}`;
   }
 
   /** What decided about a candidate that passed and is not on the path. */
@@ -135,7 +136,8 @@ const card = (function (S) {
     ];
     const rule = S.ruleOf(now.round);
     if (judged.residual) numbers.push(["mass", S.prob(judged.residual_mass), rule.rest]);
-    if (judged.u !== null) numbers.push(["u", S.prob(judged.u), "the draw that picked it"]);
+    if (judged.u !== null)
+      numbers.push(["u", S.prob(judged.u), "the draw that picked it", "chosen by chance: it picked this token"]);
     // Other engines draw without a uniform number: above temperature 0 a missing u is no argmax.
     const drawn = judged.u !== null || now.trace.started.sampling.temperature > 0;
     const formula = judged.residual
@@ -180,14 +182,14 @@ const card = (function (S) {
     return h(
       "div",
       { class: "svp-steps" },
-      h("p", { class: "svp-small" }, steps.title),
+      h("p", { class: "svp-small" }, S.word(steps.title)),
       h(
         "div",
         {
           class: "svp-steps-box",
           tabindex: steps.rows.length > 8 ? "0" : null,
           role: "group",
-          "aria-label": steps.title,
+          "aria-label": S.word(steps.title),
         },
         h(
           "table",
@@ -199,14 +201,14 @@ const card = (function (S) {
                 h(
                   "tr",
                   {},
-                  steps.head.map((name) => h("th", { scope: "col" }, name)),
+                  steps.head.map((name) => h("th", { scope: "col" }, S.word(name))),
                 ),
               )
             : null,
           h("tbody", {}, steps.rows.map(row)),
         ),
       ),
-      steps.foot ? h("p", { class: "svp-small" }, steps.foot) : null,
+      steps.foot ? h("p", { class: "svp-small" }, S.say(steps.foot, steps.plain)) : null,
     );
   }
 
@@ -277,8 +279,13 @@ const card = (function (S) {
       words.replaceChildren(...S.sentence(said.words));
       const level = DEPTHS.indexOf(depth);
       table.replaceChildren(
-        ...(level > 0 ? said.numbers : []).map(([name, value, note]) =>
-          h("div", { "data-number": name }, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note))),
+        ...(level > 0 ? said.numbers : []).map((row) =>
+          h(
+            "div",
+            { "data-number": row[0] },
+            h("dt", {}, S.word(row[0])),
+            h("dd", {}, h("b", {}, row[1]), h("span", {}, S.sayNumber(row))),
+          ),
         ),
       );
       reasons.replaceChildren(...(level > 0 ? S.whyLines(now) : []));

@@ -76,7 +76,7 @@ const clocks = (function (S) {
       S.set(hand, "x2", x.toFixed(2));
       S.set(hand, "y2", y.toFixed(2));
       S.setText(time, S.seconds(at.seconds));
-      S.setText(ratio, `${S.ratio(at.ratio)} × one row`);
+      S.setText(ratio, `${S.ratio(at.ratio)} × ${S.word("one row")}`);
     }
     return { box, draw };
   }
@@ -91,14 +91,17 @@ const clocks = (function (S) {
       min: 1,
       max: most,
       value: 1,
-      "aria-label": "rows in one pass",
+      ...S.worded("rows in one pass", "aria-label"),
       oninput: () => draw(),
     });
     const box = h(
       "section",
       { class: "svt svc", "aria-label": "one slider, two clocks" },
-      h("p", { class: "svt-tag" }, "The whole circle: as many passes of one row each. Filled: one pass over all rows."),
-      h("label", { class: "svc-slide" }, "rows", range, value),
+      h("p", {
+        class: "svt-tag",
+        ...S.worded("The whole circle: as many passes of one row each. Filled: one pass over all rows."),
+      }),
+      h("label", { class: "svc-slide" }, h("span", S.worded("rows")), range, value),
       h(
         "div",
         { class: "svc-clocks" },

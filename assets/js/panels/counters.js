@@ -1,6 +1,6 @@
 /* The run in numbers, each with its formula and the values of this run put in. Four of them are easily taken for one
    another, so they also stand side by side: alpha, acceptance rate, mean acceptance length, tokens per target pass. */
-// needs: dom, gain, numbers
+// needs: dom, gain, numbers, wording
 const counters = (function (S) {
   "use strict";
 
@@ -11,47 +11,48 @@ const counters = (function (S) {
       @param {trace.Round[]} rounds */
   function fourNumbers(rounds) {
     const sum = S.counters(rounds);
-    const none = "nothing was drafted";
+    const none = S.word("nothing was drafted");
+    const never = S.say(S.count(sum.unreached, "unreached node"), `${sum.unreached} that were never checked`);
     const alone = sum.passes - sum.spec;
     const kept = sum.without ? `(${sum.accepted} − ${sum.without})` : sum.accepted;
     return [
       {
-        name: "alpha (α)",
-        formula: "accepted ÷ tested",
+        name: S.word("alpha (α)"),
+        formula: S.word("accepted ÷ tested"),
         worked: sum.tested === null ? "–" : sum.tested ? `${sum.passed} ÷ ${sum.tested}` : none,
         value: sum.tested ? S.ratio(sum.passed / sum.tested) : "–",
         counts:
           sum.tested === null
-            ? "per tested candidate; this rule tries whole paths, so no candidate is tested by itself"
-            : `per tested candidate: the ${S.count(sum.unreached, "unreached node")} are not in it`,
+            ? S.word("per tested candidate; this rule tries whole paths, so no candidate is tested by itself")
+            : `${S.word("per tested candidate")}: the ${never} are not in it`,
       },
       {
-        name: "acceptance rate",
-        formula: "accepted ÷ drafted",
+        name: S.word("acceptance rate"),
+        formula: S.word("accepted ÷ drafted"),
         worked: sum.drafted ? `${sum.accepted} ÷ ${sum.drafted}` : none,
         value: S.ratio(sum.rate),
         counts:
-          `per drafted candidate: the ${S.count(sum.unreached, "unreached node")} count as drafted; ` +
-          "corrections and bonuses are not in it",
+          `${S.word("per drafted candidate")}: the ${never} count as ${S.say("drafted", "guesses")}; ` +
+          S.word("corrections and bonuses are not in it"),
       },
       {
-        name: "mean acceptance length",
-        formula: "1 + accepted ÷ rounds that drafted",
+        name: S.word("mean acceptance length"),
+        formula: S.word("1 + accepted ÷ rounds that drafted"),
         worked: sum.spec ? `1 + ${kept} ÷ ${sum.spec}` : none,
         value: S.ratio(sum.length),
         counts:
-          `per round that drafted; ` +
+          `${S.word("per round that drafted")}; ` +
           (alone
-            ? `${S.count(alone, "round")} without a draft ${alone === 1 ? "is" : "are"} left out`
-            : "rounds without a draft are left out (here there are none)") +
+            ? `${S.count(alone, "round")} ${S.word("without a draft")} ${alone === 1 ? "is" : "are"} left out`
+            : `rounds ${S.word("without a draft")} are left out (here there are none)`) +
           (sum.without ? `; ${S.count(sum.without, "last token")} did not stay in the text` : ""),
       },
       {
-        name: "tokens per target pass",
-        formula: "tokens ÷ target passes",
+        name: S.word("tokens per target pass"),
+        formula: S.word("tokens ÷ target passes"),
         worked: `${sum.tokens} ÷ ${sum.passes}`,
         value: S.ratio(sum.tokens / sum.passes),
-        counts: "per target pass: every round counts, and only tokens that stayed in the text",
+        counts: S.word("per target pass: every round counts, and only tokens that stayed in the text"),
       },
     ];
   }
@@ -61,8 +62,12 @@ const counters = (function (S) {
   function counterList(trace) {
     const sum = S.counters(trace.rounds);
     const list = [
-      { name: "target passes", value: sum.passes.toLocaleString("en"), note: "one per round" },
-      { name: "tokens", value: sum.tokens.toLocaleString("en"), note: "committed so far, the prompt not counted" },
+      { name: S.word("target passes"), value: sum.passes.toLocaleString("en"), note: "one per round" },
+      {
+        name: "tokens",
+        value: sum.tokens.toLocaleString("en"),
+        note: S.word("committed so far, the prompt not counted"),
+      },
       ...fourNumbers(trace.rounds).map(({ name, value, formula, worked, counts }) => ({
         name,
         value,
@@ -87,7 +92,7 @@ const counters = (function (S) {
   /** Over plain decoding timed in turns with the run, as the headline says it; else over one-token passes.
       @param {trace.Trace} trace */
   function speedup(trace, sum, plain) {
-    const name = `speedup over ${plain.beside ? "plain decoding" : "one-token passes"}`;
+    const name = S.word(plain.beside ? "speedup over plain decoding" : "speedup over one-token passes");
     const between = S.gainInterval(trace);
     const turns = between
       ? `turn by turn from ${S.ratio(between[0])} to ${S.ratio(between[1])}, of ${trace.finished.plain.runs}; `
@@ -150,12 +155,14 @@ const counters = (function (S) {
 
     let compared = null; // the run whose numbers the table shows
     return function draw(now) {
-      if (fold.open && compared !== now.trace) {
-        compared = now.trace;
+      const key = { trace: now.trace, plain: S.isPlain() };
+      const same = (drawn) => !!drawn && drawn.trace === key.trace && drawn.plain === key.plain;
+      if (fold.open && !same(compared)) {
+        compared = key;
         table.replaceChildren(compare(now.trace.rounds));
       }
-      if (shown === now.trace) return;
-      shown = now.trace;
+      if (same(shown)) return;
+      shown = key;
       line.replaceChildren(
         ...counterList(now.trace).map((one, place) => {
           const id = `svp-note-${now.id}-${place}`;

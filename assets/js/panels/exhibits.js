@@ -1,7 +1,7 @@
 /* What the drafter knew and what the target's answer taught it: exhibits, rows of tokens under a title. Every word
    comes from
    the trace, so this file knows no drafter. A row points at the nodes made from it and at its place in the text. */
-// needs: bytes, dom, numbers
+// needs: bytes, dom, numbers, wording
 const exhibits = (function (S) {
   "use strict";
 
@@ -70,7 +70,7 @@ const exhibits = (function (S) {
       ? h(
           "button",
           { type: "button", class: "svp-link", onclick: () => act.select(nodes[0]) },
-          S.count(nodes.length, "node"),
+          S.say(S.count(nodes.length, "node"), S.count(nodes.length, "guess", "guesses")),
         )
       : null;
     const place =
@@ -115,7 +115,7 @@ const exhibits = (function (S) {
         "p",
         { class: "svp-exhibit-title" },
         exhibit.title,
-        exhibit.learned ? h("span", { class: "svp-quiet" }, "after the target's answer") : null,
+        exhibit.learned ? h("span", { class: "svp-quiet" }, S.word("after the target's answer")) : null,
         exhibit.marked
           ? h(
               "span",
@@ -137,16 +137,15 @@ const exhibits = (function (S) {
   /** @param {Act} act */
   function exhibitsPanel(box, act) {
     const list = h("div", { class: "svp-exhibit-list" });
-    box.append(h("h3", { class: "svp-small svp-heading" }, "What the drafter knew"), list);
+    box.append(h("h3", { class: "svp-small svp-heading", ...S.worded("What the drafter knew") }), list);
     let key = null;
 
     return function draw(now) {
       if (!key || key.trace !== now.trace) box.hidden = !hasExhibits(now.trace);
-      if (box.hidden || (key && key.trace === now.trace && key.round === now.round && key.over === now.at.committed)) {
-        key = { trace: now.trace, round: now.round, over: now.at.committed };
-        return;
-      }
-      key = { trace: now.trace, round: now.round, over: now.at.committed };
+      const next = { trace: now.trace, round: now.round, over: now.at.committed, plain: S.isPlain() };
+      const same = key && Object.keys(next).every((part) => key[part] === next[part]);
+      key = next;
+      if (box.hidden || same) return;
       const shown = exhibits(now.trace, now.round, now.at);
       act.name([]);
       list.replaceChildren(

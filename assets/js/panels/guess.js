@@ -135,7 +135,8 @@ const guess = (function (S) {
       return `${verdict}: you were ${right ? "right" : "wrong"}. ${score.right} of ${score.votes} right so far.`;
     return (
       `${verdict}: ${right} of ${S.count(all, "hand")} had it. ` +
-      `${score.right} of ${score.votes} right so far, over ${S.count(score.verdicts, "verdict")}.`
+      `${score.right} of ${score.votes} right so far, over ` +
+      `${S.say(S.count(score.verdicts, "verdict"), S.count(score.verdicts, "guess", "guesses"))}.`
     );
   }
 
@@ -148,14 +149,15 @@ const guess = (function (S) {
     const needle = h("i", { class: "svp-uneedle" }, h("span", {}, `u ${u}`));
     needle.style.left = `${trial.u * 100}%`;
     needle.classList.toggle("is-late", trial.u > 0.5);
-    const words = `0 to 1, kept below ${split}, rejected from there${shown ? `; u is ${u}` : "; u is not shown yet"}`;
+    const [stays, gone] = [S.say("kept below", "stays below"), S.say("rejected from", "goes from")];
+    const words = `0 to 1, ${stays} ${split}, ${gone} there${shown ? `; u is ${u}` : "; u is not shown yet"}`;
     return [
       h("div", { class: "svp-utrack", role: "img", "aria-label": words }, kept, shown ? needle : null),
       h(
         "div",
         { class: "svp-uends", "aria-hidden": "true" },
-        h("span", {}, `0 · kept below ${split}`),
-        h("span", {}, `rejected from ${split} · 1`),
+        h("span", {}, `0 · ${stays} ${split}`),
+        h("span", {}, `${gone} ${split} · 1`),
       ),
     ];
   }
@@ -163,7 +165,7 @@ const guess = (function (S) {
   /** What stands in the bar's place where nothing is drawn.
       @param {Facts} facts */
   function plainly(facts, shown) {
-    if (!shown) return [h("p", { class: "svp-small" }, "Nothing is drawn here: no u decides.")];
+    if (!shown) return [h("p", { class: "svp-small" }, S.word("Nothing is drawn here: no u decides."))];
     const whose = S.say("The target's first choice is", "The big model would write");
     const first = facts.first === null ? "" : ` ${whose} ${S.quote(facts.first)}.`;
     const fate = facts.accepted ? S.say("Kept", "It stays") : S.say("Rejected", "It goes");
@@ -229,7 +231,7 @@ const guess = (function (S) {
 
     return function draw(now) {
       const { own } = now;
-      S.setText(toggle, own.guess ? "leave guess mode" : "guess mode: predict each verdict");
+      S.setText(toggle, own.guess ? "leave guess mode" : S.word("guess mode: predict each verdict"));
       S.set(toggle, "aria-pressed", own.guess);
       box.hidden = !own.guess;
       if (!own.guess) return;
@@ -259,7 +261,7 @@ const guess = (function (S) {
             ? outcome(at.answer, score, many)
             : score.votes
               ? `${score.right} of ${score.votes} right so far.`
-              : "Each verdict is asked before it is shown.",
+              : S.word("Each verdict is asked before it is shown."),
       );
       const facts = at ? S.trialFacts(now.trace, at.round, now.labels, at.trial) : null;
       bar.replaceChildren(...(!at ? [] : at.trial.u === null ? plainly(facts, !open) : uBar(at.trial, !open)));

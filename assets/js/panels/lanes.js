@@ -1,5 +1,5 @@
 /* What the round cost: rows in the target's cache and measured seconds by phase. */
-// needs: dom, gain, numbers, timeline
+// needs: dom, gain, light, numbers, timeline, wording
 const lanes = (function (S) {
   "use strict";
 
@@ -11,7 +11,11 @@ const lanes = (function (S) {
       @param {Act} act */
   function cachePanel(box, act) {
     const words = h("p", { class: "svp-small" });
-    const lane = h("div", { class: "svp-lane", role: "group", "aria-label": "rows of the target's cache" });
+    const lane = h("div", {
+      class: "svp-lane",
+      role: "group",
+      ...S.worded("rows of the target's cache", "aria-label"),
+    });
     box.append(words, lane);
     lane.addEventListener("click", (event) => {
       const cell = S.pressed(event, "[data-node]");
@@ -23,9 +27,10 @@ const lanes = (function (S) {
       const state = now.at.committed
         ? `${committed.cache_kept.toLocaleString("en")} kept, ${committed.cache_dropped} dropped`
         : rows
-          ? `${S.count(rows, "row")} being judged`
-          : "waiting for the target pass";
-      S.setText(words, `cache · ${S.count(committed.cache_before, "row")} before · ${state}`);
+          ? S.say(`${S.count(rows, "row")} being judged`, `${rows} being checked`)
+          : S.word("waiting for the target pass");
+      const before = S.count(committed.cache_before, S.say("row", "token"));
+      S.setText(words, `${S.word("cache")} · ${before} before · ${state}`);
       const cells = now.round.nodes.slice(0, rows).map((node) => {
         const fate = now.stateOf(node.id);
         const gone = now.at.committed && fate !== "accepted" && fate !== "root";
@@ -47,8 +52,8 @@ const lanes = (function (S) {
     box.append(words, bar, parts);
     let shown = null;
     return function draw(now) {
-      if (shown === now.round) return;
-      shown = now.round;
+      if (shown?.round === now.round && shown.plain === S.isPlain()) return;
+      shown = { round: now.round, plain: S.isPlain() };
       const waits = S.isBeside(now.trace.rounds); // for a drafter that drafts meanwhile
       const times = S.roundTimes(now.round).map((part) =>
         waits && part.name === "draft" ? { ...part, name: WAIT } : part,
@@ -60,18 +65,21 @@ const lanes = (function (S) {
       const steps = plain ? tokens * plain.seconds : null;
       const claims = S.drafts(now.round).length > 0 && !S.isNoisy(now.trace);
       const slower = claims && total > steps ? ", so slower here" : "";
-      const against = plain ? ` · ${S.count(tokens, "plain step")}: about ${S.seconds(steps)}${slower}` : "";
+      const against = plain
+        ? ` · ${S.say(S.count(tokens, "plain step"), "without guessing")}: about ${S.seconds(steps)}${slower}`
+        : "";
       S.setText(words, `this round, ${clock}: ${S.seconds(total)} for ${S.count(tokens, "token")}${against}`);
       words.title = !plain
         ? ""
         : clock === "modelled"
-          ? `the simulation's clock counts ${S.seconds(plain.seconds)} for a one-token step of the target`
+          ? `the simulation's clock counts ${S.seconds(plain.seconds)} for a one-token step of ` +
+            S.say("the target", "the big model")
           : plain.from;
       bar.replaceChildren(
         ...times.map((part) => {
           const piece = h("i", {
             class: `svp-time is-${part.name.split(" ")[0]}`,
-            title: `${part.name}: ${S.seconds(part.seconds)}`,
+            title: `${S.word(part.name)}: ${S.seconds(part.seconds)}`,
           });
           piece.style.flexGrow = String(total ? part.seconds / total : 0);
           return piece;
@@ -83,7 +91,7 @@ const lanes = (function (S) {
             "span",
             {},
             h("i", { class: `svp-swatch is-${part.name.split(" ")[0]}` }),
-            `${part.name} ${S.seconds(part.seconds)}`,
+            `${S.word(part.name)} ${S.seconds(part.seconds)}`,
           ),
         ),
       );
@@ -91,7 +99,7 @@ const lanes = (function (S) {
   }
 
   /** `target` for the bundled target of that name, as `in_role` in Python. */
-  const inRole = (role, name) => (name === role ? role : `${role} ${name}`);
+  const inRole = (role, name) => (name === role ? S.word(role) : `${S.word(role)} ${name}`);
 
   /** Pure: where the run comes from: the source, then [{text, note, lossy}], every method with its options as the
      note. */
@@ -109,14 +117,14 @@ const lanes = (function (S) {
     const clock =
       started.source === "simulated" ? [{ text: "no model ran, times modelled", note: started.machine.processor }] : [];
     const methods = named.map(([kind, card]) => ({
-      text: `${kind} ${card.name}${card.model ? ` (${card.model.name})` : ""}`,
+      text: `${S.word(kind)} ${card.name}${card.model ? ` (${card.model.name})` : ""}`,
       note: set(card.options),
       lossy: card.lossless === false,
     }));
     const law =
       clock.length || methods.some((one) => one.lossy)
         ? []
-        : [{ text: "✓ lossless", note: "the output follows the target's distribution exactly" }];
+        : [{ text: S.word("✓ lossless"), note: S.word("the output follows the target's distribution exactly") }];
     const whole = inRole("target", started.target.name);
     const target =
       started.target.dtype === "int8"
@@ -131,7 +139,7 @@ const lanes = (function (S) {
       ? [
           {
             text: `warm start: ${S.count(started.memory.runs, "run")}`,
-            note: `the drafter began with what it learnt before (${started.memory.origin})`,
+            note: `${S.say("the drafter", "what guesses")} began with what it learnt before (${started.memory.origin})`,
           },
         ]
       : [];
@@ -149,12 +157,17 @@ const lanes = (function (S) {
           "span",
           { class: "svp-small", title: one.note || null },
           one.text,
-          one.lossy ? h("b", { class: "svp-lossy" }, "✕ lossy") : null,
+          one.lossy ? h("b", { class: "svp-lossy" }, S.word("✕ lossy")) : null,
         ),
       ),
     ];
   }
 
-  return { cachePanel, timePanel, provenance, provenanceRow };
+  /** The same in a player's line above the stage, with the button of the light. */
+  function showProvenance({ badge, own }) {
+    if (badge && own.trace) badge.replaceChildren(...provenanceRow(own.trace.started), S.lightButton());
+  }
+
+  return { cachePanel, timePanel, provenance, showProvenance };
 })(SpecViz);
 Object.assign(SpecViz, lanes);

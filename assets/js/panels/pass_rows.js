@@ -1,6 +1,6 @@
 /* The target's pass as its rows: in which order the nodes stand in it, at which position of the text each is, and which
    rows it may look at (the tree-attention mask), the path of the selected node lit. `passRows` is pure. */
-// needs: bytes, declared, dom, numbers, sibling_rules
+// needs: bytes, declared, dom, numbers, sibling_rules, wording
 const passRows = (function (S) {
   "use strict";
 
@@ -40,9 +40,11 @@ const passRows = (function (S) {
   function seen(now, rows, at) {
     const { round, labels } = now;
     const text = S.count(round.committed.cache_before, "cached row");
-    if (at < 0) return "The round's last token has no row in this pass: the next one begins with it.";
+    if (at < 0) return S.word("The round's last token has no row in this pass: the next one begins with it.");
     const { nodes, position, sees } = rows[at];
     const names = sees.map((row) => S.quote(labels[rows[row].nodes[0]])).join(", ");
+    if (S.isPlain())
+      return `Place ${at + 1} of ${rows.length}, ${position} in the text: it sees the text before and ${names}.`;
     const twins = nodes.length > 1 ? ` ${nodes.length} nodes of the same text share it.` : "";
     return `Row ${at + 1} of ${rows.length}, position ${position} of the text, sees the ${text} and ${names}.${twins}`;
   }
@@ -83,7 +85,7 @@ const passRows = (function (S) {
         width: wide,
         height: high,
         role: "img",
-        "aria-label": `attention mask of the pass, ${S.count(rows.length, "row")}. ${plain(seen(now, rows, at))}`,
+        "aria-label": `${S.word("attention mask of the pass")}. ${plain(seen(now, rows, at))}`,
       },
       names ? rows.map((row, place) => name(now, row, place, cell, rows[at]?.sees.includes(place))) : null,
       path("", off),
@@ -119,7 +121,7 @@ const passRows = (function (S) {
       h(
         "figcaption",
         { class: "svp-small" },
-        "left: the cached text, seen by all rows; then one column per node. Lit: the selected node's row.",
+        S.word("left: the cached text, seen by all rows; then one column per node. Lit: the selected node's row."),
       ),
     );
   }
@@ -132,16 +134,20 @@ const passRows = (function (S) {
       class: "svp-pass-box",
       role: "group",
       tabindex: "0",
-      "aria-label": "rows of the target pass",
+      ...S.worded("rows of the target pass", "aria-label"),
     });
     const why =
-      "All candidates fit one pass because each row may look only at the cached text (the bar) and at its own " +
-      "ancestors (the squares). Rows of one depth stand at the same position of the text. A click selects the node.";
+      "Each row sees only the cached text (the bar) and its own ancestors (the squares). A click selects its node.";
     const fold = h(
       "details",
       { class: "svp-fold-panel" },
-      h("summary", {}, "The target pass row by row: order, positions, mask"),
-      h("div", { class: "svp-pass-grid" }, scroll, h("div", {}, h("p", { class: "svp-quiet" }, why), said)),
+      h("summary", S.worded("The target pass row by row: order, positions, mask")),
+      h(
+        "div",
+        { class: "svp-pass-grid" },
+        scroll,
+        h("div", {}, h("p", { class: "svp-quiet", ...S.worded(why) }), said),
+      ),
     );
     box.append(fold);
     fold.addEventListener("toggle", () => act.draw());
@@ -166,7 +172,7 @@ const passRows = (function (S) {
       if (reserved !== now.trace) reserve(now.trace);
       if (!now.at.scored) {
         shown = null;
-        scroll.replaceChildren(h("p", { class: "svp-quiet" }, "The target has not been asked yet in this round."));
+        scroll.replaceChildren(h("p", { class: "svp-quiet" }, S.word("The target has not been asked yet.")));
         return S.setText(said, "");
       }
       const { scrollLeft, scrollTop } = scroll;

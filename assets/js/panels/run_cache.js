@@ -1,7 +1,7 @@
 /* The target's cache over the whole run: how long it is, and of the rows that each pass computed which stayed, which
    were dropped again, and how many more there would be if candidates did not share their prefixes. `rowLedger` is
    pure. */
-// needs: dom, numbers
+// needs: dom, numbers, wording
 const runCache = (function (S) {
   "use strict";
 
@@ -29,8 +29,16 @@ const runCache = (function (S) {
   const many = (n) => n.toLocaleString("en");
 
   /** The run's sums as sentences. */
-  function ledgerWords({ all }) {
+  function ledgerWords({ all }, plain = false) {
     const share = all.rows ? Math.round((100 * all.kept) / all.rows) : 0;
+    if (plain)
+      return (
+        `In ${S.count(all.passes, "pass", "passes")} the big model looked at ${S.count(all.rows, "place")}: ` +
+        `${many(all.kept)} stayed in the text (${share}%), ${many(all.dropped)} were forgotten again. ` +
+        (all.shared ? `Guesses with the same beginning saved ${S.count(all.shared, "place")}. ` : "") +
+        `Without guessing it looks at one place in a pass, and here would have made ` +
+        `${S.count(all.tokens, "pass", "passes")}.`
+      );
     return (
       `${S.count(all.passes, "target pass", "target passes")} computed ${S.count(all.rows, "row")}: ` +
       `${many(all.kept)} kept (${share}%), ${many(all.dropped)} dropped. ` +
@@ -43,8 +51,8 @@ const runCache = (function (S) {
   }
 
   const roundWords = (index, { before, rows, kept, dropped, shared }) =>
-    `round ${index + 1}: ${many(before)} → ${many(before + kept)} rows in the cache; ${rows} computed, ${kept} kept, ` +
-    `${dropped} dropped${shared ? `, ${shared} saved by sharing` : ""}`;
+    `round ${index + 1}: ${many(before)} → ${many(before + kept)} ${S.word("rows in the cache")}; ${rows} ` +
+    `${S.word("computed")}, ${kept} kept, ${dropped} dropped${shared ? `, ${shared} saved by sharing` : ""}`;
 
   function picture(ledger, width) {
     const { each } = ledger;
@@ -78,14 +86,18 @@ const runCache = (function (S) {
         width,
         height: floor + 1,
         role: "img",
-        "aria-label": `rows of the target's cache, round by round. ${ledgerWords(ledger)}`,
+        "aria-label": `${S.word("rows of the target's cache")}, round by round. ${ledgerWords(ledger, S.isPlain())}`,
       },
       now,
       svg("path", { class: "svp-ledger-line", d: `M0,${level(least)}${line.join("")}${end}` }),
       ["kept", "dropped", "shared"].map((name) => svg("path", { class: `svp-ledger-rows is-${name}`, d: bars[name] })),
       svg("path", { class: "svp-ledger-floor", d: `M0,${floor}H${width}` }),
-      svg("text", { x: 2, y: 12, text: `rows in the cache, from ${many(least)} to ${many(most)}` }),
-      svg("text", { x: 2, y: HIGH.length + HIGH.gap - 5, text: `rows per pass; full height is ${many(highest)}` }),
+      svg("text", { x: 2, y: 12, text: `${S.word("rows in the cache")}, from ${many(least)} to ${many(most)}` }),
+      svg("text", {
+        x: 2,
+        y: HIGH.length + HIGH.gap - 5,
+        text: `${S.word("rows per pass")}; full height is ${many(highest)}`,
+      }),
     );
     return { drawing, now, step };
   }
@@ -105,12 +117,14 @@ const runCache = (function (S) {
     const legend = h(
       "p",
       { class: "svp-legend" },
-      KEYS.map(([name, text]) => h("span", {}, h("i", { class: `svp-swatch svp-ledger-key is-${name}` }), text)),
+      KEYS.map(([name, text]) =>
+        h("span", {}, h("i", { class: `svp-swatch svp-ledger-key is-${name}` }), h("span", S.worded(text))),
+      ),
     );
     const fold = h(
       "details",
       { class: "svp-fold-panel" },
-      h("summary", {}, "The target's cache over the whole run"),
+      h("summary", S.worded("The target's cache over the whole run")),
       words,
       frame,
       legend,
@@ -136,11 +150,12 @@ const runCache = (function (S) {
     return function draw(now) {
       if (!fold.open) return;
       const width = Math.max(200, frame.clientWidth);
-      if (!shown || shown.trace !== now.trace || shown.width !== width) {
+      const plain = S.isPlain();
+      if (!shown || shown.trace !== now.trace || shown.width !== width || shown.plain !== plain) {
         const ledger = rowLedger(now.trace.rounds);
-        shown = { trace: now.trace, width, ledger, ...picture(ledger, width) };
+        shown = { trace: now.trace, width, plain, ledger, ...picture(ledger, width) };
         frame.replaceChildren(shown.drawing);
-        S.setText(words, ledgerWords(ledger));
+        S.setText(words, ledgerWords(ledger, plain));
       }
       S.set(shown.now, "x", now.cursor.round * shown.step);
       S.setText(said, roundWords(now.cursor.round, shown.ledger.each[now.cursor.round]));

@@ -1,6 +1,6 @@
 /* The text strip: the prompt, quiet, then every token with its origin; rejected ones, and those behind the end of the
    text, stay in their place, boxed and said to be that, so that nobody reads them as text. */
-// needs: bytes, dom, picture, prompt_text, state, words
+// needs: bytes, dom, picture, prompt_text, state, wording
 const text = (function (S) {
   "use strict";
 
@@ -12,7 +12,8 @@ const text = (function (S) {
 
   function describe(token) {
     const name = S.visible(token.text, token.bytes);
-    return `${name} · ${token.mark === "accepted" ? "accepted draft" : S.FATES[token.mark]} · round ${token.round + 1}`;
+    const fate = token.mark === "accepted" ? S.word("accepted draft") : S.fateWord(token.mark);
+    return `${name} · ${fate} · round ${token.round + 1}`;
   }
 
   /** The token, and the line break it ends with: outside of it, so that its letter stands at its sign and not at the
@@ -38,7 +39,7 @@ const text = (function (S) {
         // heard as what it is in its own round; later the text is read without it
         "aria-hidden": !S.isText(token.mark) && !token.current ? "true" : null,
       },
-      S.isText(token.mark) ? [] : h("span", { class: "svp-aloud" }, `${S.FATES[token.mark]}: `),
+      S.isText(token.mark) ? [] : h("span", { class: "svp-aloud" }, `${S.fateWord(token.mark)}: `),
       settled && S.isText(token.mark) ? [] : text,
     );
     return [span, end];

@@ -1,6 +1,6 @@
 /* The run's timeline: a lane of the drafter and one of the target on one clock, some rounds of it at a time. A press on
    a bar goes to its round, and so do the arrow keys. What is drawn is worked out in timeline.js. */
-// needs: dom, numbers, state, timeline
+// needs: dom, numbers, state, timeline, wording
 const timelinePanel = (function (S) {
   "use strict";
 
@@ -15,22 +15,24 @@ const timelinePanel = (function (S) {
   };
   const COLUMNS = ["round", "begins at", "drafter", "target pass", "at the same time", "target idle", "thrown away"];
 
-  const thrownAway = (tokens) => `${S.count(tokens, "drafted token")} thrown away`;
+  const thrownAway = (tokens) =>
+    `${S.say(S.count(tokens, "drafted token"), S.count(tokens, "guess", "guesses"))} thrown away`;
 
   /** A span in words. */
   function said(span) {
     const what = {
-      draft: () => `draft of ${S.count(span.tokens, "token")}`,
-      "target pass": () => (span.rejects ? "target pass, with rejected candidates" : "target pass"),
+      draft: () => S.say(`draft of ${S.count(span.tokens, "token")}`, `guessing ${S.count(span.tokens, "token")}`),
+      "target pass": () => S.word("target pass") + (span.rejects ? `, ${S.word("with rejected candidates")}` : ""),
       "roll back": () => thrownAway(span.tokens),
     }[span.what];
     const took = span.end > span.start ? `, ${S.seconds(span.end - span.start)}` : "";
-    return `round ${span.round + 1}: ${what ? what() : span.what}${took}`;
+    return `round ${span.round + 1}: ${what ? what() : S.word(span.what)}${took}`;
   }
 
   /** A round in words, for those who do not see the bars. */
   const roundSaid = (one) =>
-    `drafter ${S.seconds(one.drafter)}, target pass ${S.seconds(one.target)}, ${S.seconds(one.both)} at the same time` +
+    `${S.word("drafter")} ${S.seconds(one.drafter)}, ${S.word("target pass")} ${S.seconds(one.target)}, ` +
+    `${S.seconds(one.both)} at the same time` +
     (one.discarded ? `, ${thrownAway(one.discarded)}` : "");
 
   /** The beat of a round that a span is about.
@@ -81,7 +83,7 @@ const timelinePanel = (function (S) {
       );
     };
     const rows = line.rounds.slice(from, to + 1).map((_, place) => row(from + place));
-    const heads = COLUMNS.map((name) => h("th", { scope: "col" }, name));
+    const heads = COLUMNS.map((name) => h("th", { scope: "col" }, S.word(name)));
     return h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows));
   }
 
@@ -95,11 +97,12 @@ const timelinePanel = (function (S) {
     const picture = h(
       "div",
       { class: "svp-clockwork", role: "slider", tabindex: "0", "aria-label": "timeline of the run, by round" },
-      h("div", { class: "svp-lanenames svp-small" }, h("span", {}, "drafter"), h("span", {}, "target")),
+      h("div", { class: "svp-lanenames svp-small" }, h("span", S.worded("drafter")), h("span", S.worded("target"))),
       field,
       axis,
     );
-    const key = (kind, text) => h("span", {}, h("i", { class: `svp-swatch svp-span ${kind}` }), text);
+    const key = (kind, text) =>
+      h("span", {}, h("i", { class: `svp-swatch svp-span ${kind}` }), h("span", S.worded(text)));
     const legend = h(
       "p",
       { class: "svp-legend" },
@@ -156,10 +159,10 @@ const timelinePanel = (function (S) {
     function read(trace) {
       const line = S.timeline(trace.rounds);
       const numbers = S.timelineNumbers(line);
-      run = { trace, line, numbers };
+      run = { trace, line, numbers, plain: S.isPlain() };
       shown = null;
       const clock = trace.started.source === "simulated" ? "modelled" : "measured";
-      S.setText(words, S.timelineWords(numbers, clock, !!trace.finished));
+      S.setText(words, S.timelineWords(numbers, clock, !!trace.finished, S.isPlain()));
       there.hidden = !(numbers.seconds > 0);
     }
 
@@ -178,7 +181,7 @@ const timelinePanel = (function (S) {
     }
 
     return function draw(now) {
-      if (!run || run.trace !== now.trace) read(now.trace);
+      if (!run || run.trace !== now.trace || run.plain !== S.isPlain()) read(now.trace);
       if (there.hidden) return;
       const { rounds } = run.line;
       const current = now.cursor.round;

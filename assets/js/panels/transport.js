@@ -1,5 +1,5 @@
 /* Moving through a run: buttons, the beats of a round, the rounds of a run. */
-// needs: dom, numbers, state
+// needs: dom, numbers, state, wording
 const transport = (function (S) {
   "use strict";
 
@@ -28,17 +28,14 @@ const transport = (function (S) {
         const part = h(
           "span",
           { "data-phase": phase },
-          h(
-            "button",
-            {
-              type: "button",
-              class: "svp-link",
-              "data-beat-start": phase,
-              onclick: () =>
-                act.go({ round: act.now().cursor.round, beat: list.findIndex((beat) => beat.phase === phase) }),
-            },
-            NAMES[phase],
-          ),
+          h("button", {
+            type: "button",
+            class: "svp-link",
+            "data-beat-start": phase,
+            ...S.worded(NAMES[phase]),
+            onclick: () =>
+              act.go({ round: act.now().cursor.round, beat: list.findIndex((beat) => beat.phase === phase) }),
+          }),
           h("span", { class: "svp-beats" }, cells),
         );
         part.style.flexGrow = String(Math.min(8, cells.length));

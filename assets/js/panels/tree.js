@@ -1,5 +1,5 @@
 /* The draft tree as SVG: built once per round, then only changed in place from beat to beat. */
-// needs: distributions, dom, layout, numbers, picture, rejudging, shape, state, text, tree_map, words
+// needs: distributions, dom, layout, numbers, picture, rejudging, shape, state, text, tree_map, wording, words
 const tree = (function (S) {
   "use strict";
 
@@ -243,14 +243,14 @@ const tree = (function (S) {
           node.parent < 0 ? "–" : String(node.parent),
           String(node.depth),
           ...(node.parent < 0 ? ["–", "–"] : S.odds(now.round, node, S.told(now.at))),
-          S.FATES[now.stateOf(node.id)] +
+          S.fateWord(now.stateOf(node.id)) +
             (now.changes.has(node.id) ? `; ${S.CHANGES[now.changes.get(node.id)].words}` : ""),
         ]),
       );
     return h(
       "table",
       {},
-      h("thead", {}, cells("th", ["node", "token", "parent", "depth", "draft q", "target p", "fate"])),
+      h("thead", {}, cells("th", ["node", "token", "parent", "depth", "draft q", "target p", "fate"].map(S.word))),
       h("tbody", {}, rows),
     );
   }
@@ -279,11 +279,11 @@ const tree = (function (S) {
     for (const fate of ["accepted", "rejected", "unreached", "correction", "bonus", "target"]) {
       const letter = ["rejected", "unreached"].includes(fate) ? null : S.LETTERS[fate]; // their tokens bear none
       const sign = letter ? h("sup", { title: "so it is marked in the text" }, letter) : null;
-      list.append(h("li", {}, S.glyph(fate), S.FATES[fate], sign));
+      list.append(h("li", {}, S.glyph(fate), h("span", S.worded(S.FATES[fate])), sign));
     }
     const decided = h("li", { hidden: true }, h("i", { class: "svp-decided-sign" }), S.DECIDED);
-    const behind = h("li", { hidden: true }, S.glyph("behind"), S.FATES.behind);
-    list.append(behind, h("li", {}, "draft q → target p"), decided);
+    const behind = h("li", { hidden: true }, S.glyph("behind"), h("span", S.worded(S.FATES.behind)));
+    list.append(behind, h("li", S.worded("draft q → target p")), decided);
     return { list, decided, behind };
   }
 

@@ -241,7 +241,11 @@ const why = (function (S) {
         h("span", { class: "svp-small" }, name),
         h(
           "span",
-          { class: "svp-lane", role: "img", "aria-label": `${name}'s cache: ${kept} rows kept` },
+          {
+            class: "svp-lane",
+            role: "img",
+            "aria-label": S.say(`${name}'s cache: ${kept} rows kept`, `${name}: ${kept} kept`),
+          },
           h("span", { class: "svp-before" }, before.toLocaleString("en")),
           now.round.nodes.map((node) => {
             const fate = now.stateOf(node.id);
@@ -255,8 +259,8 @@ const why = (function (S) {
     return h(
       "div",
       { class: "svp-why-picture" },
-      strip("target", committed.cache_before, () => true, committed.cache_kept),
-      strip("drafter", cache.before + cache.first - 1, (id) => id === 0 || cache.read.has(id), cache.kept),
+      strip(S.word("target"), committed.cache_before, () => true, committed.cache_kept),
+      strip(S.word("drafter"), cache.before + cache.first - 1, (id) => id === 0 || cache.read.has(id), cache.kept),
     );
   }
 

@@ -1,7 +1,7 @@
 /* What stands above the stage: the question of the round at hand, its answer once the verdicts are in, and what the
    whole run gained. Reads the trace through a player's handle, so it stands in the page, in exports and beside lessons
    alike. */
-// needs: dom, gain, numbers, slowdown, state
+// needs: dom, gain, numbers, slowdown, state, wording
 const headline = (function (S) {
   "use strict";
 
@@ -14,18 +14,29 @@ const headline = (function (S) {
   function question(trace, round) {
     const drafted = S.drafts(round).length;
     if (!drafted && S.riding(round))
-      return `Nothing is guessed in this round: the big model's pass takes ${S.count(S.riding(round), "node")} along.`;
+      return (
+        "Nothing is guessed in this round: the big model's pass takes " +
+        `${S.count(S.riding(round), S.say("node", "token"))} along.`
+      );
     if (!drafted) return "Nothing is guessed in this round: the big model's pass writes one token.";
     const { drafter } = trace.started;
     const simulated = trace.started.source === "simulated";
-    const alone = `A drafter without a model of its own (${drafter.name})`;
-    const who = simulated ? "A simulated drafter" : drafter.model ? "A small model" : alone;
+    const alone = S.say(
+      `A drafter without a model of its own (${drafter.name})`,
+      `“${drafter.name}”, no model at all,`,
+    );
+    const who = simulated
+      ? S.say("A simulated drafter", "A simulated small model")
+      : drafter.model
+        ? "A small model"
+        : alone;
     const deepest = Math.max(...S.drafts(round).map((node) => node.depth));
     const guesses =
       deepest === drafted
         ? `${many(drafted, "token")} ahead`
         : `a tree of ${many(drafted, "token")}, up to ${deepest} ahead`;
-    return `${who} guesses ${guesses}. How many will the ${simulated ? "simulated target" : "big one"} keep?`;
+    const big = simulated ? S.say("simulated target", "simulated big one") : "big one";
+    return `${who} guesses ${guesses}. How many will the ${big} keep?`;
   }
 
   /** The answer, once the round's last token is drawn.

@@ -1,5 +1,5 @@
 /* Keys of the player: what each does, whose a key is, and the list of them. */
-// needs: dom
+// needs: dom, wording
 const keys = (function (S) {
   "use strict";
 
@@ -112,7 +112,7 @@ const keys = (function (S) {
               {},
               key.split(" ").map((one) => h("kbd", {}, one)),
             ),
-            h("dd", {}, what),
+            h("dd", S.worded(what)),
           ),
         ),
       ),

@@ -1,5 +1,5 @@
 /* The moment on the screen: everything the panels of a player may draw from. */
-// needs: bytes, declared, distributions, guess, numbers, picture, rejudge, rejudging, state, words
+// needs: bytes, declared, distributions, guess, numbers, picture, rejudge, rejudging, state, wording
 /** What a player shows; a panel draws nothing that does not follow from it.
     @typedef {object} PlayerState
     @property {number} id counted from 1 over the page's players
@@ -95,7 +95,7 @@ const moment = (function (S) {
       const parent = id === END ? round.judged.final_node : node.parent;
       const after = parent < 0 ? "" : `, after ${names[parent]}`;
       const change = changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : "";
-      return S.spoken(`${names[id]}, ${S.FATES[stateOf(id)]}${odds}${change}${decided(id)}${after}`);
+      return S.spoken(`${names[id]}, ${S.fateWord(stateOf(id))}${odds}${change}${decided(id)}${after}`);
     };
     const tokenOf = (id) => (id === END ? round.judged.token : round.nodes[id].token);
     const decided = (id) => (S.isGrounded(own.trace, tokenOf(id)) ? `, ${S.DECIDED}` : "");

@@ -61,8 +61,8 @@ const momentCard = (function (S) {
   /** Where the run comes from, in a line.
       @param {{ started: trace.Started }} trace */
   const comesFrom = ({ started }) =>
-    `${started.source} run · drafter ${started.drafter.name}, verifier ${started.verifier.name}, ` +
-    `target ${started.target.name}`;
+    `${started.source} run · ${S.word("drafter")} ${started.drafter.name}, ${S.word("verifier")} ` +
+    `${started.verifier.name}, ${S.word("target")} ${started.target.name}`;
 
   /** The drawing of the moment `now`, with the link.
       @param {Moment} now */

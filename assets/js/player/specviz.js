@@ -3,7 +3,7 @@
    still growing (`finished` null, every round so far). Nothing here asks a server to step. Whoever drives a player
    (a lesson, a link, an embedding page) finds its handle as `element.querySelector(".sv-player").specviz`. */
 // needs: address, by_itself, caption, card, columns, counters, dom, exhibits, found, guess, headline, keys, lanes
-// needs: light, moment, own_speed, pace, pass_rows, picture, pins, present, rejudge, rejudging, run_cache, share, state
+// needs: moment, own_speed, pace, pass_rows, picture, pins, present, rejudge, rejudging, run_cache, share, state
 // needs: text, timeline_panel, transport, tree, wording
 const specviz = (function (S) {
   "use strict";
@@ -172,7 +172,7 @@ const specviz = (function (S) {
       play(player, false);
       return draw(player);
     }
-    if (player.badge) player.badge.replaceChildren(...S.provenanceRow(own.trace.started), S.lightButton());
+    S.showProvenance(player);
     const same =
       before &&
       before.rounds.length &&
@@ -221,6 +221,7 @@ const specviz = (function (S) {
       note,
     );
     const inCard = [tree.draw, text, S.picturePanel(strip), ...onCard];
+    S.followWording(() => S.showProvenance(player));
     const onStage = [S.guessPanel, S.pinsPanel, S.wordingPanel].map((panel) => panel(stage, act, own));
     const panels = [...inCard, ...onTransport, exhibits, ...costs, counters, ...onStage];
     return { badge, caption, told, tree, card, bars, note, panels };

@@ -1,7 +1,8 @@
 /* Plain or technical words: one switch for every explanation on the page. What is said in either is where it is said:
-   titles and labels in plain_names.js, moments in plain_words.js and words.js, tasks and mistakes of written rules in
-   assets/written_rules.json, each exhibit in its own script. A link may carry the choice (`words=plain`). */
-// needs: address, dom, plain_names, plain_words, rules, words
+   titles and labels in plain_names.js, symbols in plain_numbers.js, moments in plain_words.js and words.js, tasks and
+   mistakes of written rules in assets/written_rules.json, each exhibit in its own script. A link may carry the choice
+   (`words=plain`). */
+// needs: address, dom, plain_names, plain_numbers, plain_words, rules, words
 const wording = (function (S) {
   "use strict";
 
@@ -32,6 +33,14 @@ const wording = (function (S) {
   /** A title, heading or label of plain_names.js in the words that were chosen; what is not listed is as it is.
       @param {string} technical */
   const word = (technical) => (isPlain() ? (S.PLAIN_NAMES[technical] ?? technical) : technical);
+
+  /** What became of a node, in the words that were chosen. */
+  const fateWord = (fate) => word(S.FATES[fate]);
+
+  /** What a number of the card says, in the words that were chosen: a row is its symbol, its value, what it is, and on
+      request the same in plain words, where the symbol alone does not tell.
+      @param {string[]} row */
+  const sayNumber = ([symbol, , note, plain]) => (isPlain() ? (plain ?? S.PLAIN_NUMBERS[symbol] ?? note) : note);
 
   /** The same as attributes of an element, which then follows the switch: its text, or its name for readers.
       @param {string} technical @param {"text" | "aria-label"} which */
@@ -101,6 +110,8 @@ const wording = (function (S) {
     turnWording,
     followWording,
     word,
+    fateWord,
+    sayNumber,
     worded,
     inWords,
     say,

@@ -81,6 +81,7 @@ const distributions = (function (S) {
   }
 
   const NAMES = { draft: "draft q", target: "target p", residual: "left over r" };
+  const PLAIN = { draft: "small model q", target: "big model p", residual: "still missing r" };
 
   /** Pure: the distributions behind the children of `parent`, as far as the view has got. `judged`: the
       selection was tried, so that p and Q are those of its own trial.
@@ -98,12 +99,14 @@ const distributions = (function (S) {
     const children = round.nodes.filter((child) => child.parent === parent && child.depth <= at.level);
     const tried = judged && !frozen ? rejectedBefore(round, parent, focus) : [];
     const left = tried.length ? leftRows(round, parent, tried) : null;
-    const names = { ...NAMES };
+    const [names, plain] = [{ ...NAMES }, { ...PLAIN }];
     const exact = new Map();
     if (left) {
       Object.assign(topRows, left);
       names.draft = round.nodes[focus].kind === "without_replacement" ? "Q, without the rejected" : "Q, the draft";
       names.target = `p left after ${S.count(tried.length - 1, "rejection")}`;
+      plain.draft = "small model Q, without the guesses that went";
+      plain.target = `big model p, left after ${S.count(tried.length - 1, "guess", "guesses")} that went`;
       const sure = { target: tried.at(-1).target_prob };
       if (left.draft) sure.draft = tried.at(-1).draft_prob;
       exact.set(round.nodes[focus].token, sure);
@@ -119,7 +122,7 @@ const distributions = (function (S) {
     if (topRows.residual) nothingLeft(round, parent, exact);
     const keep = new Set(children.map((child) => child.token));
     if (ends) keep.add(round.judged.token);
-    return { topRows, exact, keep, children, frozen, ends, names, left: !!left };
+    return { topRows, exact, keep, children, frozen, ends, names, plain, left: !!left };
   }
 
   /** Where p < Q nothing is left: max(0, p − Q) is exactly 0, as it is for every candidate that was rejected.

@@ -170,11 +170,17 @@ const pathRules = (function (S) {
   /** @param {Facts} facts */
   const longest = (facts, said) =>
     said < facts.round.judged.trials.length
-      ? ""
+      ? { foot: "", plain: "" }
       : passedPaths(facts.round)
-        ? `${S.count(passedPaths(facts.round), "path")} passed in this round; the longest has ` +
-          `${S.count(facts.round.judged.path.length, "token")} and is kept.`
-        : "No path passed in this round.";
+        ? {
+            foot:
+              `${S.count(passedPaths(facts.round), "path")} passed in this round; the longest has ` +
+              `${S.count(facts.round.judged.path.length, "token")} and is kept.`,
+            plain:
+              `${S.count(passedPaths(facts.round), "way through", "ways through")} could stay in this round; the ` +
+              `longest has ${S.count(facts.round.judged.path.length, "token")}, and it stays.`,
+          }
+        : { foot: "No path passed in this round.", plain: "No way through could stay in this round." };
   const longestPath = {
     words(facts) {
       if (facts.terms.given)
@@ -241,7 +247,7 @@ const pathRules = (function (S) {
               trial,
               cells: [S.prob(trial.target_prob), S.prob((trial.terms || {}).bar)],
             })),
-            foot: longest(facts, said),
+            ...longest(facts, said),
           };
     },
   };

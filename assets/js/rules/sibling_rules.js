@@ -30,10 +30,16 @@ const siblingRules = (function (S) {
   function uniform(facts) {
     const [u, threshold] = S.compared(facts.u, facts.threshold);
     const passes = facts.round.judged.order === "longest" ? "passes" : "accepted"; // there a longer path may still win
+    const plain = facts.accepted ? `below ${threshold}: it stays` : `not below ${threshold}: it goes`;
     return {
       u,
       threshold,
-      row: ["u", u, `${facts.accepted ? "<" : "≥"} ${threshold}: ${facts.accepted ? passes : "rejected"}`],
+      row: [
+        "u",
+        u,
+        `${facts.accepted ? "<" : "≥"} ${threshold}: ${facts.accepted ? passes : "rejected"}`,
+        `chosen by chance, ${plain}`,
+      ],
     };
   }
   /** @param {trace.Trial} trial */
@@ -64,14 +70,14 @@ const siblingRules = (function (S) {
 
   /** Siblings one below the other, each with what it was judged by. `columns`: [heading, trial → text].
       @param {Facts} facts */
-  function siblings(facts, said, title, columns, foot = "") {
+  function siblings(facts, said, title, columns, foot = { foot: "", plain: "" }) {
     const tried = triedBelow(facts, said);
     if (tried.length < 2) return null;
     return {
       title,
       head: ["candidate", ...columns.map(([name]) => name), "u"],
       rows: tried.map((trial) => ({ trial, cells: [...columns.map(([, cell]) => cell(trial)), drawCell(trial)] })),
-      foot,
+      ...foot,
     };
   }
 
@@ -85,9 +91,15 @@ const siblingRules = (function (S) {
       judged.residual_mass !== null &&
       judged.origin === "correction";
     return ended
-      ? `All rejected. Of the last p, ${S.prob(judged.residual_mass)} is left after the last Q is subtracted; ` +
-          `divided by that it is whole again, and the correction is drawn from it.`
-      : "";
+      ? {
+          foot:
+            `All rejected. Of the last p, ${S.prob(judged.residual_mass)} is left after the last Q is subtracted; ` +
+            `divided by that it is whole again, and the correction is drawn from it.`,
+          plain:
+            `All of them go. In ${S.prob(judged.residual_mass)} of all cases something is still missing, and the ` +
+            "token that is written instead makes up for it.",
+        }
+      : { foot: "", plain: "" };
   };
 
   const sequential = {

@@ -143,19 +143,26 @@ const timeline = (function (S) {
 
   const idleFor = (seconds) => S.seconds(seconds < 1e-9 ? 0 : seconds); // what is left of rounding is nothing
 
-  /** The run's sentence; `clock` is `measured` or `modelled`. */
-  function timelineWords(numbers, clock, finished = true) {
+  /** The run's sentence, on request in plain words; `clock` is `measured` or `modelled`. */
+  function timelineWords(numbers, clock, finished = true, plain = false) {
     const { seconds, drafter, target, both, idle, drafted, discarded } = numbers;
     const head = `the run${finished ? "" : " so far"}, ${clock}: `;
     if (!(seconds > 0)) return `${head}no times are recorded`;
+    const guesses = plain ? S.count(drafted, "guess", "guesses") : S.count(drafted, "drafted token");
     if (!drafted)
-      return `${head}${S.seconds(seconds)}. Nothing was drafted; the target computed for ${S.seconds(target)}.`;
+      return (
+        `${head}${S.seconds(seconds)}. Nothing was ${plain ? "guessed" : "drafted"}; ` +
+        `${plain ? "the big model" : "the target"} computed for ${S.seconds(target)}.`
+      );
     const together = both > 0 ? `${S.seconds(both)} of that at the same time` : "never at the same time";
+    const times = plain
+      ? `Guessing took ${S.seconds(drafter)}, checking ${S.seconds(target)}, ${together}. `
+      : `The drafter computed for ${S.seconds(drafter)}, the target for ` +
+        `${S.seconds(target)}, ${together}; the drafter was idle for ${idleFor(idle.drafter)}, the target for ` +
+        `${idleFor(idle.target)}. `;
     return (
-      `${head}${S.seconds(seconds)}. The drafter computed for ${S.seconds(drafter)}, the target for ` +
-      `${S.seconds(target)}, ${together}; the drafter was idle for ${idleFor(idle.drafter)}, the target for ` +
-      `${idleFor(idle.target)}. ` +
-      `${discarded ? discarded.toLocaleString("en") : "None"} of ${S.count(drafted, "drafted token")} ` +
+      `${head}${S.seconds(seconds)}. ${times}` +
+      `${discarded ? discarded.toLocaleString("en") : "None"} of ${guesses} ` +
       `${discarded === 1 || !discarded ? "was" : "were"} thrown away.`
     );
   }
