@@ -107,6 +107,7 @@ interface Names extends page.Slots {
   lessonPanel: typeof lessonPanel.lessonPanel;
   lessonRows: typeof lessonPanel.lessonRows;
   lessonList: typeof lessonPanel.lessonList;
+  lessonLabel: typeof lessonPanel.lessonLabel;
   lessonCursor: typeof lessonState.lessonCursor;
   revealed: typeof lessonState.revealed;
   lessonCommand: typeof lessonState.lessonCommand;

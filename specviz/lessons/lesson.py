@@ -121,6 +121,8 @@ class Lesson:
     minutes: int
     runs: dict[str, Runs]
     beats: list[Beat]
+    plain_words: dict[str, str] = field(default_factory=dict)
+    """the lesson's titles, questions and choices as they are written → the same in plain words, where these differ"""
 
 
 def read(folder: Path = FOLDER) -> list[Lesson]:
@@ -146,9 +148,24 @@ def _lesson(name: str, given: dict[str, Any]) -> Lesson:
     lesson = _made(Lesson, {"id": name, "runs": runs, "beats": beats, **given}, "the lesson")
     if not lesson.beats:
         raise LessonError("it has no beat; write at least one [[beat]].")
+    strange = sorted(set(lesson.plain_words) - set(labels(lesson)))
+    if strange:
+        raise LessonError(f"its plain_words have “{strange[0]}”, which is no title, question or choice of it.")
     for index, beat in enumerate(lesson.beats, 1):
         _check(beat, runs, f"beat {index}")
     return lesson
+
+
+def labels(lesson: Lesson) -> list[str]:
+    """What stands around the lesson's texts: titles, its goal, questions with their choices, exercises."""
+    return [lesson.title, lesson.goal, *(label for beat in lesson.beats for label in labels_of(beat))]
+
+
+def labels_of(beat: Beat) -> list[str]:
+    """The same of one beat."""
+    asked = beat.question
+    question = [asked.ask, *asked.choices.values()] if asked else []
+    return [beat.title, *question, *([beat.live.ask] if beat.live else [])]
 
 
 def _beat(given: dict[str, Any], number: int) -> Beat:

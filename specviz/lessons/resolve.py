@@ -16,7 +16,7 @@ from typing import Any
 from specviz.errors import LessonError
 from specviz.lessons import values_beyond_run, values_of_run  # noqa: F401 - they register
 from specviz.lessons.answers import Here, Value, check_claim, computed
-from specviz.lessons.lesson import Beat, Lesson, Question, Spec, Write
+from specviz.lessons.lesson import Beat, Lesson, Question, Spec, Write, labels_of
 from specviz.lessons.moments import found, is_kind
 from specviz.trace import codec
 from specviz.trace.events import Trace
@@ -53,6 +53,7 @@ def lesson_json(lesson: Lesson, traces: Mapping[str, Read]) -> dict[str, Any]:
         "id": lesson.id,
         "title": lesson.title,
         "goal": lesson.goal,
+        "plain_words": {text: lesson.plain_words.get(text, text) for text in (lesson.title, lesson.goal)},
         "minutes": lesson.minutes,
         "runs": runs,
         "beats": beats,
@@ -89,7 +90,7 @@ def _choose(lesson: Lesson, key: str, traces: Mapping[str, Read]) -> tuple[str, 
         if not fits or not trace.rounds or not all(is_kind(trace, kind) for kind in wanted.kinds):
             continue
         try:
-            return file, trace, [_played(beat, trace) for beat in lesson.beats if beat.run == key]
+            return file, trace, [_played(beat, trace, lesson.plain_words) for beat in lesson.beats if beat.run == key]
         except LessonError as error:
             first_reason = first_reason or f" The nearest is {file}: {error}"
     kinds = ", ".join([*wanted.kinds, *wanted.drafters]) or "of any kind"
@@ -101,7 +102,7 @@ def _in_order(patterns: Sequence[str], files: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*named, *files]))
 
 
-def _played(beat: Beat, trace: Trace) -> dict[str, Any]:
+def _played(beat: Beat, trace: Trace, plain_words: Mapping[str, str]) -> dict[str, Any]:
     at = found(trace, beat.at.kind, beat.at.nth)
     if at is None:
         raise LessonError(f"“{beat.title}” needs the moment '{beat.at.kind}' number {beat.at.nth}, which is not there.")
@@ -112,6 +113,7 @@ def _played(beat: Beat, trace: Trace) -> dict[str, Any]:
             check_claim(claim, fill.value, shown)
         return {
             "title": fill(beat.title),
+            "plain_words": {fill(text): fill(plain_words[text]) for text in labels_of(beat) if text in plain_words},
             "text": fill(beat.text),
             "plain": fill(beat.plain or beat.text),
             "run": beat.run,

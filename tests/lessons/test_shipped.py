@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from specviz.app.tab import found as found_tabs
-from specviz.lessons.lesson import AREAS, TABS, WORDS, read
+from specviz.lessons.lesson import AREAS, TABS, WORDS, labels, read
 from specviz.lessons.resolve import lessons_json
 from specviz.protocol.proofs import BREAKS
 from specviz.resources import ROOT as ASSETS
@@ -34,6 +34,10 @@ OF_THE_FIELD = re.compile(
     re.IGNORECASE,
 )
 """what plain words do without"""
+LABELS = re.compile(
+    OF_THE_FIELD.pattern + r"|\b(law|accept\w*|reject\w*|probabilit\w+|distribution|stop polic\w+)\b", re.IGNORECASE
+)
+PLACEHOLDER = re.compile(r"\{[^}]*\}")
 WORDS_A_MINUTE = 130
 """read slowly, with a look at the picture"""
 
@@ -65,6 +69,12 @@ def test_no_beat_is_without_a_claim() -> None:
     counted = [len(beat.claims) for lesson in LESSONS for beat in lesson.beats]
     assert counted.count(0) == 0
     assert len(counted) == 100
+
+
+def test_titles_questions_and_choices_have_plain_words() -> None:
+    told = [(one.id, text, one.plain_words.get(text, text)) for one in LESSONS for text in labels(one)]
+    assert [(name, text) for name, text, plain in told if LABELS.search(PLACEHOLDER.sub("", plain))] == []
+    assert sum(text != plain for _, text, plain in told) > 60
 
 
 @pytest.mark.parametrize("name", [one.id for one in LESSONS])

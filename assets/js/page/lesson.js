@@ -219,7 +219,9 @@ const lesson = (function (S) {
     if (learning.open.ended) {
       const all = S.exercises(learning.open.lesson);
       const solved = all.filter((place) => learning.progress[learning.open.lesson.id].right.includes(place)).length;
-      learning.open.score = `${learning.open.lesson.goal} You solved ${solved} of ${S.count(all.length, "exercise")}.`;
+      const { lesson } = learning.open;
+      const goal = S.lessonLabel(lesson, lesson.goal);
+      learning.open.score = `${goal} You solved ${solved} of ${S.count(all.length, "exercise")}.`;
     }
     const tabs = !!document.querySelector("[role=tab]"); // a page that stands alone has none
     learning.panel.draw({
@@ -259,6 +261,7 @@ const lesson = (function (S) {
         ...S.lessonRows(learning.data, learning.progress, (id, place) => start(learning, id, place)),
       );
     learning.watchers.add(draw);
+    S.followWording(() => place.isConnected && draw());
     draw();
   }
 

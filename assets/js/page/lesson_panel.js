@@ -8,8 +8,14 @@ const lessonPanel = (function (S) {
   const HINT = "Space or PageDown goes on, PageUp back";
   const ANSWER_FIRST = "Choose an answer by its letter or with a click, or press “Show the answer”.";
 
+  /** A title, question or choice of a lesson or of one of its beats, in the words that were chosen. */
+  const labelOf = ({ plain_words: words }, text) => (S.isPlain() ? (words[text] ?? text) : text);
+
+  /** A lesson's title and goal, in the words that were chosen. */
+  const inPlace = (lesson) => ({ title: labelOf(lesson, lesson.title), goal: labelOf(lesson, lesson.goal) });
+
   function nextWords(shown) {
-    if (shown.ended) return shown.following ? `Next lesson: ${shown.following.title}` : "Leave";
+    if (shown.ended) return shown.following ? `Next lesson: ${inPlace(shown.following).title}` : "Leave";
     if (shown.beat.question && !shown.checked) return shown.chosen === null ? "Show the answer" : "Check";
     if ((shown.beat.live || shown.beat.write?.task) && !shown.good) return "Skip";
     return shown.place + 1 === shown.lesson.beats.length ? "Finish" : "Next";
@@ -27,20 +33,21 @@ const lessonPanel = (function (S) {
   }
 
   /** A question as a field of choices; `choose(index)` takes one. */
-  function question(asks, choose) {
+  function question(beat, choose) {
+    const asks = beat.question;
     const choices = asks.choices.map((choice, index) =>
       h(
         "label",
         { class: "svl-choice" },
         h("input", { type: "radio", name: "svl-answer", value: index, onchange: () => choose(index) }),
         h("span", { class: "svl-number", "aria-hidden": "true" }, S.LETTERS_OF_ANSWERS[index]),
-        h("span", { class: "svl-words" }, ...S.sentence(choice.text)),
+        h("span", { class: "svl-words" }, ...S.sentence(labelOf(beat, choice.text))),
         h("span", { class: "svl-mark", role: "img" }),
       ),
     );
     const short = asks.choices.every((choice) => choice.text.length < 8);
     const box = h("div", { class: short ? "svl-choices is-short" : "svl-choices" }, choices);
-    return [h("fieldset", { class: "svl-question" }, h("legend", {}, ...S.sentence(asks.ask)), box)];
+    return [h("fieldset", { class: "svl-question" }, h("legend", {}, ...S.sentence(labelOf(beat, asks.ask))), box)];
   }
 
   /** Shows in `asked` which choice was taken and, once it is checked, which is right. */
@@ -60,7 +67,7 @@ const lessonPanel = (function (S) {
 
   /** What an exercise asks for, with the prompt and Run. */
   function live(beat) {
-    return [h("p", { class: "svl-live" }, beat.live.ask), ...S.ownRunBox()];
+    return [h("p", { class: "svl-live" }, labelOf(beat, beat.live.ask)), ...S.ownRunBox()];
   }
 
   /** The editor of rules, one for all beats; `begin(write)` gives its element, begun anew. */
@@ -84,7 +91,7 @@ const lessonPanel = (function (S) {
 
   /** What stands beside a beat's text: its question, its exercise, what can be touched. */
   const beside = (beat, act, editor) => [
-    ...(beat.question ? question(beat.question, act.choose) : beat.live ? live(beat) : []),
+    ...(beat.question ? question(beat, act.choose) : beat.live ? live(beat) : []),
     ...(beat.touch ? [EXHIBITS[beat.touch]()] : []),
     ...(beat.write ? [editor.begin(beat.write)] : []),
   ];
@@ -115,19 +122,24 @@ const lessonPanel = (function (S) {
     const editor = lessonEditor(act);
     let drawn = null;
     let read = ""; // the words of the text
+    let headed = ""; // those of the title
 
     function draw(shown) {
       const { lesson, place, beat, ended } = shown;
       const whole = lesson.beats.length;
-      S.setText(where, ended ? `${lesson.title}: finished` : `${lesson.title} · ${place + 1} of ${whole}`);
+      const { title: name } = inPlace(lesson);
+      S.setText(where, ended ? `${name}: finished` : `${name} · ${place + 1} of ${whole}`);
       done.style.width = `${(100 * (ended ? whole : place + 1)) / whole}%`;
       S.set(box, "aria-busy", shown.waiting ? "true" : "false");
-      const now = `${lesson.id} ${ended ? "end" : place}`;
+      const reworded = !ended && (beat.question || beat.live) ? S.isPlain() : ""; // what is under the hands stays
+      const now = `${lesson.id} ${ended ? "end" : place} ${reworded}`;
       if (drawn !== now) {
         drawn = now;
-        title.replaceChildren(...S.sentence(ended ? "That was the lesson" : beat.title));
         asked.replaceChildren(...(ended ? [] : beside(beat, act, editor)));
       }
+      const heading = ended ? "That was the lesson" : labelOf(beat, beat.title);
+      if (headed !== heading) title.replaceChildren(...S.sentence(heading));
+      headed = heading;
       const words = ended ? shown.score : S.isPlain() ? beat.plain : beat.text;
       if (read !== words) text.replaceChildren(...S.sentence(words));
       read = words;
@@ -155,8 +167,8 @@ const lessonPanel = (function (S) {
       return h(
         "li",
         { class: "svl-row" },
-        h("h3", {}, `${place + 1}. ${lesson.title}`),
-        h("p", {}, lesson.goal),
+        h("h3", {}, `${place + 1}. ${inPlace(lesson).title}`),
+        h("p", {}, inPlace(lesson).goal),
         h("p", { class: "svl-how" }, S.progressText(lesson, one)),
         h(
           "button",
@@ -193,6 +205,6 @@ const lessonPanel = (function (S) {
     return dialog;
   }
 
-  return { lessonPanel, lessonRows, lessonList };
+  return { lessonPanel, lessonRows, lessonList, lessonLabel: labelOf };
 })(SpecViz);
 Object.assign(SpecViz, lessonPanel);
