@@ -19,9 +19,9 @@ PAIRS = [*PRESETS.values(), ((0.2, 0.5, 0.3), (0.6, 0.25, 0.15)), ((0.05, 0.15, 
 ONE_CANDIDATE = {"block", "typical"}
 """rules of whole paths: with siblings these are no tries one after the other"""
 RULES = shipped()["built_in"]
-NOT_IN_THIS_LANGUAGE = {"coupled", "gls", "cascade", "ensemble", "fly"}
-"""`coupled` and `gls` compare winners of races and no u; the lossy three judge against another law than p, by their
-options or by candidates that come later"""
+NOT_IN_THIS_LANGUAGE = {"coupled", "gls", "fly"}
+"""`coupled` and `gls` compare winners of races and no u; `fly` forgives a candidate by the fate of those after it, which
+a rule for one candidate does not see"""
 
 
 def compared(rule: str, world: World, toy: Toy) -> None:

@@ -115,7 +115,7 @@ const ruleEditor = (function (S) {
     const gamma = number("γ, longest draft", "gamma", 1, 3);
     const siblings = number("candidates", "siblings", 1, 3);
     const draws = DRAWS.map(([value, words]) => h("option", { value, ...S.worded(words) }));
-    const draw = chooser("drawn", draws, (value) => set({ draw: value }));
+    const draw = chooser("how they are drawn", draws, (value) => set({ draw: value }));
     return {
       root: h("div", { class: "svw-row" }, tokens.field, gamma.field, siblings.field, draw.field),
       show() {

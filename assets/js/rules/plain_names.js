@@ -12,7 +12,7 @@ const plainNames = (function () {
     tokens: "tokens",
     "γ, longest draft": "guesses in a row",
     candidates: "guesses for one place",
-    drawn: "how a guess comes up",
+    "how they are drawn": "how a guess comes up",
     "start from": "start from",
     "each from q": "each by q",
     "without replacement": "never the same twice",

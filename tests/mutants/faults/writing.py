@@ -53,6 +53,13 @@ FAULTS: tuple[Fault, ...] = (
         (SCRIPTS,),
     ),
     Fault(
+        "plain words: a label keeps a word of the field",
+        "assets/js/rules/plain_names.js",
+        'rejected: "goes",',
+        'rejected: "rejected",',
+        (SCRIPTS,),
+    ),
+    Fault(
         "handed-in rules: the checksum is not looked at",
         "specviz/written_rules/tasks.py",
         'len(parts) == 3 and f"{zlib.crc32(body.encode()):08x}" == check',
