@@ -75,6 +75,8 @@ const decode = (function (S) {
         const tensors = S.readSafetensors(weights);
         const card = cardOf(name, shapes[at], tensors, tokenizer.size, await S.weightsHash(weights));
         models.set(name, new S.Llama(arena, shapes[at], tensors, card));
+        // @ts-ignore: newer than the checker's library
+        weights.buffer.transfer?.(0); // handed back now, not when somebody collects: the arena has them in float32
       }
       const networks = new Map();
       for (const { name, module } of modules)

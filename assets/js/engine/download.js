@@ -15,21 +15,16 @@ const download = (function (S) {
 
   const CACHE = "specviz-engine";
 
-  /** A response's bytes, telling after every piece how many there are.
-      @param {Response} response @param {(bytes: number) => void} tell */
-  async function bytesOf(response, tell) {
-    const parts = [];
+  /** A response's first so many bytes, telling after every piece how many came. They are written where they stay: a
+      second copy of the weights would be a tab's largest piece of memory.
+      @param {Response} response @param {number} most @param {(bytes: number) => void} tell */
+  async function bytesOf(response, most, tell) {
+    const whole = new Uint8Array(most);
     let size = 0;
     const reader = response.body.getReader();
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      parts.push(part.value);
+      if (size < most) whole.set(part.value.subarray(0, most - size), size);
       tell((size += part.value.length));
-    }
-    const whole = new Uint8Array(size);
-    let at = 0;
-    for (const part of parts) {
-      whole.set(part, at);
-      at += part.length;
     }
     return whole;
   }
@@ -43,7 +38,7 @@ const download = (function (S) {
     const kept = await cache?.match(address);
     const response = kept ?? (await network.fetch(address, { signal }));
     if (!response.ok) throw new Error(`${file.name} is not there (${response.status}); load the page again.`);
-    const bytes = await bytesOf(response, tell);
+    const bytes = await bytesOf(response, file.bytes, tell);
     if ((await S.sha256(bytes)) !== file.sha256) {
       await cache?.delete(address);
       throw new Error(`${file.name} did not arrive as it was sent: its checksum is another one; load the page again.`);

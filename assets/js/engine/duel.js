@@ -3,9 +3,10 @@
 
    course ─► turn: every text plain, every text drafted ─► seconds of both a turn, tokens, target passes */
 // needs: nothing
-/** @typedef {{ seconds: number, tokens: number, passes: number, text: string }} Timed one decoded text
-    @typedef {{ tokens: number, passes: number, plain: number[], drafted: number[] }} Duel `plain`, `drafted`: seconds
-      of every turn; tokens and target passes of a drafted turn */
+/** @typedef {{ prompts: string[], tokens: number, turns: number }} Course `tokens`: at most so many of each text
+    @typedef {{ seconds: number, tokens: number, passes: number, text: string }} Timed one decoded text
+    @typedef {{ tokens: number, passes: number, plain: number[], drafted: number[], texts: string[] }} Duel `plain`,
+      `drafted`: seconds of every turn; tokens, target passes and texts of a drafted turn */
 
 const duel = (function () {
   "use strict";
@@ -36,10 +37,10 @@ const duel = (function () {
       @param {(over: number, of: number) => Promise<void>} tell @returns {Promise<Duel>} */
   async function duel(engine, draft, tell, { prompts, tokens, turns } = COURSE) {
     const plain = { drafter: "none", dtype: draft.dtype };
-    const result = { tokens: 0, passes: 0, plain: [], drafted: [] };
+    const result = { tokens: 0, passes: 0, plain: [], drafted: [], texts: [] };
     for (let turn = 0; turn <= turns; turn++) {
       const took = { plain: 0, drafted: 0 };
-      Object.assign(result, { tokens: 0, passes: 0 });
+      Object.assign(result, { tokens: 0, passes: 0, texts: [] });
       for (const prompt of prompts) {
         const asked = { prompt, max_new_tokens: turn ? tokens : WARM_UP };
         const [bare, run] = [await timed(engine, { ...asked, ...plain }), await timed(engine, { ...asked, ...draft })];
@@ -47,6 +48,7 @@ const duel = (function () {
         took.drafted += run.seconds;
         result.tokens += run.tokens;
         result.passes += run.passes;
+        result.texts.push(run.text);
       }
       if (turn) for (const side of ["plain", "drafted"]) result[side].push(took[side]);
       await tell(turn, turns);

@@ -10,7 +10,7 @@
 /** @typedef {{ ask: "check", base: string, request?: BrowserRequest, requests?: BrowserRequest[] }
       | { ask: "load", base: string } | { ask: "run", request: BrowserRequest }
       | { ask: "series", requests: BrowserRequest[] } | { ask: "prove" } | { ask: "cheap" }
-      | { ask: "duel", draft: Partial<BrowserRequest> } | { ask: "cancel" }} Asked
+      | { ask: "duel", draft: Partial<BrowserRequest>, course?: Course } | { ask: "cancel" }} Asked
     @typedef {{ say: "progress", bytes: number, of: number, file: string } | { say: "ready", seconds: number,
       pass: number }
       | { say: "fits" } | { say: "step", step: BrowserStep } | { say: "done", trace: trace.Trace }
@@ -93,9 +93,9 @@ const engineWorker = (function (S) {
       say({ say: "costs", costs: await S.costsOfTargets(loaded(), teller(signal, say)) });
     }
 
-    /** Race a way of drafting against plain decoding. */
-    async function duel({ draft }, signal, say) {
-      say({ say: "dueled", duel: await S.duel(loaded(), draft, teller(signal, say)) });
+    /** Race a way of drafting against plain decoding, over the course of all races or another one. */
+    async function duel({ draft, course }, signal, say) {
+      say({ say: "dueled", duel: await S.duel(loaded(), draft, teller(signal, say), course) });
     }
 
     /** @type {Record<string, (asked: any, signal: AbortSignal, say: (said: Said) => void) => Promise<void>>} */

@@ -22,9 +22,9 @@ const cheapPanel = (function (S) {
     const { gain, cost: whole } = roundOf(cost);
     return (
       `${cost.dtype}: ${Math.round(cost.plain)} tokens a second plain, ${Math.round(cost.drafted)} with a draft of ` +
-      `${cost.gamma}. A round brings ${cost.perPass.toFixed(2)} tokens and takes as long as ${whole.toFixed(2)} plain ` +
-      `ones: ${S.ratio(gain)}×. A pass over ${cost.gamma + 1} rows takes ${cost.rows.toFixed(2)} times one row, one of ` +
-      `the drafter ${cost.step.toFixed(2)}.`
+      `${cost.gamma}. A round brings ${cost.perPass.toFixed(2)} tokens and takes as long as ${whole.toFixed(2)} ` +
+      `plain ones: ${S.ratio(gain)}×. A pass over ${cost.gamma + 1} rows takes ${cost.rows.toFixed(2)} times one ` +
+      `row, one of the drafter ${cost.step.toFixed(2)}.`
     );
   }
 

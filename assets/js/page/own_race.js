@@ -80,7 +80,9 @@ const ownRace = (function (S) {
     }
 
     function finish(shape, data) {
-      const result = { drafter: drafter.value, shape, format: format.value, ...data.duel, cpu: cpuGuess(navigator) };
+      const { tokens, passes, plain, drafted } = data.duel;
+      const asked = { drafter: drafter.value, shape, format: format.value };
+      const result = { ...asked, tokens, passes, plain, drafted, cpu: cpuGuess(navigator) };
       const answer = S.raceAnswer(result);
       const { entry, problem } = S.readRace(answer);
       S.setText(said, problem ? "A busy moment spoilt this race: race again." : `${tryWords(entry)}.`);
