@@ -38,7 +38,9 @@ def made(asked: dict[str, Any]) -> dict[str, Any]:
     """A run as the browser hands it over."""
     trace = sample()
     drafter = replace(trace.started.drafter, name=asked["drafter"])
-    started = replace(trace.started, drafter=drafter, prompt_text=asked["prompt"], seed=asked["seed"])
+    target = replace(trace.started.target, adapter="lean-llama-js")
+    asked_for = {"drafter": drafter, "prompt_text": asked["prompt"], "seed": asked["seed"]}
+    started = replace(trace.started, target=target, **asked_for)
     return {"refusal": "", "trace": codec.to_data(replace(trace, started=started))}
 
 
@@ -62,6 +64,7 @@ def test_its_runs_are_the_chart_and_what_it_does_not_have_is_named(actions: Spee
     runs = [{"refusal": REFUSAL, "trace": None} if one["drafter"] == "ngram" else made(one) for one in asked]
     updates = came_back(actions, runs)
     assert "Run in your browser, without ngram" in updates["message"]
+    assert "live, in your browser" in updates["origin"]
     result = actions.shown(Visitor().session_hash).result
     assert {point.drafter for point in result.points} == {"none", "model"}
     assert len(result.points) == sum(run["trace"] is not None for run in runs)

@@ -16,6 +16,7 @@ from specviz.app.look import notices
 from specviz.app.look.notices import SOURCES, Badge, blocks_table
 from specviz.app.offered import offered
 from specviz.app.runs.gallery import ShownSweep
+from specviz.app.step.opening import BROWSER, BROWSER_ADAPTER
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
@@ -243,10 +244,11 @@ def origin(shown: ShownSweep) -> list[Badge]:
     result = shown.result
     about, machine, asked = result.provenance, result.provenance.machine, result.definition
     source = "live" if shown.live else "recorded"
+    is_here = shown.live and about.target.adapter == BROWSER_ADAPTER
     software = f"{machine.system}, Python {machine.python}, torch {machine.torch}, transformers {machine.transformers}"
     threads = f"{machine.threads} thread{'s' * (machine.threads != 1)}"
     badges = [
-        Badge(source, "live" if shown.live else "recorded", SOURCES[source]),
+        Badge(f"{source}, {BROWSER}" if is_here else source, "live" if shown.live else "recorded", SOURCES[source]),
         Badge(about.created[:10], "plain", f"begun {about.created}, by {about.producer}: {about.command}"),
         Badge(f"{machine.processor}, {machine.cores} cores, {threads}, {machine.dtype}", "plain", software),
         _model("target", about.target),
