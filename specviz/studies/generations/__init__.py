@@ -1,0 +1,1 @@
+"""Eleven generations of drafters on one target, with equal training."""
