@@ -101,3 +101,6 @@ def test_the_editor_is_no_wider_than_a_phone(editor: Locator) -> None:
     editor.get_by_label("show the second position too").check()
     expect(editor.locator(".svw-pairs")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    editor.get_by_role("button", name="In plain words").click()
+    expect(editor.locator(".svw-verdict")).to_contain_text("Wrong: too often b")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
