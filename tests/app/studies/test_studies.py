@@ -35,7 +35,7 @@ def test_every_study_is_shipped_and_the_first_is_shown() -> None:
     assert [name for _, name in kept.controls["study"].choices] == [study.address for study in STUDIES]
     found = [block for block in page.blocks.values() if isinstance(block, gr.Column) and block.elem_id]
     assert [block.elem_id for block in found] == [f"sv-study-{study.address}" for study in STUDIES]
-    assert columns(page) == [True, False, False, False, False, False, False]
+    assert columns(page) == [study is STUDIES[0] for study in STUDIES]
 
 
 def test_a_question_shows_its_study_and_hides_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
