@@ -139,7 +139,9 @@ def test_a_site_that_carries_the_engine_shows_a_run_while_it_is_made_and_after_t
     page.get_by_label("prompt").fill("Once upon a time")
     page.get_by_label("who drafts").select_option("ngram")
     page.get_by_role("button", name="Run here").click()
-    expect(page.locator(".svs-here > p[role=status]")).to_contain_text("Run in this browser: 64 tokens in", timeout=4 * PATIENCE_MS)
+    expect(page.locator(".svs-here > p[role=status]")).to_contain_text(
+        "Run in this browser: 64 tokens in", timeout=4 * PATIENCE_MS
+    )
     expect(page.locator(".svp-prompt").first).to_contain_text("Once upon a time")
     *growing, (rounds, is_over) = page.evaluate("grown")
     assert is_over

@@ -5,7 +5,8 @@ const crypto = require("node:crypto");
 const { S, read } = require("./engine.js");
 
 const MODEL = "drafter-weak"; // the smallest, as its own target
-const NAMES = ["engine/kernels.wasm", "catalog.json", "acceptance_vector.json", `models/${MODEL}/tokenizer.json`, `models/${MODEL}/config.json`,
+const NAMES = ["engine/kernels.wasm", "catalog.json", "acceptance_vector.json",
+  `models/${MODEL}/tokenizer.json`, `models/${MODEL}/config.json`,
   `models/${MODEL}/model.safetensors`]; // prettier-ignore
 
 /** A network that serves the shipped files, and counts; `spoil` changes a file on the way. */
@@ -129,7 +130,7 @@ test("cancelling ends a run as cancelled, and its trace is whole", async () => {
   assert.ok(trace.finished.output_ids.length < 900);
 });
 
-test("a series runs in its order with text and times alone, and leaves out what it cannot run with the reason", async () => {
+test("a series runs in its order with text and times alone, and says why it leaves out what it cannot run", async () => {
   const { ask, wait } = worker(network());
   ask(LOAD);
   await wait("ready");

@@ -153,8 +153,8 @@ const bestFirstTrees = (function (S) {
   }
 
   /** The best trees of at most `most` nodes, root included, and `depth` levels, under an acceptance vector: F(m, l) is
-      the expected number of accepted nodes, the root counted; a tree's first b children take y of the nodes, child b the
-      others (Sequoia 2402.12374, §3.1.2). */
+      the expected number of accepted nodes, the root counted; a tree's first b children take y of the nodes, child b
+      the others (Sequoia 2402.12374, §3.1.2). */
   class Plans {
     /** @param {number[]} vector */
     constructor(vector, most, depth) {
@@ -223,8 +223,9 @@ const bestFirstTrees = (function (S) {
       if (options.acceptance !== "auto") this.vector = parseVector(options.acceptance);
     }
 
-    /** Fix the vector as measured for the pair, and, where `fit` asks for it, nodes and levels for these step times: the
-        options say what was chosen. Without a drafter's model the vector is the bundled pair's, and nothing is fitted. */
+    /** Fix the vector as measured for the pair, and, where `fit` asks for it, nodes and levels for these step times:
+        the options say what was chosen. Without a drafter's model the vector is the bundled pair's, and nothing
+        is fitted. */
     prepare({ target, drafter, temperature, vectors, steps, draftStep }) {
       if (this.options.acceptance === "auto") {
         const measured = vectorFor(vectors, drafter === null ? 1 : temperature);

@@ -196,8 +196,8 @@ const decode = (function (S) {
       const policy = new S.STOP_POLICIES[name](chosen.options, trained);
       if (policy.needsHidden && weights.drafter_sha256 !== model.card.weights_sha256)
         throw new Error(
-          `the stop policy '${name}' cannot work with the drafter's model ${model.card.name}, because its weights were ` +
-            "trained on the hidden states of other drafter weights; choose another stop policy.",
+          `the stop policy '${name}' cannot work with the drafter's model ${model.card.name}, because its weights ` +
+            "were trained on the hidden states of other drafter weights; choose another stop policy.",
         );
       return policy;
     }

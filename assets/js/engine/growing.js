@@ -1,6 +1,6 @@
 /* The draft under way, between the three that make it; the twin of specviz/drafters/drafting/growing.py.
 
-   tree policy ─ expand(nodes) ─► [ stop: below these? ] ─► a pass of the model ─► [ stop: draw here? ] ─► tree policy */
+   tree policy ─ expand(nodes) ─► [ stop: below these? ] ─► a pass of the model ─► [ stop: draw here? ] ─► policy */
 // needs: sampling, stop_policies, tree_policies
 /** @typedef {InstanceType<Names["GrowingDraft"]>} GrownDraft
     @typedef {{ tree: InstanceType<Names["TreePolicy"]> | null, stop: InstanceType<Names["StopPolicy"]> }} DraftPolicies

@@ -3,8 +3,8 @@
 // needs: beam_trees, declared, drafters, eagle, medusa, token_recycling, trained_stops, verifiers
 /** @typedef {{ drafter: string, drafter_options?: Record<string, any>, drafter_model?: string, verifier?: string,
       verifier_options?: Record<string, number>, temperature: number, top_k: number, top_p: number, seed: number,
-      max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number, record?: boolean,
-      tree_policy?: string, tree_policy_options?: Record<string, any>, stop_policy?: string,
+      max_new_tokens: number, stop?: string[], prompt: string, prompt_name?: string | null, top?: number,
+      record?: boolean, tree_policy?: string, tree_policy_options?: Record<string, any>, stop_policy?: string,
       stop_policy_options?: Record<string, any>, dtype?: string,
       target?: string, memory?: string, chat?: boolean, scene?: string }} BrowserRequest
       what is asked for, under the names of a `RunRequest`; `dtype`: of the target, "int8" is the browser's alone; the
@@ -100,8 +100,8 @@ const methods = (function (S) {
     const told = drafter.options.find(isTold);
     if (told)
       throw new Error(
-        `${told.name} of the drafter '${drafter.name}' is ${String(given[told.name]).slice(0, 40)}, but the tree policy ` +
-          `'${name}' decides the shape of its drafts; leave ${told.name} out and use the policy's own options.`,
+        `${told.name} of the drafter '${drafter.name}' is ${String(given[told.name]).slice(0, 40)}, but the tree ` +
+          `policy '${name}' decides the shape of its drafts; leave ${told.name} out and use the policy's own options.`,
       );
     return { method, options: optionsOf(method, request.tree_policy_options) };
   }
@@ -121,14 +121,14 @@ const methods = (function (S) {
     if ((tree || stop) && !Drafting.treeOf) {
       const asked = [...(tree ? ["tree policy"] : []), ...(stop ? ["stop policy"] : [])];
       throw new Error(
-        `the drafter '${drafter.name}' makes its drafts in its own way and has no ${asked.join(" and no ")}; leave tree ` +
-          "policy and stop policy at their defaults or choose the drafter 'model'.",
+        `the drafter '${drafter.name}' makes its drafts in its own way and has no ${asked.join(" and no ")}; leave ` +
+          "tree policy and stop policy at their defaults or choose the drafter 'model'.",
       );
     }
     if (stop?.method.name === READS_STATES && !Drafting.givesHidden)
       throw new Error(
-        `the stop policy '${READS_STATES}' looks at hidden states, but the drafter '${drafter.name}' gives none; choose ` +
-          "the drafter 'model' or another stop policy.",
+        `the stop policy '${READS_STATES}' looks at hidden states, but the drafter '${drafter.name}' gives none; ` +
+          "choose the drafter 'model' or another stop policy.",
       );
   }
 
@@ -163,9 +163,9 @@ const methods = (function (S) {
       );
     if (name === COUNTS_SIBLINGS && !settlesSiblings)
       throw new Error(
-        `the verifier '${name}' reckons with the number of siblings, but the tree policy '${tree.method.name}' decides ` +
-          "while drawing how many there are, which would bias the text; choose the tree policy 'levels' or the verifier " +
-          "'sequential'.",
+        `the verifier '${name}' reckons with the number of siblings, but the tree policy '${tree.method.name}' ` +
+          "decides while drawing how many there are, which would bias the text; choose the tree policy 'levels' or " +
+          "the verifier 'sequential'.",
       );
   }
 

@@ -15,8 +15,8 @@ const series = (function (S) {
   /** Which runs are warmed up together: prompt, seed and length do not count. */
   const wayOf = (request) => JSON.stringify(WAY.map((name) => request[name]));
 
-  /** Refusals in a row, one a request, empty for what can be run. Throws the first where nothing can, and where it is too
-      much for one sitting.
+  /** Refusals in a row, one a request, empty for what can be run. Throws the first where nothing can, and where it is
+      too much for one sitting.
       @param {BrowserRequest[]} requests @param {BrowserCatalog} catalog @param {string[]} models the target first */
   function refusalsOf(requests, catalog, models) {
     const refusals = requests.map((request) => S.refusalOf(request, catalog, models));
@@ -26,8 +26,8 @@ const series = (function (S) {
     const possible = refusals.filter((refusal) => !refusal).length;
     if (possible > MOST_RUNS)
       throw new Error(
-        `a browser makes at most ${MOST_RUNS} runs at once, and these are ${possible}; choose fewer drafters, lengths or ` +
-          "prompts.",
+        `a browser makes at most ${MOST_RUNS} runs at once, and these are ${possible}; choose fewer drafters, ` +
+          "lengths or prompts.",
       );
     return refusals;
   }

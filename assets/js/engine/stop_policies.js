@@ -1,6 +1,6 @@
 /* Stop policies of the browser's engine: below which candidates a draft goes on; the twins of specviz/stop_policies but
-   for the trained ones and `oracle`, which needs the target's cache twice. Both questions are asked before anything is drawn below the node, and a candidate that was drawn
-   is always submitted. */
+   for the trained ones and `oracle`, which needs the target's cache twice. Both questions are asked before anything is
+   drawn below the node, and a candidate that was drawn is always submitted. */
 // needs: nothing
 
 const stopPolicies = (function () {

@@ -48,8 +48,8 @@ const treeDrawing = (function (S) {
   const goesDeeper = ({ budget }, levels, wanted, nodes) => levels < wanted || (nodes < budget && levels < DEEPEST);
 
   /** `widths[i]` children below every node of level i; with a budget exactly so many candidates: where it ends inside a
-      level the first nodes get theirs, where it reaches further than the shape the last width goes on. A chain without a
-      budget is as long as the stop policy lets it become.
+      level the first nodes get theirs, where it reaches further than the shape the last width goes on. A chain without
+      a budget is as long as the stop policy lets it become.
       @param {GrownDraft} draft @param {number[]} widths @param {Draw} how @param {{ budget: number }} options */
   function growLevels(draft, widths, how, options, first = [0]) {
     const most = mostOf(options);

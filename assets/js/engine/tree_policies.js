@@ -89,8 +89,8 @@ const treePolicies = (function (S) {
     }
   }
 
-  /** The paths of a list, by rank, such as 0; 1; 0,0; level by level. Throws where one is no list of ranks, stands twice
-      or hangs below one that is not listed.
+  /** The paths of a list, by rank, such as 0; 1; 0,0; level by level. Throws where one is no list of ranks, stands
+      twice or hangs below one that is not listed.
       @param {string} text @returns {number[][]} */
   function readPaths(text) {
     const isBracketed = /[[\]()]/.test(text);
@@ -123,7 +123,8 @@ const treePolicies = (function (S) {
       this.deepest = paths.at(-1).length;
       if (paths.length > MOST_NODES || this.deepest > DEEPEST || paths.flat().some((rank) => rank >= WIDEST))
         throw new Error(
-          `paths lists more than ${MOST_NODES} candidates, ${DEEPEST} levels or ${WIDEST} children of a node; list fewer.`,
+          `paths lists more than ${MOST_NODES} candidates, ${DEEPEST} levels or ${WIDEST} children of a node; ` +
+            "list fewer.",
         );
       /** @type {Map<string, number[]>} path → the ranks of its children, rising */
       this.families = new Map();

@@ -17,7 +17,8 @@ const seriesHere = (function (S) {
       `tell("said")`: `seriesSays` has another line; `tell("ran", {runs})`: all that was run, as text. */
   function mountSeries(element, props, tell) {
     S.offerTab(props.megabytes);
-    const title = `Runs all of it in your own browser; the first time it fetches ${props.megabytes} MB, which it keeps.`;
+    const size = `${props.megabytes} MB`;
+    const title = `Runs all of it in your own browser; the first time it fetches ${size}, which it keeps.`;
     const button = h("button", { type: "button", title, onclick: press }, LABEL);
     element.querySelector(".sv-series").replaceChildren(button);
     const own = { start, line: "" };

@@ -1,6 +1,6 @@
 /* What each number of the card says, in plain words, by its symbol. The technical note stands in the rule that shows
-   the number (sibling_rules.js, path_rules.js, rules.js, card.js); a rule's own terms have the symbols that its verifier
-   declares (assets/rules.json). Pure. */
+   the number (sibling_rules.js, path_rules.js, rules.js, card.js); a rule's own terms have the symbols that its
+   verifier declares (assets/rules.json). Pure. */
 // needs: nothing
 const plainNumbers = (function () {
   "use strict";
