@@ -130,7 +130,7 @@ test("cancelling ends a run as cancelled, and its trace is whole", async () => {
   assert.ok(trace.finished.output_ids.length < 900);
 });
 
-test("a series runs in its order with text and times alone, and says why it leaves out what it cannot run", async () => {
+test("a series runs in its order with text and times alone, and says why it leaves anything out", async () => {
   const { ask, wait } = worker(network());
   ask(LOAD);
   await wait("ready");
