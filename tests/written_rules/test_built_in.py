@@ -20,8 +20,8 @@ ONE_CANDIDATE = {"block", "typical"}
 """rules of whole paths: with siblings these are no tries one after the other"""
 RULES = shipped()["built_in"]
 NOT_IN_THIS_LANGUAGE = {"coupled", "gls", "fly"}
-"""`coupled` and `gls` compare winners of races and no u; `fly` forgives a candidate by the fate of those after it, which
-a rule for one candidate does not see"""
+"""`coupled` and `gls` compare winners of races and no u; `fly` forgives a candidate by the fate of those after it,
+which a rule for one candidate does not see"""
 
 
 def compared(rule: str, world: World, toy: Toy) -> None:
