@@ -15,7 +15,7 @@ from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import MOST_NODES, TREE_POLICIES, Draft, TreePolicy, TreePolicyOptions
-from specviz.tree_policies.drawing import Siblings, sibling_kinds, siblings_of
+from specviz.tree_policies.drawing import DrawnSiblings
 
 Ranks = tuple[int, ...]
 """of a node: which of its parent's likeliest tokens it is, at every level down to it"""
@@ -42,10 +42,11 @@ class Ranked:
     """negative logarithms of their probabilities, rising"""
 
 
-def ranked(logits: Tensor, sampling: Sampling, most: int) -> Ranked:
+def ranked(logits: Tensor, sampling: Sampling, most: int, drawn: bool = False) -> Ranked:
     """Of logits [V]: at most so many, and none that cannot come. At temperature 0 the sampling's distribution is a
-    point mass and says nothing of a second candidate, so there the model's own softmax ranks them."""
-    probs = logits.float().softmax(-1) if sampling.greedy else transform(logits[None], sampling)[0]
+    point mass and says nothing of a second candidate, so there the model's own softmax ranks them, unless
+    they are drawn."""
+    probs = logits.float().softmax(-1) if sampling.greedy and not drawn else transform(logits[None], sampling)[0]
     best = probs.topk(min(most, len(probs)))
     shares = [share for share in best.values.tolist() if share > 0.0]
     return Ranked(best.indices.tolist()[: len(shares)], [-log(share) for share in shares])
@@ -65,16 +66,17 @@ class DDTreePolicy(TreePolicy[DDTreeOptions]):
 
     trees: ClassVar[Trees] = Trees()
 
-    def draws(self, sampling: Sampling) -> bool:
-        return self.options.draw == "without_replacement" and not sampling.greedy
+    @property
+    def draws(self) -> bool:
+        return self.options.draw == DrawnSiblings.kind
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
-        return sibling_kinds(sampling) if self.draws(sampling) else frozenset(["point_mass"])
+        return frozenset([DrawnSiblings.kind if self.draws else "point_mass"])
 
     def grow(self, draft: Draft) -> None:
         budget, worth = int(self.options.budget), 0.0
         families: dict[int, Ranked] = {}
-        drawn: dict[int, Siblings] = {}
+        drawn: dict[int, DrawnSiblings] = {}
         waiting: list[tuple[float, int, Ranks, int]] = []
         """cost of a path, its length, its ranks, the node that it goes on from; of equals the shorter, then the one of
         lower ranks"""
@@ -82,9 +84,9 @@ class DDTreePolicy(TreePolicy[DDTreeOptions]):
         def open_below(node: int, cost: float, ranks: Ranks) -> None:
             asked, logits = draft.expand([node])
             if asked:
-                families[node] = ranked(logits[0], draft.sampling, budget)
-                if self.draws(draft.sampling):
-                    drawn[node] = siblings_of(logits, draft.sampling)[0]
+                families[node] = ranked(logits[0], draft.sampling, budget, self.draws)
+                if self.draws:
+                    drawn[node] = DrawnSiblings(transform(logits, draft.sampling)[0])
                 heapq.heappush(waiting, (cost + families[node].costs[0], len(ranks) + 1, (*ranks, 0), node))
 
         open_below(ROOT, 0.0, ())
