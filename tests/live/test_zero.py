@@ -317,7 +317,7 @@ ON_THE_CPU = {
 def test_all_that_a_live_source_does_is_lent_a_gpu_or_stays_on_the_cpu(zero):
     """A method that comes new must be one or the other."""
     public = {name for name, value in vars(LiveSource).items() if callable(value) and not name.startswith("_")}
-    lent = {"run", "profile", "clock", "audit", "train"}
+    lent = {"run", "profile", "clock", "audit", "consult", "train"}
     assert public == ON_THE_CPU | lent | {"status", "warm", "surprise"}
     assert lent <= set(vars(zero.ZeroSource))
     assert not ON_THE_CPU & set(vars(zero.ZeroSource))
