@@ -43,6 +43,8 @@ def read(path: str | Path, limits: Limits = STANDARD) -> Written:
 
 def loads(raw: bytes, limits: Limits = STANDARD) -> Written:
     """Stored bytes, plain or gzip; what begins like no JSON is text. Raises TraceError for JSON without an answer."""
+    if not raw:
+        raise TraceError("the file is empty; give an answer that an engine wrote.")
     text = text_of(raw, limits)
     begins = text.lstrip()[:1]
     if begins == "[":

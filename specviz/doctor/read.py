@@ -38,6 +38,8 @@ def read(path: str | Path, limits: Limits = STANDARD) -> Record:
 
 def loads(raw: bytes, limits: Limits = STANDARD) -> Record:
     """Stored bytes, plain or gzip. Raises TraceError for whatever is no record of a known form."""
+    if not raw:
+        raise TraceError("the file is empty; give a log, counters or responses that an engine wrote.")
     text = text_of(raw, limits)
     if JSON.match(text):
         return _of_json(raw, text, limits)

@@ -188,7 +188,7 @@ def test_responses_that_are_silent_say_that_speculation_is_off() -> None:
 @pytest.mark.parametrize(
     ("raw", "sentence"),
     [
-        (b"", "empty"),
+        (b"", "the file is empty; give a log, counters or responses that an engine wrote."),
         (b"hello", "no record that is known here"),
         (b"{}", "no record that is known here"),
         (b"[]", "the list is empty"),
