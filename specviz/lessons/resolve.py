@@ -140,7 +140,11 @@ class _Fill:
         self._values = values
 
     def __call__(self, text: str) -> str:
-        return "".join(self._parts(text))
+        """Raises LessonError where a placeholder is damaged or cannot be told."""
+        try:
+            return "".join(self._parts(text))
+        except ValueError as error:
+            raise LessonError(f"“{text[:60]}” has a placeholder that cannot be filled ({error}).") from error
 
     def _parts(self, text: str) -> Iterator[str]:
         for before, name, form, _ in string.Formatter().parse(text):

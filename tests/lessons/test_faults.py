@@ -101,6 +101,7 @@ def test_a_fault_in_the_file_is_named(tmp_path: Path, old: str, new: str, said: 
         ('right = "kept"', 'right = { value = "kept", rows = 3 }', "does not take ['rows']"),
         ('right = "kept"', 'right = "drafter"', "write choices for it"),
         ("This round drafted {drafted}", "This round drafted {shoes}", "no value 'shoes'"),
+        ("This round drafted {drafted}", "This round drafted {drafted", "a placeholder that cannot be filled"),
         ('wrong = ["drafted", { value = "kept", plus = 1 }, 0]', 'wrong = ["kept"]', "different answers here"),
         ('wrong = ["drafted", { value = "kept", plus = 1 }, 0]', 'choices = { a = "b" }', "none of the choices"),
         ("values = {", 'values = { x = { value = "drafter", plus = 1 },', ""),

@@ -59,14 +59,18 @@ def rows_of_the_page() -> dict[str, dict[str, tuple[str, ...]]]:
     return found
 
 
+SHORT = {"greedy", "gls"}
+"""verifiers walked over a handful of rounds, at temperature 0 or over two tokens: their rows agree by chance"""
+
+
 @pytest.mark.parametrize("drafter", sorted(set(rows_of_the_page()) - {"none"}))
 def test_no_other_drafter_has_its_rows_digit_for_digit(drafter: str) -> None:
-    """One row may agree by chance, such as that at temperature 0, which is a handful of rounds."""
+    """One row may agree by chance; those of a chain are the same for several verifiers, and count once."""
     rows = rows_of_the_page()
     own = rows.pop(drafter)
     for other, theirs in rows.items():
-        same = [verifier for verifier in own.keys() & theirs.keys() if own[verifier] == theirs[verifier]]
-        assert len(same) <= 1 + (len(own) > 8), (other, same)
+        same = {own[verifier] for verifier in (own.keys() & theirs.keys()) - SHORT if own[verifier] == theirs[verifier]}
+        assert len(same) <= 1, (other, same)
 
 
 def test_in_every_row_something_was_drafted_and_of_every_kind_something_accepted_and_something_rejected() -> None:

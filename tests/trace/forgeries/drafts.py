@@ -158,7 +158,9 @@ def _without_leaf(data: Data, r: int, leaf: int) -> None:
     this["committed"]["cache_dropped"] -= 1
 
 
-@forgeries("an unreached leaf dropped, and all counts with it", made=20, found=16, named=("whether ",))
+@forgeries(
+    "an unreached leaf dropped, and all counts with it", made=20, found=16, named=("whether ", "where drafts end")
+)
 def dropped_leaf() -> Iterator[Forged]:
     for name, data in shipped():
         made = 1 * bool(data["rounds"][0]["drafted"]["riding"])  # another leaf may be what makes a node a guess
