@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -363,14 +362,17 @@ def train_tab(actions: TrainActions, tab: gr.Tab, tabs: gr.Tabs, watch: StepPart
     stop.click(actions.stop, None, None, **QUIET)
     armed, given = [message, run, stop], [*asked.values(), held]
     starts(run.click, actions, armed, by_name(actions.train, parts), given, list(parts.values()), TRAINING)
-    used = {"tabs": tabs, **watch.opened()}
-    there = use.click(by_name(partial(actions.use, opens), used), held, list(used.values()), **QUIET)
-    there.then(None, watch.moment, None, js=OPEN_AT, **QUIET)
-    loaded = {"said": message, **watch.following(), **watch.form}
 
     def take(path: str | None, target: str, visitor: gr.Request) -> Answer:
         return actions.load(opens, path, target, visitor)
 
+    def show(held: Training | None) -> Answer:
+        return actions.use(opens, held)
+
+    used = {"tabs": tabs, **watch.opened()}
+    there = use.click(by_name(show, used), held, list(used.values()), **QUIET)
+    there.then(None, watch.moment, None, js=OPEN_AT, **QUIET)
+    loaded = {"said": message, **watch.following(), **watch.form}
     load.upload(by_name(take, loaded), [load, target], list(loaded.values()), **READING)
 
 
