@@ -148,7 +148,7 @@ class TrainActions(Cancellable):
     def _asked(self, question: TrainingQuestion) -> Answer:
         """What the controls say; a list that does not offer the value stays as it is."""
         asked: Answer = {"data": question.data, "aim": question.loss, "minutes": question.minutes}
-        if question.target in [name for _, name in self.targets()]:
+        if question.target != TrainingQuestion().target and question.target in [name for _, name in self.targets()]:
             asked["target"] = question.target
         if question.module in self.modules():
             asked["module"] = question.module
