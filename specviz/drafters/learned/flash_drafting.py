@@ -27,7 +27,7 @@ from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
-from specviz.drafters.learned.flash_network import FlashLayer, FlashTrunk
+from specviz.drafters.learned.flash_network import FlashLayer, FlashTrunk, mixed
 from specviz.drafters.learned.flash_published import holds_published_block, read_published_block
 from specviz.drafters.learned.module import DrafterModule
 from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
@@ -45,7 +45,8 @@ SHOWN = 5
 
 
 class LeanLayer:
-    """One layer's products, with the factors of the norms before them multiplied in."""
+    """One layer's products, with the factors of the norms before them multiplied in: a convolution treats each channel
+    alone, so such a factor may as well come behind it."""
 
     def __init__(self, layer: FlashLayer) -> None:
         attention, mlp, sizes = layer.self_attn, layer.mlp, layer.self_attn.sizes
@@ -59,10 +60,23 @@ class LeanLayer:
         queries = attention.q_norm.weight.detach().expand(sizes.heads, -1)
         keys = attention.k_norm.weight.detach().expand(sizes.kv_heads, -1)
         self.factors = torch.cat([queries, keys])[:, None].contiguous()  # [h + G, 1, D]
+        norms = (layer.input_layernorm, layer.post_attention_layernorm)
+        self.convolutions = [
+            (each, Projection(each.changes.weight.detach() * norm.weight.detach()))
+            for each, norm in zip(layer.mixing(), norms, strict=False)
+        ]
 
     def products(self) -> list[Projection]:
         """All of them."""
-        return [self.qkv, self.output, self.gate_up, self.down]
+        return [self.qkv, self.output, self.gate_up, self.down, *(changes for _, changes in self.convolutions)]
+
+    def going_in(self, sublayer: int, rows: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Rows [R, H] as attention (0) or MLP (1) reads them, and the taps [R, 2, H] for what comes out of it."""
+        if not self.convolutions:
+            return rows, None
+        convolution, changes = self.convolutions[sublayer]
+        taps = convolution.taps(changes(rows))  # [R, 2, 2, H]
+        return mixed(rows, taps[:, 0]), taps[:, 1]
 
 
 class LeanFlash:
@@ -114,22 +128,29 @@ class LeanFlash:
             step = torch.arange(count, device=x.device).repeat(sizes.heads // sizes.kv_heads)
             seen = torch.arange(length + count, device=x.device) <= length + step[:, None]  # [h / G · R, L + R]
         for layer, (keys, values) in zip(self.layers, rows, strict=True):
-            heads = layer.qkv(self._normed(x)).view(count, -1, sizes.head_size).transpose(0, 1)  # [h + 2 · G, R, D]
+            normed, taps = layer.going_in(0, self._normed(x))
+            heads = layer.qkv(normed).view(count, -1, sizes.head_size).transpose(0, 1)  # [h + 2 · G, R, D]
             turning = sizes.heads + sizes.kv_heads
             both = turned_by(self._normed(heads[:turning]) * layer.factors, cos, sin)  # [h + G, R, D]
             keys[:, length:], values[:, length:] = both[sizes.heads :], heads[turning:]
             queries = both[: sizes.heads].reshape(sizes.kv_heads, -1, sizes.head_size)  # [G, h / G · R, D]
             read = functional.scaled_dot_product_attention(queries[None], keys[None], values[None], seen)[0]
             read = read.reshape(sizes.heads, count, -1).transpose(0, 1).reshape(count, -1)  # [R, h · D]
-            x = layer.output(read, x)
-            gate, up = layer.gate_up(self._normed(x)).chunk(2, -1)
-            x = layer.down(functional.silu(gate).mul_(up), x)
+            x = _added(x, layer.output, read, taps)
+            normed, taps = layer.going_in(1, self._normed(x))
+            gate, up = layer.gate_up(normed).chunk(2, -1)
+            x = _added(x, layer.down, functional.silu(gate).mul_(up), taps)
         return (self._normed(x) * trunk.network.norm.weight)[-trunk.options.slots :]
 
     @torch.inference_mode()
     def read(self, states: Tensor) -> Tensor:
         """Logits [n, V'] of states [n, H]."""
         return self._head(states)
+
+
+def _added(x: Tensor, last: Projection, rows: Tensor, taps: Tensor | None) -> Tensor:
+    """x [R, H] and what a sublayer's last product makes of its rows, mixed by taps [R, 2, H] where there are any."""
+    return last(rows, x) if taps is None else x + mixed(last(rows), taps)
 
 
 def lean_of(trunk: FlashTrunk[Any]) -> LeanFlash:

@@ -69,6 +69,20 @@ FAULTS: tuple[Fault, ...] = (
         ("tests/drafters/test_flash.py",),
     ),
     Fault(
+        "a block: a row is mixed with the one behind it, which no causal convolution sees",
+        "specviz/drafters/learned/flash_network.py",
+        "functional.pad(rows, (0, 0, 1, -1))",
+        "functional.pad(rows, (0, 0, -1, 1))",
+        ("tests/drafters/test_flash.py",),
+    ),
+    Fault(
+        "dflash: its selector scores every token behind the root",
+        "specviz/drafters/dflash.py",
+        "torch.tensor([tree.tokens[node] for node in nodes], device=self.device)",
+        "torch.tensor([tree.tokens[0] for node in nodes], device=self.device)",
+        ("tests/drafters/test_flash.py",),
+    ),
+    Fault(
         "rsd_s: a path races with the mass of its whole family",
         "specviz/tree_policies/rsd_s.py",
         "path.prob * self.below[path.node].left if",
