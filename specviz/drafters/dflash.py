@@ -15,7 +15,6 @@ them, R rank.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,7 +22,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, Needs, bytes_of
 from specviz.drafters.learned.flash_drafting import FlashDrafter, FlashOptions
 from specviz.drafters.learned.flash_network import FlashShape, FlashTrunk, Roots
@@ -168,11 +166,8 @@ class DFlashDrafter(FlashDrafter[DFlashOptions]):
             self.followers = self.module.followers()
 
     @torch.inference_mode()
-    def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
-        depths = tree.depths
-        slots = [depths[node] for node in nodes]  # below a node of depth d is slot d (from 0)
-        before = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
-        return self.module.logits(self.slots[slots], self.states[slots], before, self.followers)  # [n, V']
+    def behind(self, blind: Tensor, states: Tensor, tokens: Tensor) -> Tensor:
+        return self.module.logits(blind, states, tokens, self.followers)
 
     @property
     def module(self) -> DFlashModule:

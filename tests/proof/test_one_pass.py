@@ -107,9 +107,12 @@ def test_a_slot_that_was_told_the_token_before_it_judged_by_what_the_pass_alone_
 @pytest.fixture(scope="module")
 def second(tmp_path_factory) -> ProofCase:
     """DFlash 2 on a toy of three tokens, of which a slot selects two: its rows mixed, its weights random."""
+    return random_block(tmp_path_factory, slots=2, selector_rank=2, selected=2, convolution=3)
+
+
+def random_block(tmp_path_factory, **shape) -> ProofCase:
     chain = replace(case("dflash"), vocab_size=3, length=3)
     target = chain.models()[0]
-    shape = {"slots": 2, "selector_rank": 2, "selected": 2, "convolution": 3}
     kind = MODULES.get("dflash")
     module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
     generator = torch.Generator().manual_seed(7)
@@ -129,6 +132,12 @@ def test_a_chain_of_selected_tokens_judged_by_the_scores_behind_the_token_before
 def test_the_best_paths_through_selected_tokens_keep_the_law_ranked_or_drawn(second, draw):
     grown = (("budget", 3), ("draw", draw))
     assert error(replace(second, tree_policy="ddtree", tree_policy_options=grown)) < EXACT
+
+
+def test_branches_that_a_second_pass_chose_among_keep_the_law(tmp_path_factory):
+    causal = random_block(tmp_path_factory, slots=2, causal=True)
+    grown = (("budget", 3), ("rescore", True))
+    assert error(replace(causal, tree_policy="ddtree", tree_policy_options=grown)) < EXACT
 
 
 def among_all(drafter, tree):

@@ -184,9 +184,11 @@ class FlashMlp(nn.Module):
         return down
 
 
-def mixed(rows: Tensor, taps: Tensor) -> Tensor:
-    """Rows [..., R, H] of blocks, each with the one before it, by taps [..., R, 2, H]; before the first are zeros."""
-    return taps[..., 0, :] * rows + taps[..., 1, :] * functional.pad(rows, (0, 0, 1, -1))
+def mixed(rows: Tensor, taps: Tensor, above: Tensor | None = None) -> Tensor:
+    """Rows [..., R, H] of blocks, each with the one before it, by taps [..., R, 2, H]; before the first are zeros. In a
+    tree `above` [R - 1] says which row comes before each but the first."""
+    before = functional.pad(rows, (0, 0, 1, -1)) if above is None else functional.pad(rows[above], (0, 0, 1, 0))
+    return taps[..., 0, :] * rows + taps[..., 1, :] * before
 
 
 class BlockConvolution(nn.Module):
