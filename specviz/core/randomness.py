@@ -8,6 +8,7 @@ does the same with the smallest of a token's times in several lanes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -17,6 +18,7 @@ import torch
 from torch import Tensor
 
 from specviz.core.sampling import ON_CPU
+from specviz.core.transfer import Fetch
 from specviz.trace.uniform_draws import RACE, RACES, Key, race_purpose, stream, uniform
 
 
@@ -79,6 +81,16 @@ class SeededRandom:
     def peek(self, probs: Tensor, key: Key) -> int:
         return self.draw(probs, key).token
 
+    def peek_each(self, fetch: Fetch, rows: Tensor, keys: Sequence[Key]) -> Callable[[], list[TokenDraw]]:
+        """What `draw` would give for each of the rows [n, V] of a device with its key, waited for when it is seen."""
+        if keys[0][0] in (RACE, RACES):
+            times = torch.from_numpy(np.stack([self._times_of(key, rows.shape[-1]) for key in keys])).to(rows.device)
+            seen, drawn = fetch.leave((times / rows.double()).argmin(-1)), [None] * len(keys)
+            return lambda: list(map(TokenDraw, map(int, seen()[0].tolist()), drawn))
+        u = [uniform(self.seed, key) for key in keys]
+        picked = fetch.leave(_pick_on_device(rows, u))
+        return lambda: list(map(TokenDraw, map(int, picked()[0].tolist()), u))
+
     def _times_of(self, key: Key, count: int) -> Times:
         """[V]. A round asks for those of its few places again and again; older places are past."""
         purpose, position, lanes = key
@@ -101,10 +113,17 @@ def pick(probs: Tensor, u: float) -> int:
     """
     if probs.device.type in ON_CPU:
         return _pick_on_cpu(probs.cpu(), u)
+    return int(_pick_on_device(probs.unsqueeze(0), [u]))
+
+
+def _pick_on_device(probs: Tensor, u: Sequence[float]) -> Tensor:
+    """Of each row of probs [n, V] with its u the token [n]; nothing is waited for."""
     cumulative, last = torch.cumsum(probs, dim=-1, dtype=torch.float64), probs.shape[-1] - 1
-    token = torch.searchsorted(cumulative, u * cumulative[-1:], right=True).clamp_(max=last)  # [1]
-    with_mass = torch.arange(last + 1, device=probs.device).masked_fill_(probs <= 0, -1).amax(-1, keepdim=True)
-    return int(torch.where(probs[token] > 0, token, with_mass))  # all but this is asked of the device alone
+    wanted = torch.tensor(u, dtype=torch.float64, device=probs.device).unsqueeze(1) * cumulative[:, -1:]
+    token = torch.searchsorted(cumulative, wanted, right=True).clamp_(max=last)  # [n, 1]
+    ids = torch.arange(last + 1, device=probs.device).expand(probs.shape)
+    with_mass = ids.masked_fill(probs <= 0, -1).amax(-1, keepdim=True)
+    return torch.where(probs.gather(1, token) > 0, token, with_mass).squeeze(1)
 
 
 BLOCK = 64

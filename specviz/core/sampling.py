@@ -101,16 +101,6 @@ def _nucleus_on_cpu(probs: Tensor, top_p: float) -> Tensor:
     return kept
 
 
-def largest(rows: Tensor, count: int) -> tuple[list[list[int]], list[list[float]]]:
-    """Of rows [n, V] the places of the `count` largest numbers of each, the largest first, and those numbers; whatever
-    device they are on, by one transfer."""
-    best = rows.topk(min(count, rows.shape[-1]), dim=-1)
-    if rows.device.type in ON_CPU:
-        return best.indices.tolist(), best.values.tolist()
-    columns, values = torch.stack([best.indices.double(), best.values.double()]).tolist()
-    return [[int(column) for column in row] for row in columns], values
-
-
 def residual(target: Tensor, draft: Tensor) -> tuple[Tensor, float]:
     """norm(max(0, p - Q)) [V] and its mass before normalising (Leviathan et al. 2211.17192, §2.3).
 

@@ -9,7 +9,7 @@ numbers up to rounding. The recorder asks once per round, after the clock has st
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, log
 from pathlib import Path
@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from specviz.core.sampling import ON_CPU
+from specviz.core.transfer import Fetch, brought
 from specviz.core.tree import DraftTree
 from specviz.lm.compiled import library
 from specviz.trace.events import Agreement, TopK
@@ -60,18 +61,30 @@ class Sweep:
 
     def __call__(self, targets: Tensor, drafts: Sequence[Rows], logits: bool = False) -> Swept:
         """targets [nodes, V] and the drafter's rows at some of the nodes: probabilities, or `logits` of such."""
+        return self.ask(Fetch(), targets, drafts, logits)()
+
+    def ask(
+        self, fetch: Fetch, targets: Tensor, drafts: Sequence[Rows] = (), logits: bool = False
+    ) -> Callable[[], Swept]:
+        """The same, not yet waited for where the rows lie on a device."""
         asked = [node for nodes, _ in drafts for node in nodes]
         blocks = [targets, *(rows for _, rows in drafts)]
         if self._compiled is not None and all(map(_plain, blocks)):
-            return self._swept(self._compiled, blocks, asked, logits)
+            swept = self._swept(self._compiled, blocks, asked, logits)
+            return lambda: swept
         rows = torch.cat(blocks)
         if logits:
             rows = (rows if rows.dtype == torch.float64 else rows.float()).softmax(-1)
         n, best = len(targets), rows.topk(min(self._top, rows.shape[-1]), dim=-1)
         named = dict(zip(asked, rows[n:], strict=True))
-        ids, probs, *columns = brought(best.indices, best.values, *_columns(rows[:n], named))
-        heads = _heads(ids, probs)
-        return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))
+        seen = fetch.leave(best.indices, best.values, *_columns(rows[:n], named))
+
+        def by_torch() -> Swept:
+            ids, probs, *columns = seen()
+            heads = _heads(ids, probs)
+            return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))
+
+        return by_torch
 
     def head(self, probs: Tensor) -> TopK:
         """Of one distribution [V]."""
@@ -146,14 +159,25 @@ def _addresses(rows: Tensor) -> list[int]:
     return [first + i * step for i in range(len(rows))]
 
 
-def ranks(logits: Tensor, tree: DraftTree) -> list[int | None]:
+Ranks = list[int | None]
+
+
+def ranks(logits: Tensor, tree: DraftTree) -> Ranks:
     """logits [nodes, V] → per candidate 1 + how many tokens its parent's row puts before it, equal ones by id."""
-    if not tree.drafted:
-        return [None]
-    count = _before_on_device
-    if logits.device.type in ON_CPU:
-        count = _before_compiled if _plain(logits) and library(SOURCE) else _before_on_cpu
-    return [None, *(1 + before for before in count(logits, tree.parents[1:], tree.tokens[1:]))]
+    return ask_ranks(Fetch(), logits, tree)()
+
+
+def ask_ranks(fetch: Fetch, logits: Tensor, tree: DraftTree) -> Callable[[], Ranks]:
+    """The same, not yet waited for where the rows lie on a device."""
+    parents, tokens = tree.parents[1:], tree.tokens[1:]
+    if not tokens:
+        return lambda: [None]
+    if logits.device.type not in ON_CPU:
+        seen = fetch.leave(_before_on_device(logits, parents, tokens))
+        return lambda: [None, *(1 + int(before) for before in seen()[0].tolist())]
+    count = _before_compiled if _plain(logits) and library(SOURCE) else _before_on_cpu
+    counted: Ranks = [None, *(1 + before for before in count(logits, parents, tokens))]
+    return lambda: counted
 
 
 def _before_compiled(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
@@ -172,14 +196,13 @@ def _before_compiled(logits: Tensor, parents: Sequence[int], tokens: Sequence[in
     return list(before)
 
 
-def _before_on_device(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
-    """Nothing V-sized leaves the device."""
+def _before_on_device(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> Tensor:
+    """The counts [candidates], on the device."""
     candidates = torch.tensor(tokens, device=logits.device).unsqueeze(1)
     rows = logits[parents]
     own, ids = rows.gather(1, candidates), torch.arange(rows.shape[1], device=rows.device)
     before = (rows > own) | ((rows == own) & (ids < candidates))
-    counts: list[int] = before.sum(-1).tolist()
-    return counts
+    return before.sum(-1)
 
 
 def _before_on_cpu(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
@@ -190,15 +213,6 @@ def _before_on_cpu(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]
         row, value = rows[parent], rows[parent, token]
         counts.append(int(np.count_nonzero(row > value)) + int(np.count_nonzero(row[:token] == value)))
     return counts
-
-
-def brought(*numbers: Tensor) -> list[Tensor]:
-    """Tensors of one device as float64 on the CPU; from another device all of them by one transfer."""
-    if numbers[0].device.type in ON_CPU:
-        return [tensor.cpu().double() for tensor in numbers]
-    together = torch.cat([tensor.double().flatten() for tensor in numbers]).cpu()
-    parts = together.split([tensor.numel() for tensor in numbers])
-    return [part.view(tensor.shape) for part, tensor in zip(parts, numbers, strict=True)]
 
 
 def top_rows(probs: Tensor, top: int) -> list[TopK]:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Iterable
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
+from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree
-from specviz.engine.measured import DIGITS, Sweep, Swept, ranks
+from specviz.engine.measured import DIGITS, Ranks, Sweep, Swept, ask_ranks
 from specviz.engine.session import RoundRecord
 from specviz.trace.events import (
     Committed,
@@ -51,6 +52,20 @@ class TokenTexts(Protocol):
     def token_bytes(self, token: int) -> bytes: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a round's record asks of whole distributions: all of it is asked before any of it is waited for."""
+
+    judged: Callable[[], Swept] | None
+    """as they were judged; None where those are point masses, at temperature 0"""
+    raw: Callable[[], Swept] | None
+    """as both models believe themselves, where that is something else"""
+    drawn: Mapping[int, Callable[[], Swept]]
+    """at temperature 0, per parent the distribution its drawn children came from"""
+    ranks: Callable[[], Ranks]
+    residual: Callable[[], Swept] | None
+
+
 class Recorder:
     """Writes one run. With `keep_distributions` off, nodes carry no top-k rows and all else is the same."""
 
@@ -78,15 +93,16 @@ class Recorder:
             Pass(pass_.rows, pass_.cached_rows, pass_.seconds, pass_.depth, pass_.read)
             for pass_ in record.proposal.passes
         ]
+        asked = self._asked(record)
         target_pass = Pass(1 + max(tree.rows()), record.commitment.cache_before, times.target)
         event = Round(
             index=record.index,
             base_length=record.base_length,
             start_s=record.start_s,
-            nodes=self._nodes(record),
+            nodes=self._nodes(record, asked),
             drafted=_drafted(record, passes),
             scored=Scored(target_pass, times.target),
-            judged=self._judged(record),
+            judged=_judged(record, asked),
             committed=_committed(record),
         )
         entries = self._new_entries(_mentioned(event))
@@ -102,42 +118,16 @@ class Recorder:
                 entries[token] = str(token), vocab_entry(self._texts.token_bytes(token))
         return dict(map(entries.__getitem__, new))
 
-    def _judged(self, record: RoundRecord) -> Judged:
-        verdict = record.verdict
-        residual = verdict.residual if self._keep else None
-        return Judged(
-            rule=record.rule,
-            trials=[
-                Trial(
-                    trial.node,
-                    trial.target_prob,
-                    trial.draft_prob,
-                    trial.threshold,
-                    trial.u,
-                    trial.accepted,
-                    dict(trial.terms),
-                )
-                for trial in verdict.trials
-            ],
-            path=verdict.path,
-            final_node=verdict.path[-1] if verdict.path else 0,
-            residual=None if residual is None else self._sweep.head(residual),
-            residual_mass=verdict.residual_mass,
-            token=verdict.token,
-            origin=verdict.origin,
-            u=verdict.u,
-            seconds=record.times.judge,
-            order=verdict.order,
-        )
-
-    def _nodes(self, record: RoundRecord) -> list[Node]:
-        tree, scored = record.proposal.tree, record.scored
-        judged, raw = self._swept(record)
-        target_rows, draft_rows = self._rows(record, judged)
+    def _nodes(self, record: RoundRecord, asked: Asked) -> list[Node]:
+        tree = record.proposal.tree
+        judged, raw = asked.judged and asked.judged(), asked.raw and asked.raw()
+        target_rows, draft_rows = self._rows(record, asked, judged)
         raw_heads = None if record.sampling.plain else raw
         agreed, believed = (judged or NO_ROWS).agreements, (raw or NO_ROWS).agreements
+        if len(tree) > 1:
+            record.scored.candidate_prob(1)  # brings those of the draft along
         fates, places = _fates(tree, record.verdict), self._places(tree)
-        ranked = ranks(scored.logits, tree) if self._keep else [None] * len(tree)
+        ranked = asked.ranks()
         return [
             Node(
                 id=i,
@@ -169,27 +159,28 @@ class Recorder:
             places = self._layouts[key] = tidy_layout(tree.parents, tree.depths)
         return places
 
-    def _swept(self, record: RoundRecord) -> tuple[Swept | None, Swept | None]:
-        """What whole distributions tell: as they were judged, which are point masses at temperature 0; and as both
-        models believe themselves, where that is something else."""
+    def _asked(self, record: RoundRecord) -> Asked:
+        tree, scored, sampling = record.proposal.tree, record.scored, record.sampling
         if not self._keep:
-            return None, None
-        scored, sampling = record.scored, record.sampling
-        asked = record.proposal.draft_logits
+            return Asked(None, None, {}, lambda: [None] * len(tree), None)
+        fetch = scored.fetch or Fetch()
+        ask, asked, drawn = partial(self._sweep.ask, fetch), record.proposal.draft_logits, _drawn(tree)
+        ranked, rest = ask_ranks(fetch, scored.logits, tree), record.verdict.residual
+        residual = None if rest is None else ask(rest.unsqueeze(0))
         if sampling.greedy:
-            return None, self._sweep(scored.logits, asked, logits=True)
-        drawn = _drawn(record.proposal.tree)
-        judged = self._sweep(scored.all_probs(), [((parent,), q.unsqueeze(0)) for parent, q in drawn.items()])
+            heads = {parent: ask(q.unsqueeze(0)) for parent, q in drawn.items()}
+            return Asked(None, ask(scored.logits, asked, logits=True), heads, ranked, residual)
+        judged = ask(scored.all_probs(), [((parent,), q.unsqueeze(0)) for parent, q in drawn.items()])
         if not sampling.plain:
-            return judged, self._sweep(scored.logits, asked, logits=True)
+            return Asked(judged, ask(scored.logits, asked, logits=True), {}, ranked, residual)
         # the transform changes nothing: only what was asked and not drawn from is news
         news = [([node], rows[i : i + 1]) for nodes, rows in asked for i, node in enumerate(nodes) if node not in drawn]
         if not news:
-            return judged, None
-        raw = self._sweep(scored.logits, news, logits=True)
-        return judged, replace(raw, agreements={node: raw.agreements[node] for (node,), _ in news})
+            return Asked(judged, None, {}, ranked, residual)
+        raw, fresh = ask(scored.logits, news, logits=True), [node for (node,), _ in news]
+        return Asked(judged, lambda: _only(raw(), fresh), {}, ranked, residual)
 
-    def _rows(self, record: RoundRecord, judged: Swept | None) -> tuple[list[TopK], dict[int, TopK]]:
+    def _rows(self, record: RoundRecord, asked: Asked, judged: Swept | None) -> tuple[list[TopK], dict[int, TopK]]:
         """Per node the target's head, and per parent that of the distribution its drawn children came from; a lone
         point mass is its own distribution."""
         tree = record.proposal.tree
@@ -202,8 +193,13 @@ class Recorder:
         drafts = {parent: TopK(tokens, [1.0], 0.0) for parent, tokens in points.items() if len(tokens) == 1}
         if judged is None:
             targets = [TopK([record.scored.argmax(i)], [1.0], 0.0) for i in range(len(tree))]
-            return targets, drafts | {parent: self._sweep.head(q) for parent, q in _drawn(tree).items()}
+            return targets, drafts | {parent: head().targets[0] for parent, head in asked.drawn.items()}
         return judged.targets, drafts | judged.drafts
+
+
+def _only(swept: Swept, nodes: Iterable[int]) -> Swept:
+    """With the agreements of these nodes alone."""
+    return replace(swept, agreements={node: swept.agreements[node] for node in nodes})
 
 
 def _drawn(tree: DraftTree) -> dict[int, Tensor]:
@@ -229,6 +225,34 @@ def _fates(tree: DraftTree, verdict: Verdict) -> list[Fate]:
     for node in verdict.path:
         fates[node] = "accepted"
     return fates
+
+
+def _judged(record: RoundRecord, asked: Asked) -> Judged:
+    verdict = record.verdict
+    return Judged(
+        rule=record.rule,
+        trials=[
+            Trial(
+                trial.node,
+                trial.target_prob,
+                trial.draft_prob,
+                trial.threshold,
+                trial.u,
+                trial.accepted,
+                dict(trial.terms),
+            )
+            for trial in verdict.trials
+        ],
+        path=verdict.path,
+        final_node=verdict.path[-1] if verdict.path else 0,
+        residual=None if asked.residual is None else asked.residual().targets[0],
+        residual_mass=verdict.residual_mass,
+        token=verdict.token,
+        origin=verdict.origin,
+        u=verdict.u,
+        seconds=record.times.judge,
+        order=verdict.order,
+    )
 
 
 def _drafted(record: RoundRecord, passes: list[Pass]) -> Drafted:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from specviz.core.sampling import Sampling, most_probable, transform
+from specviz.core.sampling import ON_CPU, Sampling, most_probable, transform
+from specviz.core.transfer import Fetch, Seen
 from specviz.core.tree import DraftTree
 from specviz.lm.base import Cache, LanguageModel, SplitModel, Unfinished
 
@@ -44,11 +45,18 @@ class ScoredTree:
         self._argmax: list[int] = []
         self._probs: Tensor | None = None
         self._candidates: list[float] = []
+        self.fetch = None if logits.device.type in ON_CPU else Fetch()
+        """what a rule wants of a device is left there; None on a CPU"""
+        self._drawn: list[int] = []
+        self._seen = None if self.fetch is None else self.fetch.leave(*self._wanted())
 
     def argmax(self, node: int) -> int:
         """The most probable token at the node, lowest id on a tie."""
         if not self._argmax:
-            self._argmax = most_probable(self._logits)
+            if self._seen is None:
+                self._argmax = most_probable(self._logits)
+            else:
+                self._know(self._seen)
         return self._argmax[node]
 
     def all_probs(self) -> Tensor:
@@ -89,7 +97,10 @@ class ScoredTree:
     def candidate_prob(self, node: int) -> float:
         """p(token of `node` | path to its parent)."""
         if not self._candidates:
-            self._candidates = self._look_up()
+            if self._seen is not None:
+                self._know(self._seen)
+            if not self._candidates:
+                self._candidates = self._look_up()
         return self._candidates[node]
 
     def _look_up(self) -> list[float]:
@@ -98,14 +109,36 @@ class ScoredTree:
         if self._sampling.greedy:
             pairs = zip(tree.parents, tree.tokens, strict=True)
             return [float(self.argmax(max(parent, 0)) == token) for parent, token in pairs]
-        probs = self.all_probs()
-        index = torch.tensor([tree.parents, tree.tokens], device=probs.device)
-        picked = probs[index[0].clamp_(min=0), index[1]]
+        picked = self._picked()
         drawn, q = tree.drawn_probs()
         numbers: list[float] = (picked if q is None else torch.cat([picked, q])).tolist()
         if q is not None:
             tree.know_drawn(drawn, numbers[len(tree) :])
         return numbers[: len(tree)]
+
+    def _picked(self) -> Tensor:
+        """p of each node's token at its parent [len(tree)]."""
+        probs = self.all_probs()
+        index = torch.tensor([self.tree.parents, self.tree.tokens], device=probs.device)
+        return probs[index[0].clamp_(min=0), index[1]]
+
+    def _wanted(self) -> list[Tensor]:
+        """What every rule asks of a device: each node's most probable token, when sampled p of each node's token, and q
+        of the tokens that were drawn."""
+        wanted = [self._logits.argmax(-1)]
+        if not self._sampling.greedy:
+            wanted.append(self._picked())
+        self._drawn, q = self.tree.drawn_probs()
+        return wanted if q is None else [*wanted, q]
+
+    def _know(self, seen: Seen) -> None:
+        """Hold what was brought over."""
+        best, *numbers = seen()
+        self._argmax = list(map(int, best.tolist()))
+        if not self._sampling.greedy:
+            self._candidates = numbers.pop(0).tolist()
+        if numbers:
+            self.tree.know_drawn(self._drawn, numbers[0].tolist())
 
 
 class Foresight:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.core.sampling import Sampling, largest
+from specviz.core.sampling import Sampling
+from specviz.core.transfer import largest
 from specviz.core.tree import ROOT
 from specviz.options import option
 from specviz.trace.declared_method import Trees

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 from torch import Tensor
 
 from specviz.core.randomness import RandomSource
+from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree, Shape
 from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
@@ -26,6 +27,16 @@ class TargetRows(Protocol):
 
     def probs(self, node: int) -> Tensor:
         """p(· | path to node) [V]."""
+        ...
+
+    def all_probs(self) -> Tensor:
+        """p at every node [nodes, V]."""
+        ...
+
+    @property
+    def fetch(self) -> Fetch | None:
+        """Where a rule leaves what it wants to see of a device, before its first question; None on a CPU, where nothing
+        waits."""
         ...
 
     def candidate_prob(self, node: int) -> float:

@@ -19,6 +19,7 @@ from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.candidates import path_reach, reach_after, scaled_rejection
+from specviz.verifiers.foreseen import LeafEnds, ends_of
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class BlockVerifier(Verifier[BlockOptions]):
         """
         if not tree.is_chain():
             raise DraftError("block verification judges chains only, but this draft has siblings; draft a chain.")
+        ends = ends_of(tree, target, randomness, position, LeafEnds)
         reach = _reach(tree, target)
         trials = list[TrialRecord]()
         left: Tensor | None = None
@@ -77,10 +79,16 @@ class BlockVerifier(Verifier[BlockOptions]):
             if decision.accepted:
                 break
             rejected, node = node, node - 1
+            if ends is not None:
+                left, mass = ends.at(node)[0], ends.mass(rejected)
+                continue
             left, mass = scaled_rejection(
                 target.probs(node), reach[node], tree.tokens[rejected], tree.proposals[rejected]
             )
-        drawn = randomness.draw(target.probs(node) if left is None else left, ("target", position + node, 0))
+        if ends is not None:
+            drawn = ends.at(node)[1]
+        else:
+            drawn = randomness.draw(target.probs(node) if left is None else left, ("target", position + node, 0))
         origin = ending(tree, tree.children(node))
         return Verdict(tree.path(node), drawn.token, origin, trials, left, mass, drawn.u, order="bottom_up")
 

@@ -16,6 +16,7 @@ from specviz.options import Options, option
 from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.verifiers.foreseen import ends_of
 from specviz.verifiers.sequential import Level, SequentialVerifier
 
 
@@ -73,8 +74,9 @@ class FlyVerifier(Verifier[FlyOptions]):
         """`terms` of a forgiven trial: `forgiven`, 1, and `entropy`; its threshold is then 1."""
         if not tree.is_chain():
             raise DraftError("the rule 'fly' judges chains only, but this draft has siblings; draft a chain.")
-        levels = [Level(tree, target, node - 1) for node in range(1, len(tree))]
-        tried = [level.try_child(node, randomness, position) for node, level in enumerate(levels, 1)]
+        ends = ends_of(tree, target, randomness, position)
+        levels = [Level(tree, target, node, ends=ends) for node in range(len(tree))]
+        tried = [level.try_child(node, randomness, position) for node, level in enumerate(levels[:-1], 1)]
         trials = list[TrialRecord]()
         for index, trial in enumerate(tried):
             trials.append(trial if trial.accepted else self._again(trial, tried[index + 1 :], target))
@@ -82,11 +84,9 @@ class FlyVerifier(Verifier[FlyOptions]):
                 break
         path = [trial.node for trial in trials if trial.accepted]
         end = path[-1] if path else ROOT
-        level = levels[end] if end < len(levels) else None
-        left = target.probs(end) if level is None else level.left()
-        drawn = randomness.draw(left, ("target", position + len(path), 0))
-        rejected = level is not None and level.mass is not None
-        residual, mass = (left, level.mass) if level is not None and rejected else (None, None)
+        left, drawn = levels[end].end(randomness, position)
+        mass = levels[end].mass
+        residual = left if mass is not None else None
         return Verdict(path, drawn.token, ending(tree, tree.children(end)), trials, residual, mass, drawn.u)
 
     def _again(self, trial: TrialRecord, behind: Sequence[TrialRecord], target: TargetRows) -> TrialRecord:

@@ -15,6 +15,7 @@ from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.candidates import longest_path, try_all
+from specviz.verifiers.foreseen import draws_at
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class LongestPathVerifier(Verifier[LongestPathOptions]):
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         """`terms` of a trial: `given`, 1 where the target proposed the candidate and nothing is asked."""
 
+        draw_at = draws_at(tree, target, randomness, lambda depth: ("target", position + depth, 0))
+
         def attempt(node: int) -> TrialRecord:
             p, q = target.candidate_prob(node), tree.proposal_prob(node)
             given = tree.sources[node] == FROM_TARGET
@@ -65,5 +68,5 @@ class LongestPathVerifier(Verifier[LongestPathOptions]):
         trials = try_all(tree, attempt)
         path = longest_path(tree, trials, worth=lambda node: 0.0)
         end = path[-1] if path else ROOT
-        drawn = randomness.draw(target.probs(end), ("target", position + len(path), 0))
+        drawn = draw_at(end)
         return Verdict(path, drawn.token, ending(tree, tree.children(end)), trials, u=drawn.u, order="longest")

@@ -13,6 +13,7 @@ from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.trace.uniform_draws import Key
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.verifiers.foreseen import draws_at
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,9 @@ class NaiveVerifier(Verifier[OptionsT_co]):
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         """One draw per visited node; `threshold` of a trial is p(token), the probability it had before the draw."""
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
+        draw_at = draws_at(tree, target, randomness, lambda depth: self.key(position + depth))
         while True:
-            drawn = randomness.draw(target.probs(node), self.key(position + len(path)))
+            drawn = draw_at(node)
             children = tree.children(node)
             accepted = None
             for child in children:

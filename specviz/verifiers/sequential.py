@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.core.randomness import RandomSource
+from specviz.core.randomness import RandomSource, TokenDraw
 from specviz.core.sampling import residual, without
 from specviz.core.tree import ROOT, DraftTree
 from specviz.registry import OptionsT_co
@@ -19,6 +19,7 @@ from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.candidates import drawn_before
+from specviz.verifiers.foreseen import Ends, ends_of
 
 
 @VERIFIERS.register("sequential")
@@ -55,9 +56,11 @@ class SequentialVerifier(Verifier[OptionsT_co]):
 
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
+        ends = ends_of(tree, target, randomness, position)
         while True:
             children = tree.children(node)
             level = self.level(tree, target, node)
+            level.ends = ends
             accepted = None
             for child in children:
                 trial = level.try_child(child, randomness, position)
@@ -66,8 +69,7 @@ class SequentialVerifier(Verifier[OptionsT_co]):
                     accepted = child
                     break
             if accepted is None:
-                left = level.left()
-                drawn = randomness.draw(left, ("target", position + len(path), 0))
+                left, drawn = level.end(randomness, position)
                 changed = left if level.mass is not None else None
                 return Verdict(path, drawn.token, ending(tree, children), trials, changed, level.mass, drawn.u)
             node = accepted
@@ -90,16 +92,21 @@ class Level:
     mass: float | None = None
     """left over by the last rejected candidate; None: nothing rejected yet"""
     rejected: list[int] = field(default_factory=list)
+    ends: Ends | None = None
+    """what was worked out before the walk began"""
     _left: Tensor | None = None
     _pending: tuple[int, Tensor | None] | None = None
     """the last rejected candidate and its Q (None: as in the tree), not yet subtracted"""
 
     def try_child(self, child: int, randomness: RandomSource, position: int) -> TrialRecord:
         """One trial. First siblings need two numbers of the target and the draft, not two distributions."""
-        token = self.tree.tokens[child]
-        p = float(self.left()[token]) if self.rejected else self.target.candidate_prob(child)
-        adjusted = self._adjusted(child)
-        q = self.tree.proposal_prob(child) if adjusted is None else float(adjusted[token])
+        token, adjusted = self.tree.tokens[child], None
+        if self.ends is not None:
+            p, q = self.ends.odds(child)
+        else:
+            p = float(self.left()[token]) if self.rejected else self.target.candidate_prob(child)
+            adjusted = self._adjusted(child)
+            q = self.tree.proposal_prob(child) if adjusted is None else float(adjusted[token])
         threshold, terms = self.acceptance_probability(child, p, q)
         decision = randomness.accept(threshold, ("accept", position, child))
         if not decision.accepted:
@@ -110,6 +117,14 @@ class Level:
     def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
         """With which probability a candidate is accepted, and what is named of how that was worked out."""
         return min(1.0, p / (self.lenience * q)) if q > 0.0 else float(p > 0.0), {}
+
+    def end(self, randomness: RandomSource, position: int) -> tuple[Tensor, TokenDraw]:
+        """What the candidates, all rejected, have left of the target [V], and the token drawn from it."""
+        if self.ends is None:
+            left = self.left()
+            return left, randomness.draw(left, ("target", position + self.tree.depths[self.node], 0))
+        self.mass = self.ends.mass(self.rejected[-1]) if self.rejected else None
+        return self.ends.at(self.node)
 
     def left(self) -> Tensor:
         """What the rejected candidates have left of the target [V]."""

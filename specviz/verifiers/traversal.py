@@ -18,6 +18,7 @@ from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.candidates import drawn_from, path_reach, reach_after, scaled_rejection
+from specviz.verifiers.foreseen import Ends, LeafEnds, ends_of
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class TraversalVerifier(Verifier[TraversalOptions]):
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         """`terms` of a trial: `parent_reach` is A of the parent; where children of the node were rejected before it,
         `left` is the last one's s and `reach` the node's A before that."""
-        stack = [Visit(tree, target, ROOT)]
+        ends = ends_of(tree, target, randomness, position, LeafEnds)
+        stack = [Visit(tree, target, ROOT, ends=ends)]
         trials = list[TrialRecord]()
         while True:
             here = stack[-1]
@@ -74,8 +76,12 @@ class TraversalVerifier(Verifier[TraversalOptions]):
             stack.pop()
             stack[-1].reject(here.node)
         depth = tree.depths[here.node]
-        drawn = randomness.draw(here.probs(), ("target", position + depth, 0))
-        changed = None if here.left is None else here.probs()
+        if ends is not None:
+            left, drawn = ends.at(here.node)
+        else:
+            left = here.probs()
+            drawn = randomness.draw(left, ("target", position + depth, 0))
+        changed = None if here.left is None else left
         origin = ending(tree, tree.children(here.node))
         return Verdict(
             tree.path(here.node), drawn.token, origin, trials, changed, here.left, drawn.u, order="bottom_up"
@@ -102,6 +108,8 @@ class Visit:
     rejected: list[int] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
     """children not yet rejected, the next one last"""
+    ends: Ends | None = None
+    """what was worked out before the walk began"""
     _probs: Tensor | None = None
 
     def __post_init__(self) -> None:
@@ -117,17 +125,22 @@ class Visit:
         """Go on to the next child."""
         child = self.waiting[-1]
         token = self.tree.tokens[child]
-        if not self.rejected:
+        if self.ends is not None:
+            p, q = self.ends.odds(child)
+        elif not self.rejected:
             p, q = self.target.candidate_prob(child), self.tree.proposal_prob(child)
         else:
             proposal = drawn_from(self.tree, child, self.rejected)
             p, q = float(self.probs()[token]), 1.0 if proposal is None else float(proposal[token])
-        return Visit(self.tree, self.target, child, path_reach(self.reach, p, q), self.reach, p, q)
+        return Visit(self.tree, self.target, child, path_reach(self.reach, p, q), self.reach, p, q, ends=self.ends)
 
     def reject(self, child: int) -> None:
         """Take a child away, with all that hung below it."""
-        proposal = drawn_from(self.tree, child, self.rejected)
-        self._probs, left = scaled_rejection(self.probs(), self.reach, self.tree.tokens[child], proposal)
+        if self.ends is not None:
+            left = self.ends.mass(child)
+        else:
+            proposal = drawn_from(self.tree, child, self.rejected)
+            self._probs, left = scaled_rejection(self.probs(), self.reach, self.tree.tokens[child], proposal)
         self.before, self.left = self.reach, left
         self.reach = reach_after(self.reach, left)
         self.rejected.append(child)

@@ -18,6 +18,7 @@ from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.candidates import longest_path, try_all
+from specviz.verifiers.foreseen import numbers_at
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,13 @@ class TypicalVerifier(Verifier[TypicalOptions]):
 
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         """`terms` of a trial: `entropy` of p, and `bar`, which p has to exceed; `threshold` is the verdict, 0 or 1."""
-        entropies: dict[int, float] = {}
+        entropy_at = numbers_at(target, lambda probs: torch.special.entr(probs.double()).sum(-1))
 
         def attempt(node: int) -> TrialRecord:
             parent = tree.parents[node]
-            if parent not in entropies:
-                entropies[parent] = float(torch.special.entr(target.probs(parent).double()).sum())
-            p, bar = target.candidate_prob(node), self._bar(entropies[parent])
-            terms = {"entropy": entropies[parent], "bar": bar}
+            entropy = entropy_at(parent)
+            p, bar = target.candidate_prob(node), self._bar(entropy)
+            terms = {"entropy": entropy, "bar": bar}
             return TrialRecord(node, p, tree.proposal_prob(node), float(p > bar), None, p > bar, terms)
 
         def log_prob(node: int) -> float:

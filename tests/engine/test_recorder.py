@@ -117,7 +117,7 @@ def test_of_equally_probable_tokens_the_lowest_id_has_the_better_rank():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_every_device_counts_what_comes_before_a_token_alike(count, dtype):
     logits = torch.tensor([[1.0, 3.0, 3.0, 3.0], [2.0, -1.0, 0.0, 5.0]], dtype=dtype)
-    assert count(logits, [0, 0, 0, 1, 1], [3, 1, 0, 1, 3]) == [2, 0, 3, 3, 0]
+    assert list(count(logits, [0, 0, 0, 1, 1], [3, 1, 0, 1, 3])) == [2, 0, 3, 3, 0]
 
 
 def bits(probs: list[float]) -> float:

@@ -34,6 +34,8 @@ class Rows:
         row = self.rows[node]
         return torch.eye(len(row), dtype=row.dtype)[int(row.argmax())] if self.greedy else row
 
+    fetch = None
+
     def candidate_prob(self, node):
         return float(self.probs(self.tree.parents[node])[self.tree.tokens[node]])
 

@@ -7,12 +7,20 @@ from tests.mutants.faults.fault import Fault
 FAKE = "tests/gpu/test_fake_cuda.py"
 RUNS = f"{FAKE}::test_every_drafter_drafts_and_repairs_on_the_device_what_it_does_on_the_cpu"
 REPLAY = "tests/lm/test_replay.py"
+BEFOREHAND = (f"{FAKE}::test_what_was_worked_out_beforehand_is_what_a_walk_works_out_step_by_step",)
 PASSES = (f"{FAKE}::test_chains_trees_and_kept_paths_have_the_numbers_of_the_cpu",)
 
 
 def runs(drafter: str, *temperatures: str) -> tuple[str, ...]:
     """Whole runs of a drafter."""
     return tuple(f"{RUNS}[{drafter}-0-{temperature}]" for temperature in temperatures or ("0.0", "0.9"))
+
+
+def judged(rule: str) -> tuple[str, ...]:
+    """Whole runs of a rule at a temperature."""
+    return (
+        f"{FAKE}::test_every_rule_judges_on_the_device_as_on_the_cpu_and_waits_once_for_verdicts_and_record[{rule}]",
+    )
 
 
 FAULTS: tuple[Fault, ...] = (
@@ -66,11 +74,39 @@ FAULTS: tuple[Fault, ...] = (
         runs("model"),
     ),
     Fault(
+        "on a device: the record waits for ranks by themselves",
+        "specviz/engine/recorder.py",
+        "ask_ranks(fetch, scored.logits, tree)",
+        "ask_ranks(Fetch(), scored.logits, tree)",
+        judged("sequential-0.9"),
+    ),
+    Fault(
+        "on a device: verdicts wait for the numbers of their trials by themselves",
+        "specviz/verifiers/foreseen.py",
+        "self._seen = target.fetch.leave(torch.cat(numbers, dim=1))",
+        "self._seen = type(target.fetch)().leave(torch.cat(numbers, dim=1))",
+        judged("sequential-0.9"),
+    ),
+    Fault(
+        "on a device: Q of a later sibling is not adjusted",
+        "specviz/verifiers/foreseen.py",
+        "        if taken:",
+        "        if taken is None:",
+        BEFOREHAND,
+    ),
+    Fault(
+        "on a device: a rejected leaf leaves its parent's reach as it was",
+        "specviz/verifiers/foreseen.py",
+        "torch.where(below > 0.0, mass / below, torch.ones_like(below))",
+        "reach",
+        BEFOREHAND,
+    ),
+    Fault(
         "on a device: a point mass lies on the CPU",
         "specviz/engine/scoring.py",
         "point = torch.zeros(self._logits.shape[-1], device=self._logits.device)",
         "point = torch.zeros(self._logits.shape[-1])",
-        (f"{FAKE}::test_every_rule_judges_on_the_device_as_on_the_cpu",),
+        judged("cascade-0.0"),
     ),
     Fault(
         "on a device: tokens drafted from states stay on the CPU",

@@ -99,9 +99,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: the target's own head as the residual",
         "specviz/engine/recorder.py",
-        "residual=None if residual is None else self._sweep.head(residual),",
-        "residual=None if residual is None else self._sweep.head("
-        "record.scored.probs(verdict.path[-1] if verdict.path else 0)),",
+        "residual = None if rest is None else ask(rest.unsqueeze(0))",
+        "residual = None if rest is None else ask(scored.probs((record.verdict.path or [0])[-1]).unsqueeze(0))",
         (RECORDER,),
     ),
     Fault(
