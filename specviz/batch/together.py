@@ -1,16 +1,17 @@
 """B texts decoded together, each by the engine's own session, whose passes meet in one of each model.
 
     session ┐                     ┌─► one pass for all drafters' steps   ─┐
-    session ┼─► asks for a pass ──┤                                       ├─► each goes on with its own answer
+    session ┼─► asks for a pass ──┼─► (how much of each draft: `budget`)  ├─► each goes on with its own answer
     session ┘                     └─► one pass for all verifications     ─┘
 
 A session does not know that it is in a batch: it has its own caches, its own randomness, its own accepted length and
 its own end. The drafters' steps come first; the target reads when every text waits for it, once a round. A text that is
-over leaves, and the others go on without it.
+over leaves, and the others go on without it. Where the batch has a budget, it is asked between the drafters' steps.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -18,6 +19,7 @@ from enum import IntEnum
 import torch
 from torch import Tensor
 
+from specviz.batch.budget import Budget, Wish
 from specviz.batch.pausable import Pausable
 from specviz.core.clock import now
 from specviz.engine.session import Session
@@ -29,8 +31,9 @@ class Turn(IntEnum):
     """Who is served first while some text waits for it."""
 
     DRAFTER = 0
-    TARGET = 1
-    BEGUN = 2
+    BUDGET = 1
+    TARGET = 2
+    BEGUN = 3
     """the prompt is read; no round begins before all are"""
 
 
@@ -38,11 +41,14 @@ class Turn(IntEnum):
 class Question:
     turn: Turn
     share: Share | None = None
+    wish: Wish | None = None
 
 
 Clock = Callable[[], float]
 """seconds, read after the device has finished what it was given"""
-Ask = Callable[[Question], Tensor | None]
+Answer = Tensor | int | None
+"""logits of a pass, or what the budget grants"""
+Ask = Callable[[Question], Answer]
 SessionOf = Callable[[LanguageModel, LanguageModel], Session]
 """(target, drafter's model), as one text of the batch sees them → its session"""
 
@@ -74,6 +80,10 @@ class Decoded:
     """of `seconds`, inside the models' passes"""
     shares: int = 0
     """texts in the target's passes, summed over them"""
+    full: dict[Turn, Counter[int]] = field(default_factory=dict)
+    """of each model's passes until the first text ended: rows of all texts in it → passes of so many"""
+    full_tokens: int = 0
+    """of output by then"""
 
 
 class Seat:
@@ -104,8 +114,14 @@ class Seat:
     ) -> Tensor:
         """See `LanguageModel.forward`."""
         logits = self._ask(Question(self._turn, Share(tokens, cache, parents, last_only)))
-        assert logits is not None, "a pass gives logits."
+        assert isinstance(logits, Tensor), "a pass gives logits."
         return logits
+
+    def grants(self, wish: Wish) -> int:
+        """See `budget.Grants`. Only in a batch that has a budget."""
+        granted = self._ask(Question(Turn.BUDGET, wish=wish))
+        assert isinstance(granted, int), "a budget grants a number of candidates."
+        return granted
 
     def leave(self) -> None:
         for cache in self.caches:
@@ -127,7 +143,7 @@ class _Text:
         self.written = Written()
         self.seats = list[Seat]()
         self._models, self._make = (target, drafter), make
-        self.run: Pausable[Question, Tensor | None] = Pausable(self._body)
+        self.run: Pausable[Question, Answer] = Pausable(self._body)
 
     def _body(self, ask: Ask) -> None:
         self.seats = [
@@ -135,19 +151,18 @@ class _Text:
             for model, turn in zip(self._models, (Turn.TARGET, Turn.DRAFTER), strict=True)
         ]
         session = self._make(*self.seats)
-        start = len(session.tokens)
         session.begin()
         ask(Question(Turn.BEGUN))
         written = self.written
         while session.finished is None:
             record = session.round()
             candidates = set(record.proposal.candidates)
+            written.tokens += [committed.token for committed in record.commitment.tokens]
             written.rounds += 1
             written.drafts += bool(candidates)
             written.drafted += len(candidates)
             written.accepted += len(candidates.intersection(record.verdict.path))
         written.reason = session.finished
-        written.tokens = session.tokens[start:]
 
     def leave(self) -> None:
         for seat in self.seats:
@@ -155,40 +170,49 @@ class _Text:
 
 
 def decode_together(
-    target: Model, drafter: Model, sessions: Sequence[SessionOf], clock: Clock | None = None
+    target: Model,
+    drafter: Model,
+    sessions: Sequence[SessionOf],
+    clock: Clock | None = None,
+    budget: Budget | None = None,
 ) -> Decoded:
     """Decode one text per session, all at once. Raises what a session raises; the others are then given up. Seconds are
-    those of `clock`; without one of the engine's, by the wall."""
+    those of `clock`; without one of the engine's, by the wall. `budget` answers sessions that draft by one."""
     device = target.model.device
     texts = list[_Text]()
     try:
         for make in sessions:
             texts.append(_Text(target, drafter, make))
         models = {Turn.TARGET: target, Turn.DRAFTER: drafter}
-        return _rounds(models, texts, clock or (lambda: now(device)))
+        return _rounds(models, texts, clock or (lambda: now(device)), budget)
     finally:
         for text in texts:
             text.run.leave()
 
 
-def _rounds(models: dict[Turn, Model], texts: Sequence[_Text], clock: Clock) -> Decoded:
-    decoded = Decoded([text.written for text in texts], passes={Turn.DRAFTER: 0, Turn.TARGET: 0})
+def _rounds(models: dict[Turn, Model], texts: Sequence[_Text], clock: Clock, budget: Budget | None) -> Decoded:
+    decoded = Decoded([text.written for text in texts], passes=dict.fromkeys(models, 0))
+    decoded.full = {turn: Counter() for turn in models}
     began: float | None = None
     waiting = [text for text in texts if not text.run.over]
     while waiting:
         turn = min(member.run.asked.turn for member in waiting)
         served = [member for member in waiting if member.run.asked.turn == turn]
-        answers: Sequence[Tensor | None] = [None] * len(served)
+        answers: Sequence[Answer] = [None] * len(served)
         if turn is Turn.BEGUN:
             began = clock()
+        elif turn is Turn.BUDGET:
+            assert budget is not None, "a session drafts by a budget, and the batch has none."
+            answers = budget.grant([member.run.asked.wish for member in served if member.run.asked.wish])
         else:
             entered = clock()
-            answers = models[turn].batch.forward(
-                [member.run.asked.share for member in served if member.run.asked.share]
-            )
+            shares = [member.run.asked.share for member in served if member.run.asked.share]
+            answers = models[turn].batch.forward(shares)
             if began is not None:
                 decoded.pass_s += clock() - entered
                 decoded.passes[turn] += 1
+                if not decoded.full_tokens:
+                    decoded.full[turn][sum(len(share.tokens) for share in shares)] += 1
                 decoded.shares += len(served) if turn is Turn.TARGET else 0
         for member, answer in zip(served, answers, strict=True):
             member.run.answer(answer)
@@ -196,5 +220,7 @@ def _rounds(models: dict[Turn, Model], texts: Sequence[_Text], clock: Clock) -> 
                 member.written.seconds = clock() - (began or 0.0)
                 member.leave()
         waiting = [member for member in waiting if not member.run.over]
+        if len(waiting) < len(texts) and not decoded.full_tokens:
+            decoded.full_tokens = sum(len(text.tokens) for text in decoded.texts)
     decoded.seconds = max((text.seconds for text in decoded.texts), default=0.0)
     return decoded

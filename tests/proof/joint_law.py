@@ -14,11 +14,15 @@ from math import prod
 
 from torch import Tensor
 
-from specviz.batch.together import Model, SessionOf, decode_together
+from specviz.batch.budget import Budget, BudgetStopPolicy, Prices
+from specviz.batch.together import Model, Seat, SessionOf, decode_together
 from specviz.core.randomness import AcceptDraw, RandomSource, TokenDraw
+from specviz.drafters.base import DraftPolicies
+from specviz.engine.pairing import follow
 from specviz.engine.session import Session
 from specviz.lm.base import Batch, LanguageModel
 from specviz.proof.exhaustive import EnumeratedRandom, ProofCase, Text, exact, session_of
+from specviz.stop_policies.base import StopOptions
 from specviz.trace.uniform_draws import Key
 from tests.batch.one_by_one import OneByOne
 
@@ -50,24 +54,31 @@ def joint_law(
     cases: Sequence[ProofCase],
     batch_of: Callable[[LanguageModel], Batch] = OneByOne,
     own: Callable[[RandomSource, int], RandomSource] = OwnKeys,
+    prices: Prices | None = None,
 ) -> JointLaw:
-    """The exact law of the texts of all cases, decoded in one batch on the same toy models. The number of branches is
-    the product of theirs: a few tokens of a few texts."""
+    """The exact law of the texts of all cases, decoded in one batch on the same toy models; with prices, as the batch's
+    budget grants their chains. The number of branches is the product of theirs: a few tokens of a few texts."""
     target, drafter = cases[0].models()
     law: JointLaw = defaultdict(float)
     script: tuple[int, ...] | None = ()
     while script is not None:
         randomness = EnumeratedRandom(script)
-        sessions = [_session(case, own(randomness, text)) for text, case in enumerate(cases)]
-        decoded = decode_together(Model(target, batch_of(target)), Model(drafter, batch_of(drafter)), sessions)
+        sessions = [_session(case, own(randomness, text), prices is not None) for text, case in enumerate(cases)]
+        models = Model(target, batch_of(target)), Model(drafter, batch_of(drafter))
+        decoded = decode_together(*models, sessions, budget=prices and Budget(prices))
         law[tuple(tuple(text.tokens) for text in decoded.texts)] += randomness.weight()
         script = randomness.next_script(0)
     return dict(law)
 
 
-def _session(case: ProofCase, randomness: RandomSource) -> SessionOf:
+def _session(case: ProofCase, randomness: RandomSource, by_budget: bool) -> SessionOf:
     def make(target: LanguageModel, drafter: LanguageModel) -> Session:
-        return session_of(case, randomness, (target, drafter))
+        session = session_of(case, randomness, (target, drafter))
+        if by_budget:
+            assert isinstance(target, Seat)
+            policy = BudgetStopPolicy(StopOptions(longest=case.length), target.grants)
+            follow(session.method.drafter, DraftPolicies(stop_policy=policy))
+        return session
 
     return make
 

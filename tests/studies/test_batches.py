@@ -11,23 +11,18 @@ import pytest
 from specviz.app.studies.chart import draw
 from specviz.app.studies.tab import tables_html
 from specviz.errors import TraceError
-from specviz.studies.batches import result as batches
-from specviz.studies.batches.result import (
+from specviz.studies.batches.points import (
     FORMAT,
     PLAIN,
-    STUDY,
     VERSION,
     BatchFile,
     BatchPoint,
     BatchText,
     Shape,
     name_of,
-    rows,
-    sentence,
-    stops_paying,
-    unequal,
-    view,
+    problems,
 )
+from specviz.studies.batches.result import STUDY, markdown, rows, sentence, stops_paying, unequal, view
 from specviz.trace import codec
 
 STARTED = codec.read(Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json").started
@@ -65,7 +60,10 @@ def sample(speedups: dict[int, float], shapes: tuple[Shape, ...] = (CHAIN,)) -> 
 GOOD = sample({1: 1.5, 2: 1.25})
 
 
-@pytest.mark.parametrize(("shape", "name"), [((), "plain decoding"), ((1, 1, 1), "γ = 3"), ((3, 2, 1), "tree 3,2,1")])
+@pytest.mark.parametrize(
+    ("shape", "name"),
+    [((), "plain decoding"), ((1, 1, 1), "γ = 3"), ((3, 2, 1), "tree 3,2,1"), ((0, 0), "a budget up to 2")],
+)
 def test_a_shape_has_a_name(shape: Shape, name: str) -> None:
     assert name_of(shape) == name
 
@@ -89,7 +87,7 @@ def _points(*more: BatchPoint, without: int = 0) -> BatchFile:
     ],
 )
 def test_what_cannot_be_so_is_neither_written_nor_read(tmp_path: Path, file: BatchFile, said: str) -> None:
-    assert any(said in problem for problem in batches.problems(file))
+    assert any(said in problem for problem in problems(file))
     with pytest.raises(TraceError, match=said):
         STUDY.codec.write(file, tmp_path / "batch.json")
     assert not list(tmp_path.iterdir())
@@ -185,6 +183,37 @@ def test_each_shape_has_its_verdict_and_other_acceptance_is_said() -> None:
     assert "With γ = 2 speculation pays up to B = 1" in found
     assert "With tree 2,1 speculation pays up to B = 1" in found
     assert found.endswith("Acceptance differs by at most 0.1667 between sizes.")
+
+
+CUT: Shape = (0, 0, 0)
+
+
+def full(shape: Shape, size: int, seconds: float) -> BatchPoint:
+    """The same with 20 tokens until the first text ended, in so many modelled seconds."""
+    return replace(point(shape, size, 1.0), full_tokens=20, modelled_s=seconds)
+
+
+def test_a_budget_is_held_against_plain_decoding_and_the_best_chain_by_modelled_time() -> None:
+    """20 tokens in 4 s are plain decoding. γ = 2: 2 and 5 s, the budget: 2.5 and 3.2 s: 1.6 × and 1.25 × plain."""
+    seconds = {(PLAIN, 1): 4.0, (PLAIN, 8): 4.0, (CHAIN, 1): 2.0, (CHAIN, 8): 5.0, (CUT, 1): 2.5, (CUT, 8): 3.2}
+    points = tuple(full(shape, size, time) for (shape, size), time in seconds.items())
+    texts = tuple(text(shape, size, accepted=6 if shape == CHAIN else size) for shape, size in seconds)
+    found = rows(replace(GOOD, points=points, texts=texts))
+    assert [(row.shape, row.size, row.modelled) for row in found[2:]] == [
+        (CHAIN, 1, 2.0), (CHAIN, 8, 0.8), (CUT, 1, 1.6), (CUT, 8, 1.25),
+    ]  # fmt: skip
+    assert (
+        "By modelled time in a full batch a budget up to 3 is at worst 1.25 × plain (B = 8) and 0.80 × the best fixed "
+        "γ (B = 1)." in sentence(found)
+    )
+    assert sentence(found).endswith("Acceptance is the same at every size."), "that of a budget depends on the size"
+
+
+def test_the_tables_have_a_column_of_modelled_time_only_where_it_is_known() -> None:
+    points = (full(PLAIN, 1, 4.0), full(CHAIN, 1, 2.0))
+    texts = (text(PLAIN, 1), text(CHAIN, 1))
+    assert "× modelled, batch full" not in markdown(GOOD)
+    assert "| same text | × modelled, batch full |" in markdown(replace(GOOD, points=points, texts=texts))
 
 
 FILE = sample({1: 1.5, 2: 1.25, 4: 0.5}, (CHAIN, TREE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from specviz.batch.budget import Budget, Prices
 from specviz.core.sampling import Sampling
 from specviz.engine.termination import Limits
 from specviz.errors import OptionError
@@ -11,13 +12,16 @@ from specviz.lm.load import load
 from specviz.studies.batches import measure as run
 from specviz.studies.batches import result as batches
 from specviz.studies.batches.measure import BatchPlan, compare
-from specviz.studies.batches.result import BatchFile
+from specviz.studies.batches.points import FORMAT, VERSION, BatchFile, problems
 from tests.lm.conftest import checkpoint, one_thread
 from tests.studies.test_batches import STARTED
 
 __all__ = ["checkpoint", "one_thread"]
 
 PROMPTS = [("a", [1, 2, 3]), ("b", [4]), ("c", [5, 6, 7, 8]), ("d", [1, 2, 3])]
+
+
+FREE = Budget(Prices(lambda texts, rows: 1.0, lambda texts, rows: 0.0))
 
 
 def plan(temperature: float, sizes=(1, 2, 4), repeats: int = 1) -> BatchPlan:
@@ -61,9 +65,18 @@ def test_a_larger_batch_takes_fewer_passes(pair):
 
 def test_each_prompt_draws_with_a_seed_of_its_own(pair):
     """The first prompt and the last are the same text."""
-    found = run._sessions(plan(1.0), (1, 1))
+    found = run._sessions(plan(1.0), (1, 1), FREE)
     first, last = (run._alone(*pair, found[place]) for place in (0, 3))
     assert first != last
+
+
+def test_a_budget_writes_the_same_texts_and_its_time_is_modelled_from_measured_passes(pair):
+    shapes = ((1, 1), (0, 0, 0))
+    found = compare(*pair, BatchPlan(PROMPTS, (1, 2), shapes, Sampling(), 7, Limits(8), 1))
+    assert all(text.same for text in found.texts)
+    plain = {one.size: one.full_tokens for one in found.points if one.shape == ()}
+    assert plain == {1: 32, 2: 32}, "all texts of 8 tokens end at once"
+    assert all(one.modelled_s > 0.0 and 0 < one.full_tokens <= 32 for one in found.points)
 
 
 def test_texts_that_do_not_fill_every_batch_are_refused():
@@ -74,10 +87,10 @@ def test_texts_that_do_not_fill_every_batch_are_refused():
 def test_the_report_says_the_sentence_the_rows_and_the_origin(pair):
     found = compare(*pair, plan(0.0))
     file = BatchFile(
-        batches.FORMAT, batches.VERSION, STARTED.machine, STARTED.target, STARTED.target, "2026-01-31T12:00:00Z",
+        FORMAT, VERSION, STARTED.machine, STARTED.target, STARTED.target, "2026-01-31T12:00:00Z",
         found.clock, 1.25, 0.0, 7, 8, found.points, found.texts,
     )  # fmt: skip
-    assert list(batches.problems(file)) == []
+    assert list(problems(file)) == []
     text = batches.markdown(file)
     assert text.startswith("**With γ = 2 speculation pays ")
     assert "Acceptance is the same at every size.**" in text

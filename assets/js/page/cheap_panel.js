@@ -41,8 +41,10 @@ const cheapPanel = (function (S) {
     );
   }
 
-  /** A ratio as a bar; the line in it is plain decoding. `explained`: what stands below it. */
-  function ratioBar(name, gain, ...explained) {
+  /** A target's ratio as a bar; the line in it is plain decoding.
+      @param {TargetCost} cost */
+  function bar(cost) {
+    const { gain } = roundOf(cost);
     const fill = h("i", { class: gain < EVEN ? "svk-fill is-slower" : "svk-fill" });
     fill.style.width = `${(100 * Math.min(gain, WIDEST)) / WIDEST}%`;
     const even = h("i", { class: "svk-even" });
@@ -50,15 +52,12 @@ const cheapPanel = (function (S) {
     return h(
       "div",
       { class: "svk-row" },
-      h("b", {}, name),
+      h("b", {}, cost.dtype),
       h("div", { class: "svk-track", "aria-hidden": "true" }, fill, even),
       h("span", {}, `${S.ratio(gain)}×`),
-      explained.map((words) => h("p", {}, words)),
+      h("p", {}, costWords(cost)),
     );
   }
-
-  /** @param {TargetCost} cost */
-  const bar = (cost) => ratioBar(cost.dtype, roundOf(cost).gain, costWords(cost));
 
   /** The panel; nothing is fetched or timed before its button is pressed. */
   function cheapPanel() {
@@ -97,6 +96,6 @@ const cheapPanel = (function (S) {
     return { box };
   }
 
-  return { cheapPanel, ratioBar, costWords, cheapWords };
+  return { cheapPanel, costWords, cheapWords };
 })(SpecViz);
 Object.assign(SpecViz, cheapPanel);

@@ -21,7 +21,9 @@ const gain = (function (S) {
   function gain(trace) {
     if (!isTimed(trace) || !trace.rounds.some((round) => S.drafts(round).length)) return null;
     const { plain } = trace.finished;
-    if (plain.ratios?.length) return S.median(plain.ratios);
+    const ratios = [...(plain.ratios || [])].sort((one, other) => one - other);
+    const half = ratios.length >> 1;
+    if (ratios.length) return ratios.length % 2 ? ratios[half] : (ratios[half - 1] + ratios[half]) / 2;
     const theirs = plain.output_tokens * trace.finished.decode_s;
     return theirs > 0 ? (trace.finished.output_ids.length * plain.decode_s) / theirs : null;
   }
@@ -33,21 +35,17 @@ const gain = (function (S) {
     return ratios.length ? [Math.min(...ratios), Math.max(...ratios)] : null;
   }
 
-  /** Whether a gain cannot be told from noise: too few turns, an interval that holds 1, or one that passes the tokens
-      per target pass, which no drafting can gain.
-      @param {number} turns @param {number[]} interval @param {number} perPass */
-  const isNoise = (turns, [low, high], perPass) =>
-    turns < FEWEST || (low <= 1 && high >= 1 && low < high) || high > perPass;
-
-  /** Whether a gain was timed and cannot be told from noise.
+  /** Whether a gain was timed and cannot be told from noise: too few turns, an interval that holds 1, or one that
+      passes the tokens per target pass, which no drafting can gain.
       @param {trace.Trace} trace */
   function isNoisy(trace) {
     const ratio = gain(trace);
     if (ratio === null) return false;
-    const perPass = trace.finished.output_ids.length / trace.rounds.length;
-    return isNoise(trace.finished.plain.runs, gainInterval(trace) || [ratio, ratio], perPass);
+    const [low, high] = gainInterval(trace) || [ratio, ratio];
+    const most = trace.finished.output_ids.length / trace.rounds.length;
+    return trace.finished.plain.runs < FEWEST || (low <= 1 && high >= 1 && low < high) || high > most;
   }
 
-  return { LEAST_GAIN, isTimed, gain, gainInterval, isNoise, isNoisy };
+  return { LEAST_GAIN, isTimed, gain, gainInterval, isNoisy };
 })(SpecViz);
 Object.assign(SpecViz, gain);

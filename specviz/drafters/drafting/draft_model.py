@@ -189,7 +189,8 @@ class ModelDraft:
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
         self._last.report(stop_policy, context)
         room = self._cache.room(context.tokens)
-        depth = min(room, context.max_depth, stop_policy.levels() or room)
+        wanted = stop_policy.levels()
+        depth = min(room, context.max_depth, room if wanted is None else wanted)
         self.draws = draws
         if depth >= 1:
             draft = GrowingDraft(

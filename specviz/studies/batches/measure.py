@@ -9,17 +9,21 @@ import argparse
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import zip_longest
 
-from specviz.batch.together import Decoded, Model, SessionOf, Turn, decode_together
+from specviz.batch.budget import Budget, BudgetStopPolicy, Grants, Prices
+from specviz.batch.pass_times import PassTimes, pass_times
+from specviz.batch.together import Decoded, Model, Seat, SessionOf, Turn, decode_together
 from specviz.bench.core.contest import rotated
 from specviz.bench.core.passes import work_clock
 from specviz.bench.core.report import machine_load, now_utc, origin_here
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DRAFTERS
+from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.model import ModelDrafter
+from specviz.engine.pairing import follow
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
@@ -27,7 +31,8 @@ from specviz.lm.base import GivesBatches, LanguageModel
 from specviz.lm.load import LoadedModel
 from specviz.options import several_numbers
 from specviz.protocol.runs import PromptCard
-from specviz.studies.batches.result import FORMAT, PLAIN, VERSION, BatchFile, BatchPoint, BatchText, Shape
+from specviz.stop_policies.base import LONGEST, StopOptions
+from specviz.studies.batches.points import FORMAT, PLAIN, VERSION, BatchFile, BatchPoint, BatchText, Shape, by_budget
 from specviz.studies.study import Workplace
 from specviz.verifiers.base import VERIFIERS
 
@@ -88,8 +93,14 @@ def compare(
     """Every size in every way, `repeats` times in orders that rotate, after every text was decoded alone, which warms
     everything up and is what texts are held against."""
     clock, name_of_clock = work_clock(target.device)
+    levels = max(map(len, plan.shapes))
+    times = {Turn.TARGET: pass_times(target, plan.sizes, levels, clock)}
+    times[Turn.DRAFTER] = pass_times(drafter, plan.sizes, levels, clock)
+    prices = Prices(cache(times[Turn.TARGET].seconds), cache(times[Turn.DRAFTER].seconds))
     ways = (PLAIN, *plan.shapes)
-    alone = {shape: [_alone(target, drafter, make) for make in _sessions(plan, shape)] for shape in ways}
+    alone = {
+        shape: [_alone(target, drafter, make) for make in _sessions(plan, shape, Budget(prices))] for shape in ways
+    }
     report("each text alone")
     points = list[BatchPoint]()
     last: dict[Key, list[Decoded]] = {}
@@ -99,12 +110,13 @@ def compare(
             found: dict[Shape, list[Decoded]] = {shape: [] for shape in ways}
             for number, start in enumerate(range(0, len(plan.prompts), size)):
                 for shape in rotated(ways, repeat + number):
-                    sessions = _sessions(plan, shape)[start : start + size]
-                    decoded = decode_together(_model(target), _model(drafter), sessions, clock)
+                    budget = Budget(prices)
+                    sessions = _sessions(plan, shape, budget)[start : start + size]
+                    decoded = decode_together(_model(target), _model(drafter), sessions, clock, budget)
                     found[shape].append(decoded)
                     texts = enumerate(decoded.texts, start)
                     apart[shape, size] |= {index for index, one in texts if one.tokens != alone[shape][index]}
-            points += (_point(shape, size, repeat, batches) for shape, batches in found.items())
+            points += (_point(shape, size, repeat, batches, times) for shape, batches in found.items())
             last |= {(shape, size): batches for shape, batches in found.items()}
             report(f"batches of {size}, repeat {repeat + 1} of {plan.repeats}")
     return Compared(name_of_clock, tuple(points), tuple(_texts(plan, last, apart)))
@@ -114,16 +126,20 @@ def _model(model: GivesBatches) -> Model:
     return Model(model, model.new_batch())
 
 
-def _sessions(plan: BatchPlan, shape: Shape) -> list[SessionOf]:
-    return [_session(plan, shape, number) for number in range(len(plan.prompts))]
+def _sessions(plan: BatchPlan, shape: Shape, budget: Budget) -> list[SessionOf]:
+    return [_session(plan, shape, number, budget) for number in range(len(plan.prompts))]
 
 
-def _session(plan: BatchPlan, shape: Shape, number: int) -> SessionOf:
+def _session(plan: BatchPlan, shape: Shape, number: int, budget: Budget) -> SessionOf:
     def make(target: LanguageModel, drafter: LanguageModel) -> Session:
-        options = {} if shape == PLAIN else {"branching": shape}
-        own = with_model(DRAFTERS.get("none" if shape == PLAIN else "model").of(options), drafter)
+        options = {} if shape == PLAIN else {"branching": tuple(children or 1 for children in shape)}
+        drafting = with_model(DRAFTERS.get("none" if shape == PLAIN else "model").of(options), drafter)
+        if by_budget(shape):
+            alone: Grants = lambda wish: budget.grant([wish])[0]  # noqa: E731
+            grants = target.grants if isinstance(target, Seat) else alone
+            follow(drafting, DraftPolicies(stop_policy=BudgetStopPolicy(StopOptions(len(shape)), grants)))
         verifier = VERIFIERS.get("greedy" if plan.sampling.greedy else "sequential").of({})  # as `auto` chooses
-        method = Method(own, verifier, plan.sampling, SeededRandom(plan.seed + number))
+        method = Method(drafting, verifier, plan.sampling, SeededRandom(plan.seed + number))
         return Session(target, method, Start(plan.prompts[number][1]), Ending(plan.limits, lambda token: b""))
 
     return make
@@ -139,7 +155,9 @@ def _alone(target: LanguageModel, drafter: LanguageModel, make: SessionOf) -> li
     return session.tokens[start:]
 
 
-def _point(shape: Shape, size: int, repeat: int, batches: Sequence[Decoded]) -> BatchPoint:
+def _point(
+    shape: Shape, size: int, repeat: int, batches: Sequence[Decoded], times: dict[Turn, PassTimes]
+) -> BatchPoint:
     return BatchPoint(
         shape,
         size,
@@ -150,6 +168,13 @@ def _point(shape: Shape, size: int, repeat: int, batches: Sequence[Decoded]) -> 
         target_passes=sum(decoded.passes[Turn.TARGET] for decoded in batches),
         shares=sum(decoded.shares for decoded in batches),
         drafter_passes=sum(decoded.passes[Turn.DRAFTER] for decoded in batches),
+        full_tokens=sum(decoded.full_tokens for decoded in batches),
+        modelled_s=sum(
+            passes * times[turn].seconds(size, rows)
+            for decoded in batches
+            for turn, counts in decoded.full.items()
+            for rows, passes in counts.items()
+        ),
     )
 
 
@@ -177,17 +202,20 @@ def _sizes(args: argparse.Namespace) -> tuple[int, ...]:
 
 
 def _shapes(args: argparse.Namespace) -> tuple[Shape, ...]:
-    """Chains, then trees. Raises OptionError where one cannot be, or is there twice."""
+    """Chains, trees, then the budget. Raises OptionError where one cannot be, or is there twice."""
     trees = [part for part in args.branching.split(";") if part]
     parsed = [several_numbers("--branching", one, int, "3,2,1") for one in trees]
     for gamma in (gammas := several_numbers("--gamma", args.gamma, int, "1,2,4")):
         ModelDrafter.of({"gamma": gamma})
     for tree in parsed:
         ModelDrafter.of({"branching": tree})
-    found = (*((1,) * gamma for gamma in gammas), *parsed)
-    if not found or len(set(found)) < len(found):
+    if not 0 <= args.budget <= LONGEST:
+        raise OptionError(f"--budget is {args.budget}, but must be 0 to {LONGEST} levels.")
+    budget = [(0,) * args.budget] if args.budget else []
+    shapes = (*((1,) * gamma for gamma in gammas), *parsed, *budget)
+    if not shapes or len(set(shapes)) < len(shapes):
         raise OptionError("there is nothing to compare with plain decoding; give different --gamma or --branching.")
-    return found
+    return shapes
 
 
 def _prompts(args: argparse.Namespace, cards: Sequence[PromptCard]) -> list[PromptCard]:

@@ -12,10 +12,22 @@ from statistics import median
 from specviz.bench.core.report import DASH, Origin, or_dash, spread, value_of, with_interval
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.protocol.sweeps.points import Quartiles, quartiles
+from specviz.studies.batches.points import (
+    CLOCKS,
+    FORMAT,
+    PLAIN,
+    VERSION,
+    BatchFile,
+    BatchPoint,
+    BatchText,
+    Shape,
+    by_budget,
+    name_of,
+    problems,
+)
 from specviz.studies.chart import Axis, Chart, Panel, Series
 from specviz.studies.study import STUDIES, Codec, Flag, Remade, Study, Table, View, count
 from specviz.theory.speedup import times_as_fast
-from specviz.trace.header import Machine, ModelCard
 
 INTRO = (
     "Several texts decoded together share every pass: one of the drafter for all their drafts, one of the target for "
@@ -24,108 +36,13 @@ INTRO = (
     "than it saves. **Recorded** on one machine; plain decoding is measured in batches of the same size. Method: "
     "`docs/batch.md`."
 )
-FORMAT = "specviz-batches"
-VERSION = "1.0"
-Shape = tuple[int, ...]
-"""children per node at each level of the draft; all ones: a chain; empty: plain decoding"""
-PLAIN: Shape = ()
-CLOCKS = {"process": "by the time that the processor worked", "wall": "by the clock on the wall"}
 HEAD = (
     "draft", "B", "× plain in the same batch", "× by passes alone", "tokens/s", "accepted / drafted",
     "tokens per round", "texts per pass", "same text",
 )  # fmt: skip
+MODELLED = "× modelled, batch full"
 APART = 1.03
 """shapes stand side by side at a size, so that their intervals do not cover each other"""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchPoint:
-    """All texts decoded once in one way, in batches of one size one after the other. The prompts' passes are in no
-    number."""
-
-    shape: Shape
-    size: int
-    repeat: int
-    seconds: float
-    pass_s: float
-    """of them inside the models' passes"""
-    tokens: int
-    """of output"""
-    target_passes: int
-    shares: int
-    """texts in a target pass, summed over the passes: a text that is over is in none"""
-    drafter_passes: int
-
-
-@dataclass(frozen=True, slots=True)
-class BatchText:
-    """What was drafted on one prompt; every repeat draws the same."""
-
-    shape: Shape
-    size: int
-    prompt: str
-    """id"""
-    drafts: int
-    """rounds that drafted"""
-    drafted: int
-    accepted: int
-    same: bool
-    """whether it wrote in every repeat, token for token, what the engine wrote without a batch"""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchFile:
-    """One measurement."""
-
-    format: str
-    version: str
-    machine: Machine
-    target: ModelCard
-    drafter: ModelCard
-    created: str
-    """UTC, ISO 8601"""
-    clock: str
-    """`process`: seconds that the processor worked for this process, so that other programs disturb less; `wall`"""
-    load: float | None
-    """of the machine as it ended, averaged over a minute, this program included; None where the system does not tell"""
-    temperature: float
-    seed: int
-    """of the first prompt; the next has the next"""
-    max_new_tokens: int
-    points: tuple[BatchPoint, ...]
-    texts: tuple[BatchText, ...]
-
-
-def problems(file: BatchFile) -> Iterator[str]:
-    """What cannot be so."""
-    keys = [(one.shape, one.size, one.repeat) for one in file.points]
-    if file.clock not in CLOCKS:
-        yield "its clock is neither of the two"
-    if not any(one.shape != PLAIN for one in file.points):
-        yield "nothing but plain decoding was measured"
-    for shape, size, repeat in keys:
-        where = f"{name_of(shape)} in batches of {size}, repeat {repeat + 1},"
-        if keys.count((shape, size, repeat)) > 1:
-            yield f"{where} is there twice"
-        if (PLAIN, size, repeat) not in keys:
-            yield f"{where} has no plain decoding to compare with"
-        if not any((one.shape, one.size) == (shape, size) for one in file.texts):
-            yield f"{where} has no texts"
-    for point in file.points:
-        if not (0 < point.pass_s <= point.seconds and 0 < point.target_passes <= point.tokens and point.size > 0):
-            yield f"{name_of(point.shape)} in batches of {point.size} has impossible times or counts"
-        if not point.target_passes <= point.shares <= point.target_passes * point.size:
-            yield f"{name_of(point.shape)} in batches of {point.size} has more texts in its passes than there are"
-    for text in file.texts:
-        if not 0 <= text.accepted <= text.drafted or text.drafts > text.drafted:
-            yield f"{name_of(text.shape)} on {text.prompt} has impossible counts"
-
-
-def name_of(shape: Shape) -> str:
-    """`plain decoding`, `γ = 4` or `tree 2,1`."""
-    if shape == PLAIN:
-        return "plain decoding"
-    return f"γ = {len(shape)}" if max(shape) == 1 else f"tree {','.join(map(str, shape))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +57,8 @@ class BatchRow:
     """tokens per second over plain decoding's in batches of this size in the same repeat; None of plain decoding"""
     pass_speedup: float | None
     """the same by the seconds of the passes alone, median: without what else the engine does for each text"""
+    modelled: float | None
+    """the same by modelled seconds until the first text of a batch ended; None where they are not known"""
     acceptance: Estimate | None
     """accepted / drafted, with the central 95 % over resampled prompts"""
     length: Estimate | None
@@ -170,10 +89,10 @@ def rows(file: BatchFile) -> list[BatchRow]:
     ]
 
 
-def _order(kind: tuple[bool, Shape, int]) -> tuple[bool, bool, int, Shape, int]:
-    """Plain decoding, chains by length, trees; and each by size."""
+def _order(kind: tuple[bool, Shape, int]) -> tuple[bool, bool, bool, int, Shape, int]:
+    """Plain decoding, chains by length, trees, budgets; and each by size."""
     drafts, shape, size = kind
-    return drafts, max(shape, default=1) > 1, len(shape), shape, size
+    return drafts, by_budget(shape), max(shape, default=1) > 1, len(shape), shape, size
 
 
 def _row(
@@ -183,12 +102,18 @@ def _row(
     ratios = [times_as_fast(point.tokens / point.seconds, plain.tokens / plain.seconds) for point, plain in pairs]
     in_passes = [times_as_fast(point.tokens / point.pass_s, plain.tokens / plain.pass_s) for point, plain in pairs]
     drafts = first.shape != PLAIN
+    modelled = [
+        times_as_fast(point.full_tokens / point.modelled_s, plain.full_tokens / plain.modelled_s)
+        for point, plain in pairs
+        if point.modelled_s and plain.modelled_s
+    ]
     return BatchRow(
         shape=first.shape,
         size=first.size,
         tokens_per_s=median(point.tokens / point.seconds for point in own),
         speedup=quartiles(ratios) if drafts else None,
         pass_speedup=median(in_passes) if drafts else None,
+        modelled=median(modelled) if drafts and modelled else None,
         acceptance=ratio_of_sums([(text.accepted, text.drafted) for text in texts]),
         length=ratio_of_sums([(text.accepted + text.drafts, text.drafts) for text in texts]),
         texts_per_pass=sum(point.shares for point in own) / sum(point.target_passes for point in own),
@@ -214,11 +139,28 @@ def stops_paying(of_one_shape: Sequence[BatchRow]) -> int | None:
 
 
 def sentence(batch_rows: Sequence[BatchRow]) -> str:
-    """What the rows say: where each shape stops paying, and whether acceptance depends on the batch."""
+    """What the rows say: where each shape stops paying, what a budget reaches, and whether acceptance depends on the
+    batch, which it may where a budget does."""
     shapes = dict.fromkeys(row.shape for row in batch_rows if row.shape != PLAIN)
-    return " ".join(
-        [*(_verdict([row for row in batch_rows if row.shape == shape]) for shape in shapes), _acceptance(batch_rows)]
-    )
+    verdicts = [_verdict([row for row in batch_rows if row.shape == shape]) for shape in shapes]
+    return " ".join([*verdicts, *_budgets(batch_rows), _acceptance(batch_rows)])
+
+
+def _budgets(batch_rows: Sequence[BatchRow]) -> Iterator[str]:
+    """Of each budget how far it falls, at worst, behind plain decoding and behind the best chain of fixed length."""
+    known = {(row.shape, row.size): row.modelled for row in batch_rows if row.modelled is not None}
+    for shape in dict.fromkeys(shape for shape, _ in known if by_budget(shape)):
+        reached = {size: modelled for (way, size), modelled in known.items() if way == shape}
+        chains = {size: [known[way, at] for way, at in known if at == size and max(way) == 1] for size in reached}
+        least = min(reached, key=lambda size: reached[size])
+        said = (
+            f"By modelled time in a full batch {name_of(shape)} is at worst {reached[least]:.2f} × plain (B = {least})"
+        )
+        if all(chains.values()):
+            behind = {size: times_as_fast(reached[size], max(chains[size])) for size in reached}
+            worst = min(behind, key=lambda size: behind[size])
+            said += f" and {behind[worst]:.2f} × the best fixed γ (B = {worst})"
+        yield f"{said}."
 
 
 def _verdict(own: Sequence[BatchRow]) -> str:
@@ -243,7 +185,7 @@ def _at(row: BatchRow) -> str:
 def _acceptance(batch_rows: Sequence[BatchRow]) -> str:
     rates: dict[Shape, set[float]] = {}
     for row in batch_rows:
-        if row.acceptance is not None:
+        if row.acceptance is not None and not by_budget(row.shape):
             rates.setdefault(row.shape, set()).add(row.acceptance.value)
     apart = max((max(values) - min(values) for values in rates.values()), default=0.0)
     if apart == 0.0:
@@ -340,7 +282,7 @@ def _speedup(row: BatchRow) -> Estimate | None:
 def markdown(file: BatchFile) -> str:
     """The sentence, what was compared, a table, the origin."""
     found = rows(file)
-    body = [
+    body: list[tuple[str, ...]] = [
         (
             name_of(one.shape), str(one.size), spread(one.speedup), or_dash(one.pass_speedup, "{:.2f}"),
             f"{one.tokens_per_s:.0f}", with_interval(one.acceptance), value_of(one.length),
@@ -348,11 +290,15 @@ def markdown(file: BatchFile) -> str:
         )
         for one in found
     ]  # fmt: skip
+    heads: tuple[str, ...] = HEAD
+    if any(row.modelled is not None for row in found):
+        heads = (*HEAD, MODELLED)
+        body = [(*cells, or_dash(row.modelled, "{:.2f}")) for cells, row in zip(body, found, strict=True)]
     said = (
         f"{how(file)}. Speedups are medians over repeats with quartiles, acceptance has the central 95 % over prompts."
     )
     origin = Origin(file.target, (file.drafter,), file.machine, file.created)
-    return f"**{sentence(found)}**\n\n{said}\n\n{Table(HEAD, body).markdown()}\n\n{origin}"
+    return f"**{sentence(found)}**\n\n{said}\n\n{Table(heads, body).markdown()}\n\n{origin}"
 
 
 STUDY = STUDIES.add(
@@ -383,6 +329,10 @@ STUDY = STUDIES.add(
             Flag(
                 "--branching", "children per level of a tree; several with ;, empty: no tree (default %(default)s)",
                 "2,1", str, "N,N,…;…",
+            ),
+            Flag(
+                "--budget", "also chains that the batch's budget cuts, so many levels at most; 0: none "
+                "(default %(default)s)", 0, int, "N",
             ),
             Flag("--temperature", "of the texts (default %(default)s)", 0.0, float, "T"),
             Flag("--families", "prompts of these families alone, taken in turn", "", str, "NAME,…"),

@@ -6,6 +6,7 @@ from tests.mutants.faults.fault import Fault
 
 PASSES = "tests/lm/test_llama_batch.py"
 TEXTS = "tests/batch/test_together.py"
+BUDGET = "tests/batch/test_budget.py"
 BESIDE = "tests/asynchronous/test_simulation.py"
 
 FAULTS: tuple[Fault, ...] = (
@@ -43,6 +44,27 @@ FAULTS: tuple[Fault, ...] = (
         "                member.leave()\n",
         "",
         (TEXTS,),
+    ),
+    Fault(
+        "budget: the queue is left where the rate falls first",
+        "specviz/batch/budget.py",
+        "        if rate > best:\n            best, granted = rate, list(lengths)",
+        "        if rate <= best:\n            break\n        best, granted = rate, list(lengths)",
+        (BUDGET,),
+    ),
+    Fault(
+        "budget: a pass of the drafter that was made is paid again",
+        "specviz/batch/budget.py",
+        "if level or not paid:",
+        "if True:",
+        (BUDGET,),
+    ),
+    Fault(
+        "budget: what a round has granted takes no row",
+        "specviz/batch/budget.py",
+        "self.settled.rows += 1",
+        "pass",
+        (BUDGET,),
     ),
     Fault(
         "batch: every text draws with the first one's seed",

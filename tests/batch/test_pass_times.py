@@ -1,0 +1,41 @@
+"""Times of passes over several texts: straight lines between what was measured."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from specviz.batch.pass_times import PassTimes, pass_times, rising, row_counts
+from specviz.lm.load import load
+from tests.lm.conftest import checkpoint, one_thread
+
+__all__ = ["checkpoint", "one_thread"]
+
+TIMES = PassTimes(((1, ((1, 2.0), (3, 4.0))), (3, ((1, 6.0), (3, 8.0), (9, 14.0)))))
+
+
+def test_between_rows_and_between_texts_there_are_straight_lines() -> None:
+    assert [TIMES.seconds(1, rows) for rows in (1, 2, 3)] == [2.0, 3.0, 4.0]
+    assert [TIMES.seconds(3, rows) for rows in (3, 6, 9)] == [8.0, 11.0, 14.0]
+    assert TIMES.seconds(2, 3) == 6.0
+
+
+def test_beyond_what_was_measured_the_nearest_counts() -> None:
+    assert (TIMES.seconds(1, 9), TIMES.seconds(8, 9)) == (4.0, 14.0)
+
+
+def test_no_pass_is_dearer_than_one_over_more_rows() -> None:
+    assert rising([(1, 3.0), (2, 5.0), (3, 4.0), (4, 6.0)]) == ((1, 3.0), (2, 4.0), (3, 4.0), (4, 6.0))
+
+
+def test_measured_are_one_row_one_of_each_text_half_as_many_more_and_every_level() -> None:
+    assert row_counts(4, 3) == [1, 4, 6, 8, 12, 16]
+    assert row_counts(1, 2) == [1, 2, 3]
+
+
+def test_every_size_is_measured_by_the_clock_that_is_given(checkpoint) -> None:
+    """A clock that ticks at each look: every pass takes one tick."""
+    model = load(str(checkpoint("llama", num_key_value_heads=2)), adapter="lean-llama").model
+    ticks = count()
+    times = pass_times(model, (2, 1), 1, lambda: float(next(ticks)), repeats=2)
+    assert times == PassTimes(((1, ((1, 1.0), (2, 1.0))), (2, ((1, 1.0), (2, 1.0), (3, 1.0), (4, 1.0)))))
+    assert next(ticks) == (2 + 4) * (3 + 2)
