@@ -14,7 +14,7 @@ Call = Callable[..., Any]
 
 
 @pytest.mark.slow
-def test_one_prompts_lanes_are_kept_with_dsi_beside_them(specviz: Call, tmp_path: Path) -> None:
+def test_one_prompts_lanes_are_kept_with_what_was_simulated_beside_them(specviz: Call, tmp_path: Path) -> None:
     path = tmp_path / "lanes.json"
     words = ("--prompt-id", "story-looked-sleepy", "--max-new-tokens", "6", "--repeats", "1", "--slow", "0")
     result = specviz("bench", "asynchronous", *words, "--dtype", "float32", "--lanes", str(path))
@@ -22,7 +22,7 @@ def test_one_prompts_lanes_are_kept_with_dsi_beside_them(specviz: Call, tmp_path
     assert "`specviz bench asynchronous` is now `specviz study lanes`" in result.err
     assert STUDY.codec is not None
     file = STUDY.codec.read(path)
-    assert [run.method for run in file.cases[0].runs] == ["plain", "sd", "pearl", "amusd", "dsi"]
+    assert [run.method for run in file.cases[0].runs] == ["plain", "sd", "pearl", "amusd", "ssd", "dsi"]
     assert {run.tokens for run in file.cases[0].runs} == {6}
     assert file.output
     assert result.out.count("1/1") == 4
