@@ -83,6 +83,7 @@ interface Names extends page.Slots {
   shareChart: typeof charts.shareChart;
   takeAway: typeof charts.takeAway;
   cheapPanel: typeof cheapPanel.cheapPanel;
+  ratioBar: typeof cheapPanel.ratioBar;
   costWords: typeof cheapPanel.costWords;
   cheapWords: typeof cheapPanel.cheapWords;
   classPage: typeof classPage.classPage;
@@ -186,6 +187,7 @@ interface Names extends page.Slots {
   tabIsOver: typeof tabEngine.tabIsOver;
   tabWords: typeof tabEngine.tabWords;
   paceWords: typeof tabEngine.paceWords;
+  waysHere: typeof waysHere.waysHere;
   barsPanel: typeof bars.barsPanel;
   captionPanel: typeof caption.captionPanel;
   sentences: typeof caption.sentences;
@@ -366,6 +368,7 @@ interface Names extends page.Slots {
   readClass: typeof classBoard.readClass;
   gainOf: typeof classBoard.gainOf;
   classCsv: typeof classBoard.classCsv;
+  csvText: typeof classBoard.csvText;
   evaluate: typeof declared.evaluate;
   declared: typeof declared.declared;
   thresholdOf: typeof declared.thresholdOf;
@@ -384,6 +387,7 @@ interface Names extends page.Slots {
   isTimed: typeof gain.isTimed;
   gain: typeof gain.gain;
   gainInterval: typeof gain.gainInterval;
+  isNoise: typeof gain.isNoise;
   isNoisy: typeof gain.isNoisy;
   handInName: typeof handIn.handInName;
   handInLine: typeof handIn.handInLine;
@@ -397,6 +401,7 @@ interface Names extends page.Slots {
   below: typeof numbers.below;
   compared: typeof numbers.compared;
   ratio: typeof numbers.ratio;
+  median: typeof numbers.median;
   seconds: typeof numbers.seconds;
   ordinal: typeof numbers.ordinal;
   spelled: typeof numbers.spelled;
@@ -498,6 +503,12 @@ interface Names extends page.Slots {
   firstDraft: typeof state.firstDraft;
   tokens: typeof state.tokens;
   nodeLabels: typeof state.nodeLabels;
+  tabRace: typeof tabRace.tabRace;
+  wayWords: typeof tabSweep.wayWords;
+  waysProblem: typeof tabSweep.waysProblem;
+  plannedLaps: typeof tabSweep.plannedLaps;
+  tabPoints: typeof tabSweep.tabPoints;
+  lapsCsv: typeof tabSweep.lapsCsv;
   hasLanes: typeof timeline.hasLanes;
   isBeside: typeof timeline.isBeside;
   timeline: typeof timeline.timeline;

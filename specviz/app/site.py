@@ -50,6 +50,7 @@ PAGE = """<!doctype html>
 <main class="svs-runs"><div class="sv-player"></div></main>
 <section class="svs-rule sv-rule" hidden></section>
 <section class="svs-charts" hidden></section>
+<section class="svs-race" hidden></section>
 <p class="svs-said" role="status"></p>
 <script type="application/json" id="sv-site">{data}</script>
 <script data-specviz>

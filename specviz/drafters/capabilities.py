@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
+from specviz.core.tree import DraftTree
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import Drafter, DraftPolicies, RoundOutcome
 from specviz.errors import ModelError
@@ -163,6 +164,17 @@ class ReadsFeatures(Attaches, Protocol):
         """Called before `begin`, once per stretch of the prompt but its last token, in order: features
         [n, depths, H] of the n `tokens`. Only good until it returns: keep a copy of what is needed. Its time counts as
         prefill."""
+        ...
+
+
+@runtime_checkable
+class ReadsBranches(Protocol, metaclass=Capability):
+    """It drafts all places at once, and a second pass can be told what stands before each: for tree policies with
+    `rereads`."""
+
+    def read_branches(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
+        """Logits [len(nodes), V] of what follows each node, told the tokens of its own branch and no others: one pass.
+        The nodes come in order, and with a node all above it."""
         ...
 
 

@@ -2,27 +2,32 @@
 
     states of the whole text (several depths) ─► context ─┐
     root + [mask] … [mask] ───────────────────────────────┴► layers ─► one row for each slot ─► chain, or tree
+                                                                        └─ DFlash 2 ─► k tokens, scored after another
 
 The network is in `learned/flash_network.py`. Given the text the slots are independent of each other: what is drafted at
-one says nothing of the next, so q of a token is its own slot's distribution, whatever stands before it.
+one says nothing of the next, so q of a token is its own slot's distribution, whatever stands before it. With the
+selector of DFlash 2 a slot's likeliest k tokens are scored anew after the token before them, and q is the distribution
+over those k: nothing else can be drafted there, so nothing else may have a share of q.
 
-Shapes: B texts, T tokens, A blocks, S slots, V vocabulary.
+Shapes: B texts, T tokens, A blocks, S slots, H hidden size, V vocabulary, V' tokens that are read out, k selected of
+them, R rank.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 from torch.nn import functional
 
-from specviz.core.tree import DraftTree
-from specviz.drafters.base import DRAFTERS, Needs
+from specviz.drafters.base import DRAFTERS, Needs, bytes_of
 from specviz.drafters.learned.flash_drafting import FlashDrafter, FlashOptions
 from specviz.drafters.learned.flash_network import FlashShape, FlashTrunk, Roots
-from specviz.drafters.learned.module import MODULES, FeatureBatch
+from specviz.drafters.learned.module import MODULES, FeatureBatch, TargetParts
+from specviz.lm.base import Cache, LanguageModel
+from specviz.options import option
 from specviz.trace.declared_method import Candidates
 
 
@@ -30,35 +35,104 @@ from specviz.trace.declared_method import Candidates
 class DFlashShape(FlashShape):
     """Size of the network, and how it learns."""
 
+    selector_rank: int = option(
+        0, help="rank of the scores of neighbours (DFlash 2: 256); 0: slots do not know of each other", maximum=512
+    )
+    selected: int = option(
+        16, help="likeliest tokens of a slot that the selector scores, and that can be drafted", minimum=1, maximum=512
+    )
+
+
+class PairSelector(nn.Module):
+    """How well a token follows another at a slot: one product of low rank over the target's own embedding. At first it
+    says nothing."""
+
+    def __init__(self, hidden: int, rank: int) -> None:
+        super().__init__()
+        self.before, self.slot, self.after = (nn.Linear(hidden, rank, bias=False) for _ in range(3))
+        nn.init.zeros_(self.after.weight)
+
+    def forward(self, states: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        """[..., k], to be added to the logits of k tokens: of slots with the states [..., H], behind tokens whose
+        embeddings are [..., H]; `after` [..., k, R] are the k tokens' own rows."""
+        wanted = self.before(before) * self.slot(states)  # [..., R]
+        scores: Tensor = (after @ wanted[..., None])[..., 0]
+        return scores
+
 
 @MODULES.register("dflash")
 class DFlashModule(FlashTrunk[DFlashShape]):
-    """The network, and slots that do not know of each other's tokens."""
+    """The network, and slots that do not know of each other's tokens, or a selector that lets them."""
 
     explanation: ClassVar[str] = "A block of masked places, filled in one pass from the states of the whole text."
 
-    def logits_at(self, batch: FeatureBatch, roots: Roots, shown: Tensor | None = None) -> Tensor:
-        """[B, A, S, V'] of the blocks' slots."""
-        return functional.linear(self.states(batch, roots, shown), self.read_head())
+    def __init__(self, target: TargetParts, options: DFlashShape) -> None:
+        super().__init__(target, options)
+        rank = options.selector_rank
+        self.selector = PairSelector(self.hidden_size, rank) if rank else None
+
+    def weights_read(self) -> int:
+        """With a selector also its two matrices for one token; the third is worked into a table once a run."""
+        selector = self.selector
+        return super().weights_read() + (bytes_of(selector.before, selector.slot) if selector else 0)
+
+    def followers(self) -> Tensor | None:
+        """The selector's rows [V', R] of the tokens that can be drafted, where there is one."""
+        if self.selector is None:
+            return None
+        rows: Tensor = self.selector.after(self.embedding if self.map is None else self.embedding[self.map.tokens])
+        return rows
+
+    def selected(
+        self, logits: Tensor, states: Tensor, before: Tensor, followers: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Scores [..., k] of the likeliest by logits [..., V'], and which of V' they are [..., k]: of slots with the
+        states [..., H], behind tokens [...]."""
+        assert self.selector is not None, "these weights have no selector."
+        assert followers is not None, "its rows of the tokens were not worked out."
+        likeliest = logits.topk(min(self.options.selected, logits.shape[-1]))
+        embedded = functional.embedding(before, self.embedding)  # [..., H]
+        pairs = self.selector(states, embedded, followers[likeliest.indices])
+        return likeliest.values + pairs, likeliest.indices
+
+    def logits(self, blind: Tensor, states: Tensor, before: Tensor, followers: Tensor | None) -> Tensor:
+        """[..., V'] of what is drafted at slots whose rows say `blind` [..., V']; the rest as in `selected`. Minus
+        infinity for what is not selected."""
+        if self.selector is None:
+            return blind
+        scores, chosen = self.selected(blind, states, before, followers)
+        return torch.full_like(blind, -torch.inf).scatter(-1, chosen, scores.to(blind.dtype))
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        """The distance of the target to every slot, the nearer ones with more weight."""
+        """The distance of the target to every slot, the nearer ones with more weight; with a selector also to its
+        scores behind the text's own token, among the tokens that it scores."""
         roots = Roots.of(batch, self.options.slots, self.options.anchors if self.training else None)
         wanted = roots.wanted(self.known(batch.target_logits(self.head))).log_softmax(-1)  # [B, A, S, V']
-        logits = self.logits_at(batch, roots, self.shown(roots))  # [B, A, S, V']
-        return {
+        states = self.states(batch, roots, self.shown(roots))[:, :, : roots.slots]  # [B, A, S, H]
+        logits = functional.linear(states, self.read_head())  # [B, A, S, V']
+        weights = self.weights_of(roots.slots)
+        terms = {
             f"slot_{k + 1}": weight * batch.distance(logits[:, :, k], wanted[:, :, k])
-            for k, weight in enumerate(self.weights_of(roots.slots))
+            for k, weight in enumerate(weights)
         }
+        if self.selector is not None:
+            before = roots.tokens(batch.tokens, roots.slots)  # [B, A, S]
+            scores, chosen = self.selected(logits, states, before, self.followers())  # [B, A, S, k] each
+            among = wanted.gather(-1, chosen).log_softmax(-1)
+            pairs = [weight * batch.distance(scores[:, :, k], among[:, :, k]) for k, weight in enumerate(weights)]
+            terms["pairs"] = torch.stack(pairs).sum()
+        return terms
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
-        """The same whatever stands between the root and the slot."""
-        roots = Roots.of(batch, 1, None)
+        """Without a selector the same whatever stands between the root and the slot."""
+        roots, followers = Roots.of(batch, 1, None), self.followers()
         states, count = self.states(batch, roots), len(roots.at[0])  # [B, T - 1, S, H]
-        return [
-            self.whole(functional.linear(states[:, : count - k, k], self.read_head()))
-            for k in range(min(most, self.options.slots, count))
-        ]
+        before, drafts = roots.tokens(batch.tokens, self.options.slots), []  # [B, T - 1, S]
+        for k in range(min(most, self.options.slots, count)):
+            slots = states[:, : count - k, k]  # [B, T - 1 - k, H]
+            blind = functional.linear(slots, self.read_head())
+            drafts.append(self.whole(self.logits(blind, slots, before[:, : count - k, k], followers)))
+        return drafts
 
 
 @dataclass(frozen=True)
@@ -72,8 +146,9 @@ class DFlashDrafter(FlashDrafter[DFlashOptions]):
 
     The states of several depths of the target are worked into keys and values once for each token of the text; behind
     them stand the root and the masks, which see all of that and each other. However long the block, it is one pass.
-    The places do not know of each other's tokens, so each is drawn from its own distribution, and judged by it.
-    DFlash (2602.06036).
+    The places do not know of each other's tokens, so each is drawn from its own distribution, and judged by it. Weights
+    that were trained with the selector of DFlash 2 score a place's likeliest tokens anew after the token before it, and
+    each is drawn from those scores, and judged by them. DFlash (2602.06036).
     """
 
     candidates: ClassVar[Candidates] = Candidates(deepest="gamma", from_states=True)
@@ -85,6 +160,17 @@ class DFlashDrafter(FlashDrafter[DFlashOptions]):
     pass_reads: ClassVar[str] = "its layers and the target's head, or the part of it that it drafts from"
     module_type = DFlashModule
 
-    def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
-        depths = tree.depths
-        return self.slots[[depths[node] for node in nodes]]  # [n, V']: below a node of depth d is slot d (from 0)
+    def attach(self, target: LanguageModel, cache: Cache) -> None:
+        super().attach(target, cache)
+        with torch.inference_mode():
+            self.followers = self.module.followers()
+
+    @torch.inference_mode()
+    def behind(self, blind: Tensor, states: Tensor, tokens: Tensor) -> Tensor:
+        return self.module.logits(blind, states, tokens, self.followers)
+
+    @property
+    def module(self) -> DFlashModule:
+        """As it was attached."""
+        assert isinstance(self.trunk, DFlashModule), f"'{self.trunk.name}' is no block of 'dflash'."
+        return self.trunk

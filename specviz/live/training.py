@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from queue import Queue
@@ -18,18 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 from specviz.drafters.capabilities import reading
 from specviz.drafters.learned import weights
+from specviz.drafters.learned.module import MODULES
 from specviz.drafters.learned.weights import write_module
 from specviz.engine.decode import Cancelled
 from specviz.errors import ModelError, SpecVizError
 from specviz.live.models import Models
 from specviz.lm.base import LanguageModel
 from specviz.lm.step_time import machine
+from specviz.options import to_mapping
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.protocol.trainings import SHIPPED, TRAINED, WEIGHTS, HeldOut, LossMark, Stage, Training, TrainingQuestion
 from specviz.resources import ROOT
 from specviz.scratch import scratch
-from specviz.trace.events import Trace
+from specviz.trace.events import Option, Trace
 
 if TYPE_CHECKING:
     from specviz.training.modules.train import Training as Loop
@@ -39,6 +41,13 @@ SHARES = {"both": 0.5, "english": 1.0, "python": 0.0}
 """name of the text → share of plain English in it"""
 STAGES_S = (10.0, 30.0, 60.0, 120.0, 180.0, 240.0, 300.0)
 """seconds of training after which the module is put to work, beside beginning and end"""
+USUAL = TrainingQuestion().target
+DRAFT_TOKENS = 8192
+"""that a module drafts for a target with a much larger vocabulary: reading out all of it is most of a draft"""
+SHAPES: Mapping[str, Option] = {"wiring": "eagle3"}
+"""of a module for another target than the bundled one, by option: EAGLE-1's wiring joins states as they are, and those
+of targets are of any size (docs/training.md)"""
+TRIMMED: Mapping[str, Option] = {"draft_tokens": DRAFT_TOKENS, "own_head": False}
 YIELD_S = 0.0005
 """how long the lane is left to runs between two steps"""
 MOST_MARKS = 600
@@ -76,16 +85,15 @@ class Trainer:
         # Imported only here: with it comes what transformers generates with, half of all that a source imports.
         # In the lane, because an audit imports it too, and what two threads import of it at once is not all there.
         question, lane = self._question, self._models.lane
-        request = RunRequest(question.prompt)
-        target = self._models.get(request.target, request)
+        target = self._models.get(question.target, RunRequest(question.prompt))
         with lane:
             from specviz.training.modules.train import ModuleTraining, Wanted
             from specviz.training.modules.train import Training as Loop
 
             loop = Loop(
                 ModuleTraining(
-                    (Wanted(question.module),),
-                    target=request.target,
+                    (Wanted(question.module, shape(question, target.info.vocab_size)),),
+                    target=question.target,
                     minutes=question.minutes,
                     seed=question.seed,
                     english=SHARES[question.data],
@@ -158,12 +166,23 @@ class Trainer:
         return self._run(
             RunRequest(
                 question.prompt,
+                target=question.target,
+                chat=question.chat,
                 drafter=Choice(question.module, {WEIGHTS: weights}),
                 temperature=question.temperature,
                 seed=question.seed,
                 max_new_tokens=question.max_new_tokens,
             )
         )
+
+
+def shape(question: TrainingQuestion, vocab_size: int) -> dict[str, Option]:
+    """The options of the module that is trained, as far as its kind has them: the usual ones for the bundled target."""
+    if question.target == USUAL:
+        return {}
+    wanted = {**SHAPES, **(TRIMMED if vocab_size > 2 * DRAFT_TOKENS else {})}
+    known = to_mapping(MODULES.get(question.module).options_type())
+    return {name: value for name, value in wanted.items() if name in known}
 
 
 def own_folder(folder: str) -> Path:

@@ -212,7 +212,7 @@ class ZeroSource(LiveSource):
 
     def train(self, question: TrainingQuestion, cancelled: Cancelled = lambda: False) -> Iterator[Training]:
         check(question, trainable(self.catalog()))
-        step = RunRequest(question.prompt, max_new_tokens=question.max_new_tokens)
+        step = RunRequest(question.prompt, target=question.target, max_new_tokens=question.max_new_tokens)
         seconds = 60 * question.minutes + seconds_for([step] * TRAINED_RUNS, self._parameters)
         return self._send(partial(_train, question), min(seconds, LONGEST_TRAINING_S), cancelled)
 

@@ -52,7 +52,7 @@ TRAINED = "specviz-training-"
 
 @dataclass(frozen=True, slots=True)
 class TrainingQuestion:
-    """What to train, for how long, and on which prompt to step with it."""
+    """What to train, for which target and how long, and on which prompt to step with it."""
 
     module: str = "eagle"
     data: str = "both"
@@ -63,6 +63,10 @@ class TrainingQuestion:
     temperature: float = 0.0
     max_new_tokens: int = 40
     seed: int = 0
+    target: str = "target"
+    """whose states are read: bundled name, fetched model, folder, GGUF file or hub id, of the Llama family"""
+    chat: bool = False
+    """whether the prompt is a message, for a target with a chat template"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +144,9 @@ class Trains(Protocol):
         """The weights of a training as one file to hand out. Raises SpecVizError where the folder holds none."""
         ...
 
-    def unpacked(self, path: Path) -> tuple[str, str]:
+    def unpacked(self, path: Path, target: str) -> tuple[str, str]:
         """(module, folder) of weights that `packed` wrote. Raises SpecVizError where they are damaged, or made for
-        another target."""
+        another target than the one of this name."""
         ...
 
 

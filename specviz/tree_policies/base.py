@@ -81,6 +81,11 @@ class Draft(Protocol):
         """
         ...
 
+    def reread(self, nodes: Sequence[int]) -> Tensor:
+        """What follows these nodes once the model is told their branches: logits [len(nodes), V], from one pass. The
+        nodes come in order, the root first and with a node all above it. For policies that set `rereads`."""
+        ...
+
     def add(
         self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None, source: str | None = None
     ) -> int:
@@ -128,6 +133,12 @@ class TreePolicy(PlugIn[OptionsT_co], ABC):
     def shape(self, sampling: Sampling) -> Shape:
         """`chain` where no candidate will ever have a sibling."""
         return "tree"
+
+    @property
+    def rereads(self) -> bool:
+        """Whether it asks for a second pass, which is told the branches of a drafted block; few drafters can make it
+        (`capabilities.ReadsBranches`)."""
+        return False
 
     @abstractmethod
     def grow(self, draft: Draft) -> None:

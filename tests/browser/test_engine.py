@@ -157,6 +157,30 @@ def test_a_site_that_carries_the_engine_shows_a_run_while_it_is_made_and_after_t
     expect(page.locator(".svs-here > p[role=status]")).to_contain_text("Run in this browser: ", timeout=4 * PATIENCE_MS)
 
 
+def test_a_site_races_ways_to_draft_in_the_tab_and_says_what_each_was_worth_there(page: Page, site: str) -> None:
+    page.goto(site)
+    page.get_by_role("button", name="Race and sweep here").click()
+    page.get_by_label("way 3").select_option("")
+    page.get_by_label("repeats").select_option("1")
+    page.get_by_role("button", name="Run them here").click()
+    expect(page.locator(".svw-result")).to_be_visible(timeout=4 * PATIENCE_MS)
+    ways = ["a small model, γ 4", "copies from the text, γ 4"]
+    expect(page.locator(".svw-result tbody th")).to_have_text(ways)
+    expect(page.locator(".svw-result > p").first).to_contain_text("Measured in your browser (WebAssembly SIMD")
+    expect(page.locator(".svs-race .svr-name")).to_have_text(["plain decoding", *ways])
+    expect(page.locator(".svs-race .svr-equality")).to_have_text(
+        "All 3 outputs are the same, token for token: 64 tokens."
+    )
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save every run as CSV").click()
+    rows = Path(saved.value.path()).read_text(encoding="utf-8").splitlines()
+    assert [row.split(",")[:4] for row in rows[1:]] == [
+        ['"none"', '""', '"1"', '"64"'],
+        ['"model"', '"g4"', '"1"', '"64"'],
+        ['"ngram"', '"g4"', '"1"', '"64"'],
+    ]
+
+
 SHOWN = "document.querySelector('#sv-player .sv-player').specviz.trace"
 
 

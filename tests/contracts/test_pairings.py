@@ -54,7 +54,7 @@ IID = {"kseq", "specinfer"}
 GROWN: dict[str, list[set[str]]] = {
     # tree policy: the verifiers of its trees above temperature 0, one set per option set of the proof
     "chain": [ANY_TREE | IID | {"block"}],
-    "ddtree": [ANY_TREE],
+    "ddtree": [ANY_TREE] * 2,
     "dyspec": [ANY_TREE] * 2,
     "eagle2": [ANY_TREE],
     "levels": [ANY_TREE, ANY_TREE, ANY_TREE | IID],

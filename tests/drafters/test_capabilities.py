@@ -22,7 +22,7 @@ def test_a_class_that_has_the_methods_has_the_capability_without_naming_it() -> 
 
 
 def test_every_registered_drafter_has_exactly_the_capabilities_whose_methods_it_has() -> None:
-    assert len(ALL) == 14
+    assert len(ALL) == 15
     for drafter in DRAFTERS.names():
         kind = DRAFTERS.get(drafter)
         for capability in ALL:

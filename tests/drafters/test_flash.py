@@ -8,10 +8,12 @@ import pytest
 import torch
 
 from specviz.drafters.base import DRAFTERS
-from specviz.drafters.learned.flash_network import FlashShape, Roots
+from specviz.drafters.learned.flash_network import FlashShape, Roots, mixed
+from specviz.drafters.learned.module import MODULES, TargetParts, divergence, fresh
 from specviz.drafters.learned.weights import write_module
 from specviz.errors import ModelError, OptionError
 from specviz.lm.llama.model import LlamaModel
+from specviz.options import from_mapping
 from tests.drafters.test_heads import VOCABULARY, read, target_of
 from tests.drafters.test_heads import taught as moved
 from tests.engine import sessions
@@ -37,8 +39,15 @@ def taught(name: str, target: LlamaModel, **shape):
     return moved(name, target, slots=SLOTS, **shape)
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize("name", NAMES)
+MIXED, SELECTING = {"convolution": 8}, {"selector_rank": 6, "selected": 10}
+CASES = {
+    **{f"{name}, {label}": (name, shape) for name in NAMES for label, shape in SHAPES.items()},
+    "dspark, mixed rows": ("dspark", MIXED),
+    "dflash, mixed rows and some of some tokens": ("dflash", {**MIXED, **SELECTING, "draft_tokens": 40}),
+}
+
+
+@pytest.mark.parametrize(("name", "shape"), CASES.values(), ids=CASES)
 def test_what_is_drafted_round_by_round_is_what_the_batch_says(target, tmp_path, name, shape):
     """The rows kept of the text, whatever was accepted, are those of one pass over all of it."""
     write_module(taught(name, target, **shape), tmp_path / name, {})
@@ -90,6 +99,51 @@ def test_a_shown_token_moves_rows_before_it_only_where_rows_see_both_ways(target
     assert ((rows - rows_of_other).abs().amax(-1) > 1e-4).tolist() == [[moved]]
 
 
+@pytest.mark.parametrize(("name", "more"), [("dflash", SELECTING), ("dspark", {})], ids=NAMES)
+def test_a_fresh_block_that_is_mixed_and_selected_from_says_what_it_says_without(target, name, more):
+    """The convolution begins as nothing, the selector as no opinion: it only leaves out what is unlikely."""
+    kind, batch = MODULES.get(name), read(target, taught(name, target), PROMPT)
+    parts = TargetParts.of(target)
+    with torch.inference_mode():
+        bare = fresh(kind, parts, from_mapping(kind.options_type, {"slots": SLOTS}))
+        module = fresh(kind, parts, from_mapping(kind.options_type, {"slots": SLOTS, **MIXED, **more}))
+        weights = {name: tensor for name, tensor in module.state_dict().items() if name not in bare.state_dict()}
+        module.load_state_dict({**bare.state_dict(), **weights})
+        said, expected = (each.drafts(batch, 1)[0] for each in (module, bare))
+    kept = said.isfinite()
+    assert kept.sum(-1).unique().tolist() == [10 if more else VOCABULARY]
+    torch.testing.assert_close(said[kept], expected[kept])
+    assert (said.argmax(-1) == expected.argmax(-1)).all()
+
+
+def test_a_row_takes_from_itself_and_from_the_row_before_it_and_the_first_from_itself_alone():
+    rows = torch.tensor([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    taps = torch.tensor([[1.0, 1.0], [0.5, 2.0]]).expand(3, -1, -1)  # of the row itself, of the row before it
+    assert mixed(rows, taps).tolist() == [[1.0, 10.0], [2.5, 40.0], [4.0, 70.0]]
+
+
+def test_a_selector_is_held_to_the_target_among_the_tokens_it_scores_behind_the_texts_own_token(target):
+    module, text = taught("dflash", target, **SELECTING).train(), [*PROMPT, 7, 30, 2, 41, 8]
+    heard: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def distance(logits, wanted):
+        heard.append((logits, wanted))
+        return torch.ones(())
+
+    batch = replace(read(target, module, text), distance=distance)
+    terms = module.loss(batch)
+    assert float(terms["pairs"]) == pytest.approx(1.0)
+    slots, pairs = heard[:SLOTS], heard[SLOTS:]
+    said = batch.target_logits(module.head)[0]
+    drafts = module.drafts(batch, SLOTS)
+    for k, ((blind, _), (scores, wanted)) in enumerate(zip(slots, pairs, strict=True)):
+        chosen = blind[0].topk(10).indices  # [blocks, 10], of roots 1 to 7
+        torch.testing.assert_close(wanted[0], said[1 + k : 8 + k].gather(-1, chosen).log_softmax(-1))
+        torch.testing.assert_close(scores[0], drafts[k][0, :7].gather(-1, chosen))
+    module.loss(replace(batch, distance=divergence))["pairs"].backward()
+    assert all(float(part.weight.grad.abs().max()) > 0.0 for part in module.selector.children())
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_slot_is_held_to_what_the_target_says_there_and_nearer_ones_count_more(target, name):
     module, text = taught(name, target).train(), [*PROMPT, 7, 30, 2, 41, 8]
@@ -128,6 +182,8 @@ def test_sizes_that_do_not_fit_the_target_are_refused_in_a_sentence(target):
         taught("dflash", target, depths=(2, 9))
     with pytest.raises(OptionError, match=r"draft_tokens is 99, but .* has 64 tokens"):
         taught("dflash", target, draft_tokens=99)
+    with pytest.raises(OptionError, match="convolution is 7, but a hidden size of 24"):
+        taught("dflash", target, convolution=7)
     with pytest.raises(OptionError, match="3 heads cannot share 2"):
         taught("dflash", target, heads=3, kv_heads=2)
     with pytest.raises(ModelError, match="elsewhere holds no trained drafter module"):

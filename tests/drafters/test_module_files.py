@@ -12,12 +12,14 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
+from specviz.drafters.dflash import DFlashShape
 from specviz.drafters.eagle import EagleModule
 from specviz.drafters.learned import weights as module_weights
 from specviz.drafters.learned.eagle_network import EagleShape
-from specviz.drafters.learned.module import TargetParts, fresh
+from specviz.drafters.learned.module import MODULES, TargetParts, fresh
 from specviz.drafters.learned.weights import (
     SCALE,
+    fill_from,
     module_for,
     pack,
     read_module,
@@ -61,6 +63,19 @@ def test_weights_that_were_not_packed_are_read_too(target, folder):
     after = numbers(target, folder)
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_a_card_from_before_an_option_was_made_is_one_with_its_default(target, tmp_path):
+    module = fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3))
+    write_module(module, tmp_path, {})
+    card = json.loads((tmp_path / "module.json").read_text())
+    for later in ("convolution", "selector_rank", "selected"):
+        del card["options"][later]
+    (tmp_path / "module.json").write_text(json.dumps(card))
+    assert read_module(tmp_path, target).options == DFlashShape(slots=3)
+    assert fill_from(tmp_path, module).options == card["options"]
+    with pytest.raises(ModelError, match="holds a 'dflash' with options"):
+        fill_from(tmp_path, fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3, selected=4)))
 
 
 def test_what_is_written_over_unpacked_weights_counts(target, folder):

@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 
 from specviz.core.sampling import transform
 from specviz.drafters.dflash import DFlashDrafter
 from specviz.drafters.drafting.growing import GrowingDraft
 from specviz.drafters.dspark import DSparkDrafter
+from specviz.drafters.learned.module import MODULES, TargetParts, fresh
+from specviz.drafters.learned.weights import write_module
+from specviz.options import from_mapping
 from specviz.proof.exhaustive import WARM, ProofCase
 from specviz.proof.table import EXACT
 from specviz.tree_policies import drawing
@@ -72,23 +76,83 @@ def test_a_token_drawn_cooler_than_it_is_judged_breaks_the_law(monkeypatch):
     assert error(case("dflash")) > CAUGHT
 
 
-def test_a_slot_that_was_told_the_token_before_it_judged_by_what_the_pass_alone_said_breaks_the_law(monkeypatch):
-    def blind(self, draft, logits, width, first):
-        depths = draft.tree.depths
-        slots = DFlashDrafter.answer(self.drafter, draft.tree, [len(depths) - 1])
-        tokens = [draft.randomness.draw(transform(logits, draft.sampling)[0], ("draft", draft.round, first)).token]
-        return [[(tokens[0], transform(slots, draft.sampling)[0])]], 1
+def judged_by(monkeypatch, drafter, rows) -> None:
+    """Tokens of a chain are drawn as ever, and judged by what `rows` makes of the drafter and its tree."""
 
-    fill = DSparkDrafter._fill
+    def level(self, draft, logits, width, first):
+        token = draft.randomness.draw(transform(logits, draft.sampling)[0], ("draft", draft.round, first)).token
+        return [[(token, transform(rows(self.drafter, draft.tree), draft.sampling)[0])]], 1
+
+    fill = drafter._fill
 
     def noted(self, root, depth, proposal):
         drawing.Independent.drafter = self
         fill(self, root, depth, proposal)
 
     monkeypatch.setattr(drawing.Independent, "drafter", None, raising=False)
-    monkeypatch.setattr(DSparkDrafter, "_fill", noted)
-    monkeypatch.setattr(drawing.Independent, "level", blind)
+    monkeypatch.setattr(drafter, "_fill", noted)
+    monkeypatch.setattr(drawing.Independent, "level", level)
+
+
+def blind(drafter, tree):
+    """What the pass alone says below the last node."""
+    return drafter.slots[[tree.depths[-1]]]
+
+
+def test_a_slot_that_was_told_the_token_before_it_judged_by_what_the_pass_alone_said_breaks_the_law(monkeypatch):
+    judged_by(monkeypatch, DSparkDrafter, blind)
     assert error(case("dspark")) > CAUGHT
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory) -> ProofCase:
+    """DFlash 2 on a toy of three tokens, of which a slot selects two: its rows mixed, its weights random."""
+    return random_block(tmp_path_factory, slots=2, selector_rank=2, selected=2, convolution=3)
+
+
+def random_block(tmp_path_factory, **shape) -> ProofCase:
+    chain = replace(case("dflash"), vocab_size=3, length=3)
+    target = chain.models()[0]
+    kind = MODULES.get("dflash")
+    module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
+    generator = torch.Generator().manual_seed(7)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype))
+    folder = tmp_path_factory.mktemp("second") / "dflash"
+    write_module(module, folder, {})
+    return replace(chain, options=(("weights", str(folder)), ("gamma", 2)))
+
+
+def test_a_chain_of_selected_tokens_judged_by_the_scores_behind_the_token_before_keeps_the_law(second):
+    assert error(second) < EXACT
+
+
+@pytest.mark.parametrize("draw", ["top_k", "without_replacement"])
+def test_the_best_paths_through_selected_tokens_keep_the_law_ranked_or_drawn(second, draw):
+    grown = (("budget", 3), ("draw", draw))
+    assert error(replace(second, tree_policy="ddtree", tree_policy_options=grown)) < EXACT
+
+
+def test_branches_that_a_second_pass_chose_among_keep_the_law(tmp_path_factory):
+    causal = random_block(tmp_path_factory, slots=2, causal=True)
+    grown = (("budget", 3), ("rescore", True))
+    assert error(replace(causal, tree_policy="ddtree", tree_policy_options=grown)) < EXACT
+
+
+def among_all(drafter, tree):
+    """The scores of every token, not only of those that can be drafted."""
+    node, module = len(tree) - 1, drafter.module
+    before = torch.tensor([tree.tokens[node]])
+    slots = [tree.depths[node]]
+    embedded = module.embedding[before]
+    return drafter.slots[slots] + module.selector(drafter.states[slots], embedded, drafter.followers[None])
+
+
+@pytest.mark.parametrize("rows", [blind, among_all], ids=["by the pass alone", "among all tokens"])
+def test_a_selected_token_judged_by_any_other_scores_breaks_the_law(monkeypatch, second, rows):
+    judged_by(monkeypatch, DFlashDrafter, rows)
+    assert error(second) > CAUGHT
 
 
 @pytest.mark.parametrize("draw", ["top_k", "without_replacement"])

@@ -23,7 +23,8 @@ PLACES = [[0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]]
 """what a block of three holds probable at each place, whatever stands before it"""
 
 
-def grown(budget, places=PLACES, temperature=0.0, draw="top_k"):
+def grown(budget, places=PLACES, temperature=0.0, draw="top_k", rescore=None):
+    """`rescore`: what a second pass says behind a path, as probabilities."""
     proposal = Proposal(DraftTree.from_root(0))
     rows = torch.tensor(places, dtype=torch.float64).log()
     draft = GrowingDraft(
@@ -34,7 +35,11 @@ def grown(budget, places=PLACES, temperature=0.0, draw="top_k"):
         lambda nodes, at: rows[[proposal.tree.depths[node] for node in nodes]],
         "block",
     )
-    DDTreePolicy(DDTreeOptions(budget=budget, draw=draw)).grow(draft)
+    if rescore is not None:
+        draft.branches_of = lambda nodes: torch.tensor(
+            [rescore(tuple(proposal.tree.token_path(node))) for node in nodes], dtype=torch.float64
+        ).log()
+    DDTreePolicy(DDTreeOptions(budget=budget, draw=draw, rescore=rescore is not None)).grow(draft)
     return proposal
 
 
@@ -62,6 +67,21 @@ def test_paths_come_best_first_and_each_after_its_own_beginning():
     assert worths == pytest.approx(sorted(worths, reverse=True), rel=1e-6)
     assert all(path[:-1] in ((), *drafted[:index]) for index, path in enumerate(drafted))
     assert drafted[:3] == [(0,), (1,), (0, 3)]
+
+
+def test_after_a_second_pass_the_best_paths_by_what_it_says_stay_also_such_as_were_not_drafted_before():
+    """Two tokens likely at two places each; by its own tokens 0 is followed by 3 alone and 1 by 2."""
+    fitting = {(): [0.5, 0.3, 0.15, 0.05], (0,): [0.0, 0.05, 0.0, 0.95], (1,): [0.0, 0.0, 1.0, 0.0]}
+    proposal = grown(4, places=PLACES[:2], rescore=lambda path: fitting.get(path, [0.25] * 4))
+    # 0: 0.5, then 3: 0.475, 1: 0.3, then 2: 0.3; by the places alone 2 would have stood in the tree: 0.15
+    assert {*paths(proposal)} == {(0,), (0, 3), (1,), (1, 2)}
+    assert proposal.note["expected_accepted"] == pytest.approx(1.575, abs=1e-4)
+    fitting[(0,)] = [0.95, 0.05, 0.0, 0.0]  # the least likely of its place, which no path was drafted with
+    proposal = grown(2, places=PLACES[:2], rescore=lambda path: fitting.get(path, [0.25] * 4))
+    assert paths(proposal) == [(0,), (0, 0)]
+    ((nodes, rows),) = proposal.draft_logits
+    assert nodes == [0, 1]
+    assert rows[1].exp().tolist() == pytest.approx([0.95, 0.05, 0.0, 0.0])
 
 
 def test_sure_places_make_a_chain():

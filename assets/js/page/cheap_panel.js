@@ -41,10 +41,8 @@ const cheapPanel = (function (S) {
     );
   }
 
-  /** A target's ratio as a bar; the line in it is plain decoding.
-      @param {TargetCost} cost */
-  function bar(cost) {
-    const { gain } = roundOf(cost);
+  /** A ratio as a bar; the line in it is plain decoding. `explained`: what stands below it. */
+  function ratioBar(name, gain, ...explained) {
     const fill = h("i", { class: gain < EVEN ? "svk-fill is-slower" : "svk-fill" });
     fill.style.width = `${(100 * Math.min(gain, WIDEST)) / WIDEST}%`;
     const even = h("i", { class: "svk-even" });
@@ -52,12 +50,15 @@ const cheapPanel = (function (S) {
     return h(
       "div",
       { class: "svk-row" },
-      h("b", {}, cost.dtype),
+      h("b", {}, name),
       h("div", { class: "svk-track", "aria-hidden": "true" }, fill, even),
       h("span", {}, `${S.ratio(gain)}×`),
-      h("p", {}, costWords(cost)),
+      explained.map((words) => h("p", {}, words)),
     );
   }
+
+  /** @param {TargetCost} cost */
+  const bar = (cost) => ratioBar(cost.dtype, roundOf(cost).gain, costWords(cost));
 
   /** The panel; nothing is fetched or timed before its button is pressed. */
   function cheapPanel() {
@@ -96,6 +97,6 @@ const cheapPanel = (function (S) {
     return { box };
   }
 
-  return { cheapPanel, costWords, cheapWords };
+  return { cheapPanel, ratioBar, costWords, cheapWords };
 })(SpecViz);
 Object.assign(SpecViz, cheapPanel);

@@ -1,11 +1,12 @@
 /* The static site: recordings come as scripts that hand themselves over, so that it works from a folder, without a
    server. What is shown is what the page of the server shows: the same player, the same charts. */
-// needs: address, dom, embed, lesson, rule_editor, run_here, specviz
+// needs: address, dom, embed, lesson, rule_editor, run_here, specviz, ways_here
 const site = (function (S) {
   "use strict";
 
   const { h } = S;
   const [NARROW, TALL] = [640, 680];
+  const SECTIONS = { proof: ".svs-rule", race: ".svs-race", speedup: ".svs-charts" }; // by tab
   const waiting = new Map(); // what is awaited → what to do with it
   const kept = new Map();
 
@@ -37,11 +38,20 @@ const site = (function (S) {
     return JSON.stringify(trace);
   }
 
+  /** Show what stands beside the runs under a tab, and fill it when it is first opened. */
+  function showSection(page, name, fills) {
+    for (const [tab, selector] of Object.entries(SECTIONS)) {
+      const box = page.querySelector(selector);
+      box.hidden = name !== tab;
+      if (!box.hidden && !box.childNodes.length) fills[tab](box);
+    }
+  }
+
   /** Build the site's page over the data in it. */
   async function site(page) {
     const data = JSON.parse(page.getElementById("sv-site").textContent);
     const names = data.runs.map((run) => run.name);
-    const said = page.querySelector(".svs-said");
+    const tell = (text) => S.setText(page.querySelector(".svs-said"), text);
     const embedded = new URLSearchParams(location.search).has("embed");
     page.documentElement.classList.toggle("is-embedded", embedded);
     S.RECORDED = data.recorded;
@@ -54,7 +64,14 @@ const site = (function (S) {
       h("button", { type: "button", "aria-pressed": "false", "data-tab": name, onclick: () => open(name) }, label);
     const tabs = [tab("step", "Runs"), tab("proof", "Write the rule")];
     if (data.sweeps.length) tabs.push(tab("speedup", "Speedup"));
+    const runs = data.engine && location.protocol.startsWith("http") && !embedded; // a folder may not start a worker
+    if (runs) tabs.push(tab("race", "Race and sweep here"));
     const known = (name) => (tabs.some((one) => one.dataset.tab === name) ? name : "step");
+    const fills = {
+      proof: S.mountRule,
+      race: (box) => box.append(...S.waysHere(data.engine)),
+      speedup: (box) => drawCharts(box, data.sweeps).catch((error) => tell(error.message)),
+    };
     const learn = h("span", {});
     page.querySelector(".svs-nav").append(...tabs, chooser, learn);
     const asked = S.readAddress(location.search, location.hash);
@@ -62,9 +79,8 @@ const site = (function (S) {
     const handle = S.mount(page.querySelector("main"), { value: await runText(first), badge: true });
     chooser.value = first;
     S.listen(handle, (given) => (typeof given === "object" ? handle.load(JSON.stringify(given)) : show(given)));
-    if (data.engine && location.protocol.startsWith("http") && !embedded)
-      // a folder may not start a worker
-      page.querySelector(".svs-nav").after(S.runHere(data.engine, (text) => handle.load(text)));
+    const here = runs ? S.runHere(data.engine, (text) => handle.load(text)) : null;
+    if (here) page.querySelector(".svs-nav").after(here);
     if (data.lessons && S.mountLearn && !embedded)
       S.mountLearn(learn, {
         data: JSON.stringify(data.lessons),
@@ -79,17 +95,13 @@ const site = (function (S) {
 
     /** What a link asks for; what this site cannot do, it says. */
     function follow(fields) {
-      S.setText(said, "");
+      tell("");
       const there = names.includes(fields.run);
       if (fields.run && !there) tell(`This site has no recorded run '${fields.run.slice(0, 60)}'.`);
       else if (fields.run && fields.run !== data.recorded[handle.trace.started.run_id]) show(fields.run);
       if (fields.ask && !fields.run)
         tell("This link is a live run, and this site has no engine to run it; what is shown is a recorded one.");
       open(known(fields.tab), false);
-    }
-
-    function tell(text) {
-      S.setText(said, text);
     }
 
     async function show(name) {
@@ -108,14 +120,9 @@ const site = (function (S) {
       for (const one of tabs) one.setAttribute("aria-pressed", String(one.dataset.tab === name));
       page.querySelector("main").hidden = name !== "step";
       chooser.hidden = name !== "step";
-      const charts = page.querySelector(".svs-charts");
-      charts.hidden = name !== "speedup";
-      const rule = page.querySelector(".svs-rule");
-      rule.hidden = name !== "proof";
-      if (name === "proof" && !rule.childNodes.length) S.mountRule(rule);
+      if (here) here.hidden = name === "race"; // which has a form of its own
       if (keep) S.setAddress({ tab: name === "step" ? "" : name });
-      if (name === "speedup" && !charts.childNodes.length)
-        drawCharts(charts, data.sweeps).catch((error) => tell(error.message));
+      showSection(page, name, fills);
     }
   }
 

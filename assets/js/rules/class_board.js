@@ -92,6 +92,9 @@ const classBoard = (function (S) {
     return `"${(/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   }
 
+  /** Rows of fields as the text of a CSV file. */
+  const csvText = (rows) => rows.map((row) => `${row.map(csvField).join(",")}\r\n`).join("");
+
   /** The board for a spreadsheet; races stand in a table of their own below.
       @param {ReturnType<typeof readClass>} read */
   function classCsv({ tasks, students, races }) {
@@ -100,11 +103,11 @@ const classBoard = (function (S) {
     const raced = races.map(({ name, drafter, shape, ratio, perPass, format, cpu }) => {
       return [name, drafter, shape, ratio.toFixed(3), perPass.toFixed(3), format, cpu];
     });
-    const lines = (head, body) => [head, ...body].map((row) => `${row.map(csvField).join(",")}\r\n`).join("");
+    const lines = (head, body) => csvText([head, ...body]);
     const first = students.length || !races.length ? lines(["name", ...tasks], rows) : "";
     return first + (races.length ? `${first && "\r\n"}${lines(RACED, raced)}` : "");
   }
 
-  return { lettersOf, scoreOf, readClass, gainOf, classCsv };
+  return { lettersOf, scoreOf, readClass, gainOf, classCsv, csvText };
 })(SpecViz);
 Object.assign(SpecViz, classBoard);

@@ -21,9 +21,7 @@ const gain = (function (S) {
   function gain(trace) {
     if (!isTimed(trace) || !trace.rounds.some((round) => S.drafts(round).length)) return null;
     const { plain } = trace.finished;
-    const ratios = [...(plain.ratios || [])].sort((one, other) => one - other);
-    const half = ratios.length >> 1;
-    if (ratios.length) return ratios.length % 2 ? ratios[half] : (ratios[half - 1] + ratios[half]) / 2;
+    if (plain.ratios?.length) return S.median(plain.ratios);
     const theirs = plain.output_tokens * trace.finished.decode_s;
     return theirs > 0 ? (trace.finished.output_ids.length * plain.decode_s) / theirs : null;
   }
@@ -35,17 +33,21 @@ const gain = (function (S) {
     return ratios.length ? [Math.min(...ratios), Math.max(...ratios)] : null;
   }
 
-  /** Whether a gain was timed and cannot be told from noise: too few turns, an interval that holds 1, or one that
-      passes the tokens per target pass, which no drafting can gain.
+  /** Whether a gain cannot be told from noise: too few turns, an interval that holds 1, or one that passes the tokens
+      per target pass, which no drafting can gain.
+      @param {number} turns @param {number[]} interval @param {number} perPass */
+  const isNoise = (turns, [low, high], perPass) =>
+    turns < FEWEST || (low <= 1 && high >= 1 && low < high) || high > perPass;
+
+  /** Whether a gain was timed and cannot be told from noise.
       @param {trace.Trace} trace */
   function isNoisy(trace) {
     const ratio = gain(trace);
     if (ratio === null) return false;
-    const [low, high] = gainInterval(trace) || [ratio, ratio];
-    const most = trace.finished.output_ids.length / trace.rounds.length;
-    return trace.finished.plain.runs < FEWEST || (low <= 1 && high >= 1 && low < high) || high > most;
+    const perPass = trace.finished.output_ids.length / trace.rounds.length;
+    return isNoise(trace.finished.plain.runs, gainInterval(trace) || [ratio, ratio], perPass);
   }
 
-  return { LEAST_GAIN, isTimed, gain, gainInterval, isNoisy };
+  return { LEAST_GAIN, isTimed, gain, gainInterval, isNoise, isNoisy };
 })(SpecViz);
 Object.assign(SpecViz, gain);

@@ -49,6 +49,13 @@ const numbers = (function (S) {
             : String(Number(x.toPrecision(2)));
   }
 
+  /** The value in the middle; of an even number of them, half-way between the two. */
+  function median(values) {
+    const ordered = values.toSorted((one, other) => one - other);
+    const half = ordered.length >> 1;
+    return ordered.length % 2 ? ordered[half] : (ordered[half - 1] + ordered[half]) / 2;
+  }
+
   /** Seconds in the unit that fits. */
   function seconds(value) {
     if (value === null || value === undefined) return NONE;
@@ -221,6 +228,7 @@ const numbers = (function (S) {
     below,
     compared,
     ratio,
+    median,
     seconds,
     ordinal,
     spelled,

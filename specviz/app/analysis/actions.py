@@ -98,6 +98,9 @@ class AnalysisActions:
         for name, words in WORDS.items():
             if name == RECORDED and self._pairs:
                 offered_here += [(f"recorded runs, {pair.title}", pair_name) for pair_name, pair in self._pairs.items()]
+            elif name == SWEPT and self.library.sweep is not None and self._pairs:
+                first, *_ = self._pairs.values()
+                offered_here.append((f"{words}, {first.title}", name))
             elif name != SWEPT or self.library.sweep is not None:
                 offered_here.append((words, name))
         return offered_here
@@ -206,8 +209,9 @@ class AnalysisActions:
         }
 
     def _others(self, counted: Counted) -> list[str]:
-        """Recorded runs, to lay beside the counted ones."""
-        return [one.name for one in self.library.recorded() if one.name not in counted.named]
+        """Recorded runs, to lay beside the counted ones; beside those of a pair none of another pair."""
+        recorded = () if counted.of in self._pairs else self.library.recorded()
+        return [one.name for one in recorded if one.name not in counted.named]
 
     def show(self, counted: Counted, drafter: str | None, chart_name: str, pattern: str, bits: float | None) -> Answer:
         """All that is said of one drafter."""

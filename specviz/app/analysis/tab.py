@@ -29,8 +29,9 @@ from specviz.errors import SpecVizError
 from specviz.theory.analysis.analyse import PATTERNS, SURPRISING
 
 INTRO = (
-    "Why are my drafter's tokens rejected? Counted over the run in *Watch*, over all recorded runs, over a sweep of "
-    "every drafter, or over traces of yours. A press on an example opens the player at that very verdict."
+    "Why are my drafter's tokens rejected? Counted over the run in *Watch*, over the recorded runs of a pair of "
+    "models, over a sweep of every drafter, or over traces of yours. A press on an example opens the player at that "
+    "very verdict."
 )
 EVERYONE = "Every drafter and its three most frequent failures"
 TABLES_NOTE = (

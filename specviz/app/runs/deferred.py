@@ -160,9 +160,9 @@ class DeferredSource:
         """See `Trains.packed`."""
         return self._trainer().packed(folder)
 
-    def unpacked(self, path: Path) -> tuple[str, str]:
+    def unpacked(self, path: Path, target: str) -> tuple[str, str]:
         """See `Trains.unpacked`."""
-        return self._trainer().unpacked(path)
+        return self._trainer().unpacked(path, target)
 
     def _trainer(self) -> Trains:
         self._built.wait()

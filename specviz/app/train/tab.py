@@ -7,27 +7,29 @@ visitor nothing is kept but what their page holds: the training itself is the pa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import gradio as gr
-from gradio.components import Component
 
 from specviz.app.components.framed import Player
 from specviz.app.components.framed import held as held_options
-from specviz.app.form.fields import offer_prompts, upload_button
-from specviz.app.form.request import Limits, options_name
+from specviz.app.form.fields import model_choices, offer_prompts, upload_button
+from specviz.app.form.request import Limits, model_of, options_name
 from specviz.app.job import Background, Cancellable, Faults, Job, Switch, current, idle, starts
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST, QUIET, READING, TRAINING, Answer, by_name
-from specviz.app.runs.stage import stage_of
+from specviz.app.runs.stage import STAGE, stage_of
+from specviz.app.step.opening import OpeningActions
+from specviz.app.step.tab import OPEN_AT, StepParts
 from specviz.app.step.tab import TAB as WATCH_TAB
 from specviz.app.tab import WATCH, Page, Tab
-from specviz.app.train.view import acceptance_figure, loss_figure, moment, sentence, stage_at, texts
+from specviz.app.train.view import acceptance_figure, loss_figure, moment, sentence, stage_at, takes, texts
 from specviz.errors import ModelError, OptionError, SpecVizError, TraceError
 from specviz.protocol import trainings
+from specviz.protocol.pairs import for_target, pair_of
 from specviz.protocol.runs import TraceSource, trainable
 from specviz.protocol.trainings import DATA, LOSSES, MINUTES, NO_ENGINE, WEIGHTS, Training, TrainingQuestion, Trains
 from specviz.resources import ROOT, leave_out
@@ -98,13 +100,35 @@ class TrainActions(Cancellable):
         """What can be trained."""
         return trainable(self._source.catalog())
 
-    def prompts(self) -> list[tuple[str, str]]:
-        """(label, text) of the prompt set."""
-        return [(f"{card.family}: {card.title}", card.text) for card in self._source.catalog().prompts]
+    def targets(self, named: str | None = None) -> list[tuple[str, str]]:
+        """(label, name) of those that there are by now, behind them the one that is named in Settings."""
+        listed = model_choices(self._source.catalog().models, "target")
+        others = [(named, named)] if named and named not in [name for _, name in listed] else []
+        return [*listed, *others]
 
-    def own_prompts(self, path: str | None) -> tuple[object, object]:
-        """(list of prompts, message) with a visitor's own before the bundled ones."""
-        return offer_prompts(path, self._limits, self.prompts())
+    @property
+    def any_target(self) -> bool:
+        """Whether one that is not listed may be named."""
+        return self._limits.any_model
+
+    def prompts(self, target: str) -> list[tuple[str, str]]:
+        """(label, text) of the prompts that go with this target."""
+        there = for_target(self._source.catalog(), target)
+        return [(f"{card.family}: {card.title}", card.text) for card in there.prompts]
+
+    def own_prompts(self, path: str | None, target: str) -> tuple[object, object]:
+        """(list of prompts, message) with a visitor's own before those of the target."""
+        return offer_prompts(path, self._limits, self.prompts(target))
+
+    def follow(self, target: str | None) -> Answer:
+        """After another target was chosen: its prompts, and how long a training of it takes."""
+        prompts = self.prompts(target or "")
+        first = prompts[0][1] if prompts else None
+        return {"prompt": gr.Dropdown(prompts, value=first), "takes": self.takes(target or "")}
+
+    def takes(self, target: str) -> str:
+        """See `view.takes`."""
+        return notices.note(takes(self._source.catalog(), target))
 
     # --- showing -------------------------------------------------------------------------------------------------
 
@@ -124,9 +148,11 @@ class TrainActions(Cancellable):
     def _asked(self, question: TrainingQuestion) -> Answer:
         """What the controls say; a list that does not offer the value stays as it is."""
         asked: Answer = {"data": question.data, "aim": question.loss, "minutes": question.minutes}
+        if question.target != TrainingQuestion().target and question.target in [name for _, name in self.targets()]:
+            asked["target"] = question.target
         if question.module in self.modules():
             asked["module"] = question.module
-        if question.prompt in [text for _, text in self.prompts()]:
+        if question.prompt in [text for _, text in self.prompts(question.target)]:
             asked["prompt"] = question.prompt
         return asked
 
@@ -146,6 +172,7 @@ class TrainActions(Cancellable):
         loss: str,
         minutes: float,
         prompt: str,
+        target: str,
         held: Training | None,
         visitor: gr.Request,
     ) -> Iterator[Answer]:
@@ -160,8 +187,7 @@ class TrainActions(Cancellable):
                     f"the prompt has {len(prompt):,} characters, but this machine takes {self._limits.prompt_chars:,}; "
                     "choose a shorter one."
                 )
-            question = TrainingQuestion(module, data, loss, float(minutes), prompt)
-            trainings.check(question, self.modules())
+            question = self._question(module, data, loss, minutes, prompt, target)
             looks = Background(self._states(question, stop, visitor), stop.set).look(LOOK_S)
             drawn = self._clock()
             for found in looks:
@@ -172,6 +198,18 @@ class TrainActions(Cancellable):
                 yield shown(last) if fresh else {"message": _line(last, "busy")}
             stop.check()
         yield self._ending(last, faults.sentence)
+
+    def _question(
+        self, module: str, data: str, loss: str, minutes: float, prompt: str, target: str
+    ) -> TrainingQuestion:
+        """Raises OptionError for what cannot be trained here."""
+        catalog = self._source.catalog()
+        name = model_of("target", {"target": target}, catalog, self._limits)
+        pair = pair_of(catalog, name)
+        chat = pair is not None and pair.chat
+        question = TrainingQuestion(module, data, loss, float(minutes), prompt, target=name, chat=chat)
+        trainings.check(question, self.modules())
+        return question
 
     def _ending(self, training: Training | None, problem: str | None) -> Answer:
         ready = bool(training and training.folder)
@@ -192,31 +230,40 @@ class TrainActions(Cancellable):
 
     # --- using it ------------------------------------------------------------------------------------------------
 
-    def use(self, held: Training | None) -> Updates:
-        """Its last run in the Watch tab, and the module in that tab's form. Updates of (tabs, stage…, prompt, drafter,
-        the drafters' options)."""
+    def use(self, opens: OpeningActions, held: Training | None) -> Answer:
+        """Its last run in the Watch tab, as `opens` shows it there, and the module and its target in that tab's form.
+        Answers by the names of `StepParts.opened`, and `tabs`."""
         if held is None or not held.folder:
             raise gr.Error("there are no weights yet; train first.")
-        module = held.question.module
-        stage = stage_of(held.stages[-1].trace, f"{module} as it was just trained; Run goes on with it.")
-        return (gr.Tabs(selected=WATCH), *stage, held.question.prompt, module, _with_weights(module, held.folder))
+        asked, trace = held.question, held.stages[-1].trace
+        said = f"{asked.module} as it was just trained; Run goes on with it."
+        stage = dict(zip(STAGE, stage_of(trace, said), strict=True))
+        # A trace calls a folder by its last name, so what was asked for is filled in.
+        form = {"prompt": asked.prompt, "target": asked.target, **_with_weights(asked.module, held.folder)}
+        opened = {**opens.open_trace(trace), **opens.following(asked.target, form), **stage}
+        return {"tabs": gr.Tabs(selected=WATCH), **opened}
 
-    def load(self, path: str | None, visitor: gr.Request) -> Updates:
-        """Weights from a file into the Watch tab's form. Updates of (message, drafter, the drafters' options)."""
+    def load(self, opens: OpeningActions, path: str | None, target: str, visitor: gr.Request) -> Answer:
+        """Weights from a file into the Watch tab's form, with the target that they were made for. Answers by the names
+        of that form, and `said`."""
+        catalog = self._source.catalog()
         try:
             if path is None or not isinstance(self._source, Trains):
                 raise ModelError(NO_ENGINE if path else "no file arrived; choose one that Save wrote.")
-            module, folder = self._source.unpacked(Path(path))
+            target = model_of("target", {"target": target}, catalog, self._limits)
+            module, folder = self._source.unpacked(Path(path), target)
         except SpecVizError as error:
-            return (notices.message(str(error), "error"), gr.skip(), gr.skip())
+            return {"said": notices.message(str(error), "error")}
         self._keep(visitor, folder)
         line = notices.message(f"Loaded {module}: the Watch tab drafts with it now.", "good")
-        return (line, module, _with_weights(module, folder))
+        pair = pair_of(catalog, target)
+        form = {"target": target, **_with_weights(module, folder), **({"chat": pair.chat} if pair else {})}
+        return {"said": line, **opens.following(target, form)}
 
 
-def _with_weights(module: str, folder: str) -> str:
-    """The drafters' options, with these weights for the module."""
-    return held_options(module, {f"{module}.{WEIGHTS}": folder})
+def _with_weights(module: str, folder: str) -> Answer:
+    """The drafter, and the drafters' options with these weights for it."""
+    return {"drafter": module, options_name("drafter"): held_options(module, {f"{module}.{WEIGHTS}": folder})}
 
 
 def _line(training: Training, tone: str) -> str:
@@ -249,15 +296,15 @@ INTRO = (
 )
 
 
-def train_tab(
-    actions: TrainActions, tab: gr.Tab, tabs: gr.Tabs, stage: Sequence[Component], form: Mapping[str, Any]
-) -> None:
-    """Build the tab's content inside the current Blocks. `stage`: the Watch tab's player, badges, panels and message;
-    `form`: its controls, by the name of their value."""
-    gr.Markdown(INTRO, elem_classes="sv-intro")
+def _asked_for(actions: TrainActions) -> dict[str, Any]:
+    """The controls of a training, inside the current Blocks, in the order in which `TrainActions.train` takes them."""
     usual = TrainingQuestion()
-    names, prompts = actions.modules(), actions.prompts()
+    names, prompts = actions.modules(), actions.prompts(usual.target)
     with gr.Row():
+        target = gr.Dropdown(
+            actions.targets(), value=usual.target, label="target, of the Llama family", min_width=200,
+            allow_custom_value=actions.any_target, elem_id="sv-train-target",
+        )  # fmt: skip
         module = gr.Dropdown(
             names, value=usual.module if usual.module in names else next(iter(names), None), label="module",
             min_width=160, elem_id="sv-train-module",
@@ -270,6 +317,17 @@ def train_tab(
                             elem_id="sv-train-minutes")  # fmt: skip
         prompt = gr.Dropdown(prompts, value=prompts[0][1] if prompts else None, label="prompt it steps on",
                              min_width=200, elem_id="sv-train-prompt")  # fmt: skip
+    return {
+        "module": module, "data": data, "aim": aim, "minutes": minutes, "prompt": prompt, "target": target,
+    }  # fmt: skip
+
+
+def train_tab(actions: TrainActions, tab: gr.Tab, tabs: gr.Tabs, watch: StepParts, opens: OpeningActions) -> None:
+    """Build the tab's content inside the current Blocks. `watch`: where the module is used, as `opens` fills it."""
+    gr.Markdown(INTRO, elem_classes="sv-intro")
+    asked = _asked_for(actions)
+    target, prompt = asked["target"], asked["prompt"]
+    takes = gr.HTML(actions.takes(TrainingQuestion().target), elem_id="sv-train-takes")
     with gr.Row(elem_classes="sv-actions"):
         run = gr.Button("Train", variant="primary", min_width=120, interactive=actions.can_train, elem_id="sv-train")
         stop = gr.Button("Stop", variant="stop", min_width=90, interactive=False, elem_id="sv-train-stop")
@@ -290,26 +348,38 @@ def train_tab(
     line = gr.HTML("", elem_id="sv-train-line")
     player = Player("", elem_id="sv-train-player")
 
-    asked = {"module": module, "data": data, "aim": aim, "minutes": minutes, "prompt": prompt}
     parts: dict[str, Any] = {
         "held": held, "message": message, "acceptance": acceptance, "loss": loss, "written": written, "slider": slider,
         "player": player, "run": run, "stop": stop, "use": use, "save": save,
     }  # fmt: skip
-    own.upload(actions.own_prompts, own, [prompt, message], **READING)
+    own.upload(actions.own_prompts, [own, target], [prompt, message], **READING)
+    tab.select(lambda named: gr.Dropdown(actions.targets(named)), watch.form["target"], target, **QUIET)
+    followed = {"prompt": prompt, "takes": takes}
+    target.input(by_name(actions.follow, followed), target, list(followed.values()), **QUIET)
     opened = {**parts, **asked}
     tab.select(by_name(actions.open, opened), held, list(opened.values()), **QUIET)
     slider.change(actions.at, [held, slider], [player, line], **LATEST)
     stop.click(actions.stop, None, None, **QUIET)
     armed, given = [message, run, stop], [*asked.values(), held]
     starts(run.click, actions, armed, by_name(actions.train, parts), given, list(parts.values()), TRAINING)
-    drafter = [form["drafter"], form[options_name("drafter")]]
-    use.click(actions.use, held, [tabs, *stage, form["prompt"], *drafter], **QUIET)
-    load.upload(actions.load, load, [message, *drafter], **READING)
+
+    def take(path: str | None, target: str, visitor: gr.Request) -> Answer:
+        return actions.load(opens, path, target, visitor)
+
+    def show(held: Training | None) -> Answer:
+        return actions.use(opens, held)
+
+    used = {"tabs": tabs, **watch.opened()}
+    there = use.click(by_name(show, used), held, list(used.values()), **QUIET)
+    there.then(None, watch.moment, None, js=OPEN_AT, **QUIET)
+    loaded = {"said": message, **watch.following(), **watch.form}
+    load.upload(by_name(take, loaded), [load, target], list(loaded.values()), **READING)
 
 
 def _build(page: Page, tab: gr.Tab, actions: TrainActions) -> None:
     watch = page.parts(WATCH_TAB)
-    train_tab(actions, tab, page.front, watch.stage(), watch.form)
+    opens = OpeningActions(page.gallery, page.source.catalog(), page.limits, tuple(watch.form))
+    train_tab(actions, tab, page.front, watch, opens)
 
 
 TAB = Tab("train", "Train", "lab", 3, lambda page: TrainActions(page.source, page.limits, OPENING), _build)

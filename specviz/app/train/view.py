@@ -12,7 +12,8 @@ from html import escape
 import plotly.graph_objects as go
 
 from specviz.app.look.style import MARKS, SERIES, TEXT, style
-from specviz.protocol.trainings import HeldOut, Stage, Training
+from specviz.protocol.runs import Catalog
+from specviz.protocol.trainings import HeldOut, Stage, Training, TrainingQuestion
 from specviz.theory import metrics
 from specviz.theory.speedup import gain
 from specviz.trace.events import Trace
@@ -29,6 +30,23 @@ def sentence(training: Training) -> str:
     return said + (
         f"A first drafted token of held-out text is accepted with probability {last.acceptance[0]:.2f}; "
         f"untrained it was {first.acceptance[0]:.2f}."
+    )
+
+
+def takes(catalog: Catalog, target: str) -> str:
+    """What is to be expected of a training for this target; nothing of the bundled one."""
+    usual = TrainingQuestion().target
+    if target == usual:
+        return ""
+    sizes = {model.name: model.parameters for model in catalog.models}
+    size, least = sizes.get(target, 0), sizes.get(usual, 0)
+    larger = "A larger target than the bundled one"
+    if size and least:
+        larger = f"{target} has {size / 1e6:,.0f} M weights, {size / least:.1f} times those of the bundled target: it"
+    return (
+        f"{larger} reads fewer tokens in the same minutes, and before the first step it is loaded and writes text to "
+        "be measured on, which alone may take a minute or more. For longer than these minutes there is: specviz "
+        f"train module eagle --target {target} --minutes 60."
     )
 
 

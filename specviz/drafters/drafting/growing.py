@@ -53,6 +53,8 @@ class GrowingDraft:
     draws: int = 0
     confidence_of: Callable[[int], float | None] = lambda node: None
     """see `stop_policies.base.DraftView.confidence`"""
+    branches_of: Callable[[Sequence[int]], Tensor] | None = None
+    """see `capabilities.ReadsBranches`"""
     _depth: int = 1
     """of what follows the nodes that were expanded last"""
 
@@ -99,6 +101,13 @@ class GrowingDraft:
         if len(drawn) == len(asked):
             return asked, logits
         return [asked[index] for index in drawn], logits[drawn]
+
+    def reread(self, nodes: Sequence[int]) -> Tensor:
+        """See `tree_policies.base.Draft.reread`; what was recorded of the pass before is forgotten."""
+        assert self.branches_of is not None, f"'{self.source}' reads no branches, which the pairing check refuses."
+        logits = self.branches_of(nodes)
+        self.proposal.draft_logits[:] = [(nodes, logits)]
+        return logits
 
     def add(
         self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None, source: str | None = None

@@ -25,12 +25,13 @@ from torch.nn import functional
 from specviz.core.clock import now
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcome
-from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
+from specviz.drafters.capabilities import Observes, ReadsBranches, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
-from specviz.drafters.learned.flash_network import FlashLayer, FlashTrunk
+from specviz.drafters.learned.flash_network import FlashLayer, FlashTrunk, mixed
 from specviz.drafters.learned.flash_published import holds_published_block, read_published_block
 from specviz.drafters.learned.module import DrafterModule
 from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
+from specviz.errors import ModelError
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.rotary import angles, turned_by
@@ -45,7 +46,8 @@ SHOWN = 5
 
 
 class LeanLayer:
-    """One layer's products, with the factors of the norms before them multiplied in."""
+    """One layer's products, with the factors of the norms before them multiplied in: a convolution treats each channel
+    alone, so such a factor may as well come behind it."""
 
     def __init__(self, layer: FlashLayer) -> None:
         attention, mlp, sizes = layer.self_attn, layer.mlp, layer.self_attn.sizes
@@ -59,10 +61,23 @@ class LeanLayer:
         queries = attention.q_norm.weight.detach().expand(sizes.heads, -1)
         keys = attention.k_norm.weight.detach().expand(sizes.kv_heads, -1)
         self.factors = torch.cat([queries, keys])[:, None].contiguous()  # [h + G, 1, D]
+        norms = (layer.input_layernorm, layer.post_attention_layernorm)
+        self.convolutions = [
+            (each, Projection(each.changes.weight.detach() * norm.weight.detach()))
+            for each, norm in zip(layer.mixing(), norms, strict=False)
+        ]
 
     def products(self) -> list[Projection]:
         """All of them."""
-        return [self.qkv, self.output, self.gate_up, self.down]
+        return [self.qkv, self.output, self.gate_up, self.down, *(changes for _, changes in self.convolutions)]
+
+    def going_in(self, sublayer: int, rows: Tensor, above: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Rows [R, H] as attention (0) or MLP (1) reads them, and the taps [R, 2, H] for what comes out of it."""
+        if not self.convolutions:
+            return rows, None
+        convolution, changes = self.convolutions[sublayer]
+        taps = convolution.taps(changes(rows))  # [R, 2, 2, H]
+        return mixed(rows, taps[:, 0], above), taps[:, 1]
 
 
 class LeanFlash:
@@ -103,33 +118,62 @@ class LeanFlash:
     @torch.inference_mode()
     def states(self, root: int, text: FlashText) -> Tensor:
         """Of the slots [S, H] behind this token."""
-        trunk, sizes = self.trunk, self.sizes
-        count, length = trunk.options.rows, text.length
+        trunk, count = self.trunk, self.trunk.options.rows
         x = trunk.network.mask.detach().expand(count, -1).clone()  # [R, H]
         x[0] = trunk.embedding[root]
-        cos, sin = self._cos[length : length + count], self._sin[length : length + count]
+        step = torch.arange(count, device=x.device)
+        beside = step <= step[:, None] if trunk.options.causal else None
+        return self._block(x, step, beside, None, text)[-trunk.options.slots :]
+
+    @torch.inference_mode()
+    def branches(self, tree: DraftTree, nodes: Sequence[int], text: FlashText) -> Tensor:
+        """Of what follows each node [n, H], told the tokens of its own branch; see `ReadsBranches`. A row stands where
+        its token will, and sees the text, itself and the nodes above it."""
+        depths, row_of = tree.depths, {node: row for row, node in enumerate(nodes)}
+        device = self.trunk.embedding.device
+        beside = torch.eye(len(nodes), dtype=torch.bool)
+        for row, node in enumerate(nodes[1:], start=1):
+            beside[row] |= beside[row_of[tree.parents[node]]]
+        above = torch.tensor([row_of[tree.parents[node]] for node in nodes[1:]], dtype=torch.int64, device=device)
+        words = self.trunk.embedding[[tree.tokens[node] for node in nodes]]
+        steps = torch.tensor([depths[node] for node in nodes], device=device)
+        return self._block(words, steps, beside.to(device), above, text)
+
+    def _block(self, x: Tensor, steps: Tensor, beside: Tensor | None, above: Tensor | None, text: FlashText) -> Tensor:
+        """States [R, H] of rows with the words x [R, H], `steps` [R] behind the text. beside [R, R]: whom each sees of
+        them, None: all. above [R - 1]: which row each but the first is mixed with; None: the one before it."""
+        trunk, sizes = self.trunk, self.sizes
+        count, length = len(x), text.length
+        cos, sin = self._cos[length + steps], self._sin[length + steps]
         rows = text.room(count)  # [N, 2, G, L + R, D]
         seen = None
-        if trunk.options.causal:
-            step = torch.arange(count, device=x.device).repeat(sizes.heads // sizes.kv_heads)
-            seen = torch.arange(length + count, device=x.device) <= length + step[:, None]  # [h / G · R, L + R]
+        if beside is not None:
+            whole = functional.pad(beside, (length, 0), value=True)  # [R, L + R]
+            seen = whole.repeat(sizes.heads // sizes.kv_heads, 1)  # [h / G · R, L + R]
         for layer, (keys, values) in zip(self.layers, rows, strict=True):
-            heads = layer.qkv(self._normed(x)).view(count, -1, sizes.head_size).transpose(0, 1)  # [h + 2 · G, R, D]
+            normed, taps = layer.going_in(0, self._normed(x), above)
+            heads = layer.qkv(normed).view(count, -1, sizes.head_size).transpose(0, 1)  # [h + 2 · G, R, D]
             turning = sizes.heads + sizes.kv_heads
             both = turned_by(self._normed(heads[:turning]) * layer.factors, cos, sin)  # [h + G, R, D]
             keys[:, length:], values[:, length:] = both[sizes.heads :], heads[turning:]
             queries = both[: sizes.heads].reshape(sizes.kv_heads, -1, sizes.head_size)  # [G, h / G · R, D]
             read = functional.scaled_dot_product_attention(queries[None], keys[None], values[None], seen)[0]
             read = read.reshape(sizes.heads, count, -1).transpose(0, 1).reshape(count, -1)  # [R, h · D]
-            x = layer.output(read, x)
-            gate, up = layer.gate_up(self._normed(x)).chunk(2, -1)
-            x = layer.down(functional.silu(gate).mul_(up), x)
-        return (self._normed(x) * trunk.network.norm.weight)[-trunk.options.slots :]
+            x = _added(x, layer.output, read, taps, above)
+            normed, taps = layer.going_in(1, self._normed(x), above)
+            gate, up = layer.gate_up(normed).chunk(2, -1)
+            x = _added(x, layer.down, functional.silu(gate).mul_(up), taps, above)
+        return self._normed(x) * trunk.network.norm.weight
 
     @torch.inference_mode()
     def read(self, states: Tensor) -> Tensor:
         """Logits [n, V'] of states [n, H]."""
         return self._head(states)
+
+
+def _added(x: Tensor, last: Projection, rows: Tensor, taps: Tensor | None, above: Tensor | None) -> Tensor:
+    """x [R, H] and what a sublayer's last product makes of its rows, mixed by taps [R, 2, H] where there are any."""
+    return last(rows, x) if taps is None else x + mixed(last(rows), taps, above)
 
 
 def lean_of(trunk: FlashTrunk[Any]) -> LeanFlash:
@@ -177,7 +221,7 @@ class FlashOptions(ShapeOptions):
 FlashOptionsT_co = TypeVar("FlashOptionsT_co", bound=FlashOptions, covariant=True)
 
 
-class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, Observes):
+class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranches, Observes):
     """A subclass names its module, and says what follows a node."""
 
     module_type: ClassVar[type[DrafterModule[Options]]]
@@ -191,6 +235,12 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, Observes):
         """Raises ModelError where the target does not give its states, or the weights are not for it."""
         module = self.load(reading(target, self.name))
         assert isinstance(module, FlashTrunk), f"'{module.name}' fills no block."
+        policy, shape = self.draft_policies.tree_policy, module.options
+        if policy is not None and policy.rereads and not (shape.causal and shape.from_root):
+            raise ModelError(
+                f"the tree policy '{policy.name}' reads branches anew, but these weights of '{self.name}' were not "
+                "trained for that; switch rescore off, or train some with causal and from_root switched on."
+            )
         self.trunk, self.device, self.learnt_from = module, target.device, module.learnt_from
         self.lean = lean_of(module)
         gamma = min(self.options.gamma, module.options.slots)
@@ -205,9 +255,29 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, Observes):
         return module_for(self.module_type, self.options.weights, target)
 
     @abstractmethod
+    def behind(self, blind: Tensor, states: Tensor, tokens: Tensor) -> Tensor:
+        """Logits [n, V'] of what follows tokens [n] at slots with the states [n, H], of which the pass alone says
+        `blind` [n, V']: with whatever else the network knows."""
+
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
-        """Logits [len(nodes), V'] of what follows the nodes: of the slot at their depth, `self.slots`, and whatever
-        else the network knows."""
+        """Logits [len(nodes), V'] of what follows the nodes."""
+        depths = tree.depths
+        slots = [depths[node] for node in nodes]  # below a node of depth d is slot d (from 0)
+        tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
+        return self.behind(self.slots[slots], self.states[slots], tokens)
+
+    def read_branches(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
+        states = self.lean.branches(tree, nodes, self._text)
+        tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
+        return self.trunk.whole(self.behind(self.lean.read(states), states, tokens))
+
+    def _reread(self, proposal: Proposal, nodes: Sequence[int]) -> Tensor:
+        """The second pass, beside the first."""
+        began = now(self.device)
+        logits = self.read_branches(proposal.tree, nodes)
+        seconds = now(self.device) - began
+        proposal.passes.append(DraftPass(len(nodes), 0, seconds, None, self.trunk.weights_read()))
+        return logits
 
     def confidence(self, tree: DraftTree, node: int) -> float | None:
         """How likely the network expects the target to take what follows the node; None: it has no head for that."""
@@ -244,6 +314,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, Observes):
                 lambda nodes, at: self.trunk.whole(self.answer(proposal.tree, nodes)),
                 self.name,
                 confidence_of=lambda node: self.confidence(proposal.tree, node),
+                branches_of=lambda nodes: self._reread(proposal, nodes),
             )
             self.tree_policy.grow(draft)
             proposal.note.update(stop_policy.state())

@@ -5,15 +5,16 @@
 
 A block's rows see every context row before the root and each other, both ways (DFlash, 2602.06036); the root's own
 state is not known yet, so it enters as an embedding alone. One pair of matrices makes keys and values of context and
-block. Names of the weights are those of published checkpoints.
+block. Names of the weights are those of published checkpoints. DFlash 2 also mixes each row of a block with the one
+before it, on both sides of every sublayer (vllm-project/vllm; there is no paper).
 
 Shapes: B texts, T tokens, A blocks in each text, R rows of a block, S slots that it drafts, K depths, H hidden size,
-h heads, G heads of keys, D head size, V vocabulary, V' tokens that are read out.
+h heads, G heads of keys, D head size, C groups of channels, V vocabulary, V' tokens that are read out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import TypeVar
@@ -55,6 +56,12 @@ class FlashShape(Options):
     causal: bool = option(
         False, help="whether a row sees none behind it, and some blocks of training show their first tokens"
     )
+    convolution: int = option(
+        0,
+        help="channels that share a tap, where each row is mixed with the one before it (DFlash 2: 16); 0: it is not",
+        minimum=0,
+        maximum=4096,
+    )
     draft_tokens: int = option(
         0,
         help=f"tokens that it can draft; 0: all, or {KEPT_OF_LARGE} where there are more than {LARGE_VOCABULARY}",
@@ -88,7 +95,12 @@ class FlashShape(Options):
         heads = self.heads or max(1, hidden // 64)
         head_size = self.head_size or 2 * ((hidden // heads + 1) // 2)
         kv_heads, ffn = self.kv_heads or heads, self.ffn or hidden
-        return FlashSizes(hidden, heads, kv_heads, head_size, ffn, self.theta, self.eps)
+        if self.convolution and hidden % self.convolution:
+            raise OptionError(
+                f"convolution is {self.convolution}, but a hidden size of {hidden} has no groups of so many channels; "
+                "choose a divisor of it."
+            )
+        return FlashSizes(hidden, heads, kv_heads, head_size, ffn, self.theta, self.eps, self.convolution)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +114,7 @@ class FlashSizes:
     ffn: int
     theta: float
     eps: float
+    convolution: int
 
 
 class Norm(nn.RMSNorm):
@@ -171,19 +184,66 @@ class FlashMlp(nn.Module):
         return down
 
 
+def mixed(rows: Tensor, taps: Tensor, above: Tensor | None = None) -> Tensor:
+    """Rows [..., R, H] of blocks, each with the one before it, by taps [..., R, 2, H]; before the first are zeros. In a
+    tree `above` [R - 1] says which row comes before each but the first."""
+    before = functional.pad(rows, (0, 0, 1, -1)) if above is None else functional.pad(rows[above], (0, 0, 1, 0))
+    return taps[..., 0, :] * rows + taps[..., 1, :] * before
+
+
+class BlockConvolution(nn.Module):
+    """Mixes rows of a block with the row before, as they go into a sublayer and as they come out of it, by taps that
+    depend on what goes in. At first it changes nothing."""
+
+    def __init__(self, hidden: int, group: int) -> None:
+        super().__init__()
+        self.group = group
+        first = torch.zeros(2, 2, hidden)  # sides, taps: of the row and of the one before it
+        first[:, 0] = 1.0
+        self.base = nn.Parameter(first)
+        self.changes = nn.Linear(hidden, 4 * (hidden // group), bias=False)
+        nn.init.zeros_(self.changes.weight)
+
+    def taps(self, changes: Tensor) -> Tensor:
+        """[..., R, 2, 2, H] of what `changes` makes of the rows that go in [..., R, 4 · C]."""
+        taps: Tensor = self.base + changes.unflatten(-1, (2, 2, -1)).repeat_interleave(self.group, -1)
+        return taps
+
+    def around(self, sublayer: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+        """What comes out [..., R, H] where rows [..., R, H] go in."""
+        taps = self.taps(self.changes(rows))
+        return mixed(sublayer(mixed(rows, taps[..., 0, :, :])), taps[..., 1, :, :])
+
+
 class FlashLayer(nn.Module):
-    """Attention and MLP, before each a norm."""
+    """Attention and MLP, before each a norm, around each a convolution where there is one."""
 
     def __init__(self, sizes: FlashSizes) -> None:
         super().__init__()
         self.self_attn, self.mlp = FlashAttention(sizes), FlashMlp(sizes)
         self.input_layernorm, self.post_attention_layernorm = (Norm(sizes.hidden, sizes.eps) for _ in range(2))
+        group = sizes.convolution
+        self.convolutions = nn.ModuleList(BlockConvolution(sizes.hidden, group) for _ in range(2 if group else 0))
+
+    def mixing(self) -> list[BlockConvolution]:
+        """Around attention and MLP; none where rows are not mixed."""
+        return [each for each in self.convolutions if isinstance(each, BlockConvolution)]
 
     def forward(self, rows: Tensor, positions: Tensor, context: tuple[Tensor, Tensor], seen: Tensor) -> Tensor:
         """As `FlashAttention.forward`."""
-        rows = rows + self.self_attn(self.input_layernorm(rows), positions, context, seen)
-        after: Tensor = rows + self.mlp(self.post_attention_layernorm(rows))
+
+        def attend(normed: Tensor) -> Tensor:
+            read: Tensor = self.self_attn(normed, positions, context, seen)
+            return read
+
+        around_attention, around_mlp = [each.around for each in self.mixing()] or [_bare, _bare]
+        rows = rows + around_attention(attend, self.input_layernorm(rows))
+        after: Tensor = rows + around_mlp(self.mlp, self.post_attention_layernorm(rows))
         return after
+
+
+def _bare(sublayer: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+    return sublayer(rows)
 
 
 class FlashNetwork(nn.Module):

@@ -260,7 +260,8 @@ def fill_from(folder: Path, module: DrafterModule[Options]) -> ModuleCard:
     """Give a fresh module the weights in `folder`, to be trained on, whichever target they were trained for; returns
     their card. Raises ModelError where they are of another module or shape."""
     card = read_card(folder)
-    if (card.module, card.options) != (module.name, to_mapping(module.options)):
+    same = card.module == module.name and from_mapping(type(module.options), card.options) == module.options
+    if not same:
         raise ModelError(
             f"{folder} holds a '{card.module}' with options {card.options}, and a '{module.name}' with "
             f"{to_mapping(module.options)} is to be trained; give those options, or another folder."

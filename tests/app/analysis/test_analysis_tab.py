@@ -27,6 +27,7 @@ from specviz.app.form.request import Limits
 from specviz.app.job import CURRENT, Job
 from specviz.app.runs.gallery import gallery
 from specviz.errors import TraceError
+from specviz.live.catalog import saved
 from specviz.resources import ROOT
 from specviz.theory.analysis.analyse import analyse, compare, matching
 from specviz.theory.analysis.facts import facts_of
@@ -296,6 +297,24 @@ def test_two_runs_are_laid_side_by_side_one_of_them_recorded(actions):
     page = actions.compare(counted, next(iter(counted.named)), "sample")
     assert "Both wrote the same text." in page
     assert "Choose two runs" in actions.compare(counted, "sample", None)
+
+
+def test_the_real_pairs_recordings_are_counted_with_its_own_words_and_nothing_of_the_bundled_pair():
+    library = Library(gallery(ROOT / "traces"), Limits(), shipped(ROOT / "sweeps"))
+    actions = AnalysisActions(library, saved().pairs)
+    labels = {name: words for words, name in actions.choices()}
+    assert labels["recorded-smollm2"] == "recorded runs, SmolLM2-135M-Instruct (real)"
+    assert labels[SWEPT] == "a sweep of every drafter, bundled (small world)", "it is of the bundled pair alone"
+    *_, last = actions.choose(Counted(), "recorded-smollm2", "", None, "depth", "surprise", 6.0)
+    counted = last["counted"]
+    compared = [name for _, name in last["second"].choices]
+    assert counted.refused == ()
+    assert [name for name in compared if not name.startswith("smollm2")] == []
+    assert {*compared} == {*counted.named}
+    examples = [example for one in counted.analyses for kind in one.failures for example in kind.examples]
+    assert len(examples) > 10
+    for run in {example.run for example in examples}:
+        assert actions.asked(counted, None, "surprise", 6.0, pressed(run)).trace.started.target.name == "smollm2"
 
 
 @pytest.mark.slow

@@ -9,19 +9,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from specviz.app.form.request import Limits, request_from
+from specviz.app.form.request import Limits, options_name, request_from
 from specviz.app.job import CURRENT, Job
+from specviz.app.runs.gallery import Gallery
 from specviz.app.step.filling import asked_values
+from specviz.app.step.opening import OpeningActions
 from specviz.app.train import tab as train_actions
 from specviz.app.train.tab import TrainActions
 from specviz.app.train.view import compared, moment, runs_of, sentence, texts
 from specviz.errors import ModelError, OptionError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.choice import Choice
-from specviz.protocol.runs import MethodDescription, OptionCard, RunRequest
+from specviz.protocol.runs import MethodDescription, ModelDescription, OptionCard, RunRequest
 from specviz.protocol.trainings import HeldOut, LossMark, Stage, Training, TrainingQuestion
 from specviz.scratch import scratch
-from tests.app.doubles import ReplaySource, catalog, sample
+from tests.app.doubles import ReplaySource, catalog, pairs, sample
 
 WEIGHTS = OptionCard("weights", "str", "shipped", "trained weights")
 EAGLE = MethodDescription("eagle", "Drafts from the target's states.", "", True, (WEIGHTS,))
@@ -47,15 +49,20 @@ def training(**changes: object) -> Training:
 class TrainingSource(ReplaySource):
     """Yields a training in two steps, the second with weights; or fails, or is stopped before the first."""
 
-    def __init__(self, fails: bool = False) -> None:
+    def __init__(self, fails: bool = False, trained_for: str = "target") -> None:
         super().__init__(sample())
         self.fails = fails
+        self.trained_for = trained_for
+        self.questions: list[TrainingQuestion] = []
         self.forgotten: list[str] = []
 
     def catalog(self):
-        return replace(catalog(), drafters=(*catalog().drafters, EAGLE))
+        smol = ModelDescription("smollm2", "target", "a real model", 135_000_000, True)
+        known = catalog()
+        return replace(known, drafters=(*known.drafters, EAGLE), models=(*known.models, smol), pairs=pairs())
 
     def train(self, question, cancelled=lambda: False):
+        self.questions.append(question)
         if cancelled():
             return
         yield training(stages=training().stages[:1])
@@ -69,8 +76,8 @@ class TrainingSource(ReplaySource):
     def packed(self, folder):
         return Path(folder).with_suffix(".safetensors")
 
-    def unpacked(self, path):
-        if "bad" in path.name:
+    def unpacked(self, path, target):
+        if "bad" in path.name or target != self.trained_for:
             raise ModelError("these weights were made for another target.")
         return "eagle", "/tmp/specviz-training-y"
 
@@ -80,7 +87,15 @@ def actions(source=None, recorded: Path = Path("nowhere.json.gz")) -> TrainActio
 
 
 def last(found: TrainActions, **asked: object) -> dict[str, object]:
-    chosen = {"module": "eagle", "data": "both", "loss": "fkl", "minutes": 2, "prompt": "def first():\n", **asked}
+    chosen = {
+        "module": "eagle",
+        "data": "both",
+        "loss": "fkl",
+        "minutes": 2,
+        "prompt": "def first():\n",
+        "target": "target",
+        **asked,
+    }
     *_, ending = found.train(*chosen.values(), None, VISITOR)
     return ending
 
@@ -135,7 +150,7 @@ def test_a_visitor_who_leaves_leaves_no_weights_behind():
     source = TrainingSource()
     found = actions(source)
     last(found)
-    found.load("/tmp/good.safetensors", VISITOR)
+    found.load(opens(), "/tmp/good.safetensors", "target", VISITOR)
     found.leave(VISITOR)
     assert source.forgotten == ["/tmp/specviz-training-x", "/tmp/specviz-training-y"]
     found.leave(VISITOR)
@@ -194,17 +209,83 @@ def test_the_slider_shows_the_network_as_it_was():
     assert "After 20 s, 40,000 tokens" in actions().at(training(), 1)[1]
 
 
+def opens() -> OpeningActions:
+    """Of a Watch tab whose form has these controls."""
+    controls = ("prompt", "target", "chat", "drafter", options_name("drafter"))
+    return OpeningActions(Gallery(Path(), (), None), TrainingSource().catalog(), Limits(), controls)
+
+
 def test_use_hands_weights_prompt_and_drafter_to_the_step_tab():
-    tabs, *_, prompt, drafter, options = actions().use(training(folder="/tmp/specviz-training-x"))
-    assert (tabs.selected, prompt, drafter) == ("watch", "def first():\n", "eagle")
-    assert json.loads(options) == {"method": "eagle", "options": {"eagle.weights": "/tmp/specviz-training-x"}}
+    opened = actions().use(opens(), training(folder="/tmp/specviz-training-x"))
+    filled = [opened["drafter"].value, *(opened[name] for name in ("prompt", "target", "chat"))]
+    assert opened["tabs"].selected == "watch"
+    assert filled == ["eagle", "def first():\n", "target", False]
+    assert json.loads(opened[options_name("drafter")]) == {
+        "method": "eagle",
+        "options": {"eagle.weights": "/tmp/specviz-training-x"},
+    }
+    assert "as it was just trained" in opened["message"]
 
 
 def test_loaded_weights_are_handed_on_and_bad_ones_refused():
-    _, drafter, options = actions().load("/tmp/good.safetensors", VISITOR)
-    assert drafter == "eagle"
-    assert json.loads(options)["options"] == {"eagle.weights": "/tmp/specviz-training-y"}
-    assert "made for another target" in actions().load("/tmp/bad.safetensors", VISITOR)[0]
+    loaded = actions().load(opens(), "/tmp/good.safetensors", "target", VISITOR)
+    assert loaded["drafter"].value == "eagle"
+    assert json.loads(loaded[options_name("drafter")])["options"] == {"eagle.weights": "/tmp/specviz-training-y"}
+    assert (loaded["target"], loaded["models"], loaded["chat"]) == ("target", "bundled", False)
+    refused = actions().load(opens(), "/tmp/bad.safetensors", "target", VISITOR)
+    assert list(refused) == ["said"]
+    assert "made for another target" in refused["said"]
+
+
+# --- targets ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_training_for_the_real_model_asks_for_it_with_the_prompt_as_a_message():
+    source = TrainingSource()
+    last(actions(source), prompt="Why is the sky blue?", target="smollm2")
+    last(actions(source))
+    last(actions(source), target="/home/me/my-llama")
+    asked = [(question.target, question.chat) for question in source.questions]
+    assert asked == [("smollm2", True), ("target", False), ("/home/me/my-llama", False)]
+
+
+def test_a_public_page_trains_for_listed_targets_alone():
+    source = TrainingSource()
+    found = TrainActions(source, Limits(any_model=False), Path("nowhere.json.gz"))
+    assert "is not offered here; choose one of: target, drafter, smollm2" in last(found, target="/etc")["message"]
+    assert source.questions == []
+
+
+def test_the_targets_on_offer_are_those_that_are_there_and_the_one_named_in_settings():
+    listed = ["target", "smollm2", "drafter"]
+    assert [name for _, name in actions().targets("smollm2")] == listed
+    assert [name for _, name in actions().targets("/home/me/my-llama")] == [*listed, "/home/me/my-llama"]
+
+
+def test_the_prompts_follow_the_target_and_a_sentence_says_how_long_it_takes():
+    followed = actions().follow("smollm2")
+    assert followed["prompt"].choices == [("ask: Sky", "Why is the sky blue?")]
+    assert "smollm2 has 135 M weights, 9.0 times those of the bundled target" in followed["takes"]
+    back = actions().follow("target")
+    assert back["prompt"].value == "def first():\n"
+    assert "weights" not in back["takes"], "the bundled target is what the minutes are meant for"
+    assert "A larger target than the bundled one" in actions().follow("<b>")["takes"]
+    assert "<b>" not in actions().follow("<b>")["takes"]
+
+
+def test_a_module_trained_for_a_folder_is_used_with_that_folder():
+    asked = replace(QUESTION, target="/home/me/my-llama")
+    opened = actions().use(opens(), training(question=asked, folder="/tmp/specviz-training-x"))
+    assert opened["target"] == "/home/me/my-llama"
+
+
+def test_weights_for_the_real_model_are_loaded_for_it():
+    source = TrainingSource(trained_for="smollm2")
+    loaded = actions(source).load(opens(), "/tmp/good.safetensors", "smollm2", VISITOR)
+    assert (loaded["target"], loaded["models"], loaded["chat"]) == ("smollm2", "smollm2", True)
+    assert ("eagle", "eagle") in [(name, name) for _, name in loaded["drafter"].choices], "although none is shipped"
+    other = actions(source).load(opens(), "/tmp/good.safetensors", "target", VISITOR)
+    assert "made for another target" in other["said"]
 
 
 def test_texts_mark_what_was_drafted_and_escape_what_models_write():

@@ -72,6 +72,20 @@ FAULTS: tuple[Fault, ...] = (
         (SCRIPTS,),
     ),
     Fault(
+        "sweep of one's own tab: every ratio is taken over the first run of plain decoding",
+        "assets/js/rules/tab_sweep.js",
+        "timesAsFast(trace, plain.get(repeat))",
+        "timesAsFast(trace, plain.get(0))",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "race of one's own tab: a token is there before its round is over",
+        "assets/js/rules/tab_race.js",
+        "[end, texts[at], token.origin]",
+        "[0, texts[at], token.origin]",
+        (SCRIPTS,),
+    ),
+    Fault(
         "the tab's engine: a run is heard by whoever asked for something after it",
         "assets/js/page/tab_engine.js",
         "if (data.id !== going?.id) return;",

@@ -84,6 +84,27 @@ FAULTS: tuple[Fault, ...] = (
         (TRAIN,),
     ),
     Fault(
+        "training: a public page trains for whatever target is named",
+        "specviz/app/train/tab.py",
+        'name = model_of("target", {"target": target}, catalog, self._limits)',
+        "name = target",
+        (TRAIN,),
+    ),
+    Fault(
+        "training: the real model is trained on the prompt as a text",
+        "specviz/app/train/tab.py",
+        "chat = pair is not None and pair.chat",
+        "chat = False",
+        (TRAIN,),
+    ),
+    Fault(
+        "analysis: recorded runs of another pair stand beside those of one",
+        "specviz/app/analysis/actions.py",
+        "() if counted.of in self._pairs else self.library.recorded()",
+        "self.library.recorded()",
+        (ANALYSIS,),
+    ),
+    Fault(
         "analysis: what a zip unpacks to has no bound",
         "specviz/app/analysis/actions.py",
         "unread -= characters",
