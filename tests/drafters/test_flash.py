@@ -122,15 +122,20 @@ def test_a_row_takes_from_itself_and_from_the_row_before_it_and_the_first_from_i
     assert mixed(rows, taps).tolist() == [[1.0, 10.0], [2.5, 40.0], [4.0, 70.0]]
 
 
-def test_a_selector_is_held_to_the_target_among_the_tokens_it_scores_behind_the_texts_own_token(target):
-    module, text = taught("dflash", target, **SELECTING).train(), [*PROMPT, 7, 30, 2, 41, 8]
+def overheard(batch):
+    """The batch with a distance of 1 everywhere, and the list of (logits, wanted) that a loss will ask it for."""
     heard: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def distance(logits, wanted):
         heard.append((logits, wanted))
         return torch.ones(())
 
-    batch = replace(read(target, module, text), distance=distance)
+    return replace(batch, distance=distance), heard
+
+
+def test_a_selector_is_held_to_the_target_among_the_tokens_it_scores_behind_the_texts_own_token(target):
+    module, text = taught("dflash", target, **SELECTING).train(), [*PROMPT, 7, 30, 2, 41, 8]
+    batch, heard = overheard(read(target, module, text))
     terms = module.loss(batch)
     assert float(terms["pairs"]) == pytest.approx(1.0)
     slots, pairs = heard[:SLOTS], heard[SLOTS:]
@@ -147,13 +152,7 @@ def test_a_selector_is_held_to_the_target_among_the_tokens_it_scores_behind_the_
 @pytest.mark.parametrize("name", NAMES)
 def test_each_slot_is_held_to_what_the_target_says_there_and_nearer_ones_count_more(target, name):
     module, text = taught(name, target).train(), [*PROMPT, 7, 30, 2, 41, 8]
-    heard: list[tuple[torch.Tensor, torch.Tensor]] = []
-
-    def distance(logits, wanted):
-        heard.append((logits, wanted))
-        return torch.ones(())
-
-    batch = replace(read(target, module, text), distance=distance)
+    batch, heard = overheard(read(target, module, text))
     terms = module.loss(batch)
     slots = [float(terms[f"slot_{k}"]) for k in range(1, 1 + SLOTS)]
     assert [round(share, 4) for share in slots] == [0.3499, 0.2725, 0.2122, 0.1653]

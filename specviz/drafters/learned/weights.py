@@ -311,14 +311,16 @@ def _folder_of(
     if weights != SHIPPED:
         return Path(weights)
     usual = MODULES_FOLDER / kind.folder_name(from_mapping(kind.options_type, shape))
-    paths = sorted(MODULES_FOLDER.glob(f"**/{CARD}"), key=lambda path: (path.parent != usual, path))
-    read = [(path.parent, without(path, _read, None)) for path in paths]
-    cards = [(folder, card) for folder, card in read if card is not None and card.module == kind.name]
-    for folder, card in cards:
+    related, nearest = family(target.info.name), None
+    for path in sorted(MODULES_FOLDER.glob(f"**/{CARD}"), key=lambda path: (path.parent != usual, path)):
+        card = without(path, _read, None)
+        if card is None or card.module != kind.name:
+            continue
         if card.target_sha256 == target.info.weights_sha256:
-            return folder
-    related = family(target.info.name)
-    return next((folder for folder, card in cards if related and family(card.target_name) == related), usual)
+            return path.parent
+        if related and nearest is None and family(card.target_name) == related:
+            nearest = path.parent
+    return nearest or usual
 
 
 def _read(card: Path) -> ModuleCard:
