@@ -89,6 +89,12 @@ class Placement:
     def stop(self) -> int:
         return self.start + len(self.tokens)
 
+    def mask(self) -> Mask:
+        """`visible` [n, start + n], of a chain too."""
+        if self.visible is not None:
+            return self.visible
+        return np.tri(len(self.tokens), self.stop, self.start, dtype=np.bool_)
+
 
 class TreeCache(ABC):
     """Rows of one sequence: the first `base` are the text, the others a tree on top of it.
@@ -126,6 +132,10 @@ class TreeCache(ABC):
     def see(self, states: Mapping[int, Tensor]) -> None:
         """Hold what a pass left: depth → [n, H]."""
         self._seen = torch.stack([states[depth] for depth in self.watched], 1) if self.watched else None
+
+    def join_seen(self, parts: Sequence[Tensor]) -> None:
+        """Hold what the parts of a pass left, one after the other, in place of the last one's."""
+        self._seen = torch.cat([*parts])
 
     @property
     def length(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import PromptError
 from specviz.lm.llama.batch import LlamaBatch
+from specviz.lm.llama.replay import Replays, direct
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.options import Options
@@ -75,6 +77,20 @@ def test_each_text_is_what_it_is_alone(pair, shape, sampling):
     expected = [alone(pair, make) for make in sessions]
     assert len({tuple(tokens) for tokens, _ in expected}) == 4, "four texts that could be mistaken for one show nothing"
     assert texts(together(pair, sessions)) == expected
+
+
+def replayed(model):
+    there = copy(model)
+    there.replays = Replays(there, direct)
+    return there
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_each_text_is_what_it_is_alone_where_the_batch_replays_its_passes(pair, shape):
+    """They end one after the other, so that lanes are given up on the way."""
+    sessions = [session_of(number, shape, SAMPLINGS["sampled"], 5 + 4 * number) for number in range(4)]
+    expected = [alone(pair, make) for make in sessions]
+    assert texts(together([replayed(model) for model in pair], sessions)) == expected
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

@@ -147,9 +147,10 @@ def test_some_layers_alone_and_what_they_leave_stay_on_the_device(device, models
     assert all(close(one, other) for one, other in zip(*found, strict=True))
 
 
-def test_texts_of_a_batch_share_passes_on_the_device(device, models):
+@graphs
+def test_texts_of_a_batch_share_passes_on_the_device(device, models, graphs):
     found = []
-    for model in (moved(models[0]), models[0]):
+    for model in (moved(models[0], graphs), models[0]):
         batch = model.new_batch()
         caches = [batch.new_cache() for _ in range(3)]
         batch.forward([Share(TEXT[: 3 + i], cache, None, True) for i, cache in enumerate(caches)])
@@ -158,7 +159,11 @@ def test_texts_of_a_batch_share_passes_on_the_device(device, models):
         trees = [Share([1, 2, 3], cache, [cache.length - 1] * 3, False) for cache in caches]
         found.append(batch.forward(trees))
         batch.leave(caches[0])
+        for cache in caches[1:]:
+            cache.keep([cache.length - 1])
+        found[-1] += batch.forward([Share([9, 8], caches[2], None, False)])
     assert all(close(one, other) for one, other in zip(*found, strict=True))
+    assert device.asked == []
 
 
 # --- sampling -------------------------------------------------------------------------------------------------------

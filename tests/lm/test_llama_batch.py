@@ -95,7 +95,7 @@ def test_more_sequences_and_longer_texts_than_there_was_room_for(model, monkeypa
     monkeypatch.setattr(llama_rows, "FIRST_ROWS", 4)
     batch = model.new_batch()
     sequences = [Beside(model, batch, random_tokens(seed, 2 + 3 * seed)) for seed in range(5)]
-    assert batch.storage.shape[1] == 8
+    assert batch.storage.shape[2] == 8
     for step in range(3):
         assert max(pass_(batch, *((one, (random_tokens(step, 4),)) for one in sequences))) < CLOSE
     assert batch.storage.shape[3] == 32
@@ -114,7 +114,7 @@ def test_what_was_in_a_lane_before_is_never_read(model):
     a, gone = Beside(model, batch, random_tokens(0, 3)), Beside(model, batch, random_tokens(1, 20))
     batch.leave(gone.lane)
     with torch.inference_mode():
-        batch.storage[:, 1] = 1e4
+        batch.storage[:, :, 1] = 1e4
     late = Beside(model, batch, [5, 6])
     assert max(pass_(batch, (a, ([1, 2],)), (late, ([3],)))) < CLOSE
 

@@ -3,7 +3,8 @@
     shares ─► rows of all, one after the other ─► projections once for all ─► attention in one call, masked ─► logits
 
 No sequence sees another: each has a lane of the storage, and its mask ends where its own rows do. A lane is freed by
-the last lane moving into it, so that the lanes in use always stand together.
+the last lane moving into it, so that the lanes in use always stand together. Where the model replays its passes, those
+of a batch are replayed over as many lanes as are in use, rounded up like the rows of each (`replay`).
 
 Shapes: N new rows of all shares, A lanes in use, n rows of the longest share, T rows of the longest sequence, H query
 heads, G key/value heads, D head size.
@@ -11,9 +12,10 @@ heads, G key/value heads, D head size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+from weakref import finalize
 
 import numpy as np
 import torch
@@ -21,6 +23,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from specviz.lm.base import Cache, GivesFeatures, Share, SplitModel
+from specviz.lm.llama.replay import Asked, FixedStep, Replays, Storage, width_for
 from specviz.lm.llama.rows import FIRST_ROWS, Attends, LlamaCache, attention
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import Turns
@@ -28,6 +31,8 @@ from specviz.lm.rows import Placement, TreeCache
 
 ALONE = 32
 """A share of more rows, such as a prompt, fills the processor by itself and is computed alone, without padding."""
+MOST = 256
+"""rows of all lanes, padded ones among them, up to which a pass is replayed"""
 
 
 class RunsRows(GivesFeatures, SplitModel, Protocol):
@@ -35,6 +40,7 @@ class RunsRows(GivesFeatures, SplitModel, Protocol):
 
     shape: LlamaShape
     turns: Turns
+    replays: Replays | None
 
     def layers(self, x: Tensor, first: int, last: int, step: Attends) -> Tensor:
         """See `LlamaRows.layers`."""
@@ -52,7 +58,7 @@ class LaneCache(LlamaCache):
     def sit(self, lane: int) -> None:
         """Look at this lane from now on, where the storage is now."""
         self.lane = lane
-        self._kv = self._batch.storage[:, lane]
+        self._kv = self._batch.storage[:, :, lane]
 
     def room(self, rows: int) -> Tensor:
         self._batch.make_room(rows)
@@ -60,21 +66,32 @@ class LaneCache(LlamaCache):
 
 
 class LlamaBatch:
-    """See `lm.base.Batch`. One storage [layers, lanes, 2 * G, rows, D], laid out in each lane as in `LlamaCache`."""
+    """See `lm.base.Batch`. One storage [layers, 2 * G, lanes, rows, D], laid out in each lane as in `LlamaCache`."""
 
     def __init__(self, model: RunsRows) -> None:
         self._model = model
         self._caches: list[LaneCache] = []
         """by lane"""
-        shape = model.shape
-        size = (shape.layers, 1, 2 * shape.kv_heads, FIRST_ROWS, shape.head_size)
+        self._held = [self._room_for(1, FIRST_ROWS)]
+        if model.replays is not None:
+            finalize(self, model.replays.give_back, self._held)
+
+    @property
+    def storage(self) -> Tensor:
+        return self._held[0].kv
+
+    def _room_for(self, lanes: int, rows: int) -> Storage:
+        shape, replays = self._model.shape, self._model.replays
+        if replays is not None:
+            return replays.take(rows, lanes)
+        size = (shape.layers, 2 * shape.kv_heads, lanes, rows, shape.head_size)
         # Zeros and not whatever was there: a masked row weighs nothing, but nothing times NaN is NaN.
-        self.storage = torch.zeros(size, device=model.device, dtype=model.embedding().dtype)
+        return Storage(torch.zeros(size, device=self._model.device, dtype=self._model.embedding().dtype))
 
     def new_cache(self) -> LaneCache:
         """Only between passes."""
         lane = len(self._caches)
-        if lane == self.storage.shape[1]:
+        if lane == self.storage.shape[2]:
             self._grow(2 * lane, self.storage.shape[3])
         self._caches.append(LaneCache(self, lane))
         return self._caches[-1]
@@ -85,13 +102,15 @@ class LlamaBatch:
         while room < rows:
             room *= 2
         if room > self.storage.shape[3]:
-            self._grow(self.storage.shape[1], room)
+            self._grow(self.storage.shape[2], room)
 
     @torch.inference_mode()
     def _grow(self, lanes: int, rows: int) -> None:
-        old = self.storage
-        self.storage = old.new_zeros(old.shape[0], lanes, old.shape[2], rows, old.shape[4])
-        self.storage[:, : old.shape[1], :, : old.shape[3]] = old
+        old = self._held[0]
+        self._held[0] = self._room_for(lanes, rows)
+        self.storage[:, :, : old.kv.shape[2], : old.kv.shape[3]] = old.kv
+        if self._model.replays is not None:
+            self._model.replays.give_back([old])
         for cache in self._caches:
             cache.sit(cache.lane)
 
@@ -100,7 +119,7 @@ class LlamaBatch:
         """See `Batch.leave`."""
         own, last = self._own(cache), self._caches.pop()
         if last is not own:
-            self.storage[:, own.lane, :, : last.length] = self.storage[:, last.lane, :, : last.length]
+            self.storage[:, :, own.lane, : last.length] = self.storage[:, :, last.lane, : last.length]
             self._caches[own.lane] = last
             last.sit(own.lane)
 
@@ -108,7 +127,7 @@ class LlamaBatch:
     def forward(self, shares: Sequence[Share]) -> list[Tensor]:
         """See `Batch.forward`."""
         together = [index for index, share in enumerate(shares) if len(share.tokens) <= ALONE]
-        if len(together) < 2:
+        if len(together) < 2 and self._model.replays is None:
             together = []
         found: dict[int, Tensor] = {}
         for index, share in enumerate(shares):
@@ -125,18 +144,46 @@ class LlamaBatch:
         placements = [
             cache.place(share.tokens, share.parents, context) for share, cache in zip(shares, caches, strict=True)
         ]
-        self.make_room(max(one.stop for one in placements))
-        step = self._step([cache.lane for cache in caches], placements)
-        tokens = [token for one in placements for token in one.tokens]
+        asked = {cache.lane: placement for cache, placement in zip(caches, placements, strict=True)}
+        counts = [1 if share.last_only else len(share.tokens) for share in shares]
+        logits = None if model.replays is None else self._replayed(model.replays, asked)
+        if logits is None:
+            logits = self._launched(asked, counts)
+        for cache, placement in zip(caches, placements, strict=True):
+            cache.add(placement)
+        return [logits[cache.lane][-count:] for cache, count in zip(caches, counts, strict=True)]
+
+    def _launched(self, asked: Mapping[int, Placement], counts: Sequence[int]) -> dict[int, Tensor]:
+        """By lane the logits of its last so many rows, every kernel launched by itself."""
+        model = self._model
+        self.make_room(max(placement.stop for placement in asked.values()))
+        step = self._step(list(asked), list(asked.values()))
+        tokens = [token for placement in asked.values() for token in placement.tokens]
         x = functional.embedding(torch.tensor(tokens, device=model.device), model.embedding())
         x = model.layers(x, 0, model.shape.layers, step)
-        wanted, counts, end = list[int](), list[int](), 0
-        for share, cache, placement in zip(shares, caches, placements, strict=True):
-            cache.add(placement)
-            end += (rows := len(placement.tokens))
-            counts.append(1 if share.last_only else rows)
-            wanted += range(end - counts[-1], end)
-        return list(model.read_out(x if len(wanted) == end else x[wanted]).split(counts))
+        wanted, end = list[int](), 0
+        for placement, count in zip(asked.values(), counts, strict=True):
+            end += len(placement.tokens)
+            wanted += range(end - count, end)
+        logits = model.read_out(x if len(wanted) == end else x[wanted])
+        return dict(zip(asked, logits.split([*counts]), strict=True))
+
+    def _replayed(self, replays: Replays, asked: Mapping[int, Placement]) -> dict[int, Tensor] | None:
+        """By lane the logits of its rows, from one replay over all lanes; None where that would be too many rows."""
+        model, lanes = self._model, 1 << (len(self._caches) - 1).bit_length()
+        free = [0] * (lanes - len(self._caches))
+        fixed = Asked(asked, [*(cache.length for cache in self._caches), *free])
+        width = width_for(fixed.most)
+        if lanes * width > MOST:
+            return None
+        self.make_room(max(fixed.starts) + width)
+
+        def body(ids: Tensor, step: FixedStep, states: Tensor | None) -> tuple[Tensor]:
+            x = functional.embedding(ids, model.embedding())
+            return (model.read_out(model.layers(x, 0, model.shape.layers, step)),)
+
+        found = replays.run_lanes((id(model), "batch"), body, fixed, self._held[0])
+        return {lane: logits.clone() for lane, (logits,) in found.items()}
 
     def _step(self, lanes: Sequence[int], placements: Sequence[Placement]) -> BatchStep:
         most, longest = (
@@ -147,12 +194,7 @@ class LlamaBatch:
         at, columns, padded = list[int](), list[int](), list[int]()
         for lane, placement in zip(lanes, placements, strict=True):
             rows = placement.stop - placement.start
-            seen = (
-                np.tri(rows, placement.stop, placement.start, dtype=np.bool_)
-                if placement.visible is None
-                else placement.visible
-            )
-            visible[lane, 0, :rows, : placement.stop] = seen
+            visible[lane, 0, :rows, : placement.stop] = placement.mask()
             at += [lane] * rows
             columns += range(placement.start, placement.stop)
             padded += range(lane * most, lane * most + rows)
@@ -161,7 +203,7 @@ class LlamaBatch:
         hidden = torch.from_numpy(~visible).to(self.storage.device)
         mask = torch.zeros(hidden.shape, device=self.storage.device, dtype=self.storage.dtype)
         mask.masked_fill_(hidden, torch.finfo(mask.dtype).min)
-        kv = self.storage[:, : len(self._caches)]
+        kv = self.storage[:, :, : len(self._caches)]
         return BatchStep(self._model.turns.at(where[3]), mask, kv, where[0], where[1], where[2])
 
     def _own(self, cache: Cache) -> LaneCache:
@@ -178,7 +220,7 @@ class BatchStep:
     mask: Tensor
     """additive [A, 1, n, T]"""
     kv: Tensor
-    """[layers, A, 2 * G, rows, D]"""
+    """[layers, 2 * G, A, rows, D]"""
     lanes: Tensor
     """of each row [N]"""
     columns: Tensor
@@ -189,10 +231,10 @@ class BatchStep:
     def attend(self, i: int, rows: Tensor) -> Tensor:
         """rows [H + 2 * G, N, D] → [N, H * D]."""
         kv = self.kv[i]
-        groups, heads = kv.shape[1] // 2, rows.shape[0] - kv.shape[1]
-        kv[self.lanes, :, self.columns] = rows[heads:].transpose(0, 1)
+        heads = rows.shape[0] - kv.shape[0]
+        kv[:, self.lanes, self.columns] = rows[heads:]
         lanes, _, n, longest = self.mask.shape
         queries = rows.new_zeros(lanes * n, heads, rows.shape[2])  # padded: [A · n, H, D]
         queries[self.padded] = rows[:heads].transpose(0, 1)
-        keys, values = kv[:, :, :longest].split(groups, 1)  # [A, G, T, D] each
+        keys, values = kv[:, :, :longest].transpose(0, 1).chunk(2, 1)  # [A, G, T, D] each
         return attention(queries.view(lanes, n, heads, -1).transpose(1, 2), keys, values, self.mask)[self.padded]

@@ -24,7 +24,7 @@ from specviz.lm.compiled import library
 from specviz.lm.kernels import ONE_COPY_BYTES, Projection, calibrate
 from specviz.lm.llama.batch import LlamaBatch
 from specviz.lm.llama.few_rows import ATTENTION, MLP, SOURCE, FewRows
-from specviz.lm.llama.replay import FixedStep, Replays
+from specviz.lm.llama.replay import FEW, WIDTHS, FixedStep, ReplayedCache, Replays
 from specviz.lm.llama.rows import Layer, LlamaCache, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.products import Short
@@ -122,8 +122,14 @@ class LlamaModel(LlamaRows):
     def _forward(
         self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None, last_only: bool
     ) -> Tensor:
-        if self.replays is not None and self.replays.takes(len(tokens), cache):
-            _, logits = self._replayed(self.replays, tokens, cache, parents)
+        replays = self.replays
+        part = WIDTHS[-1] if isinstance(cache, ReplayedCache) else PREFILL_ROWS
+        if parents is None and last_only and len(tokens) > part:
+            return self._in_parts(tokens, cache, part)
+        if replays is not None and replays.takes(len(tokens), cache):
+            if last_only and len(tokens) > FEW:
+                return self.read_out(self._replayed(replays, tokens, cache, parents, read=False)[0][-1:])
+            logits = self._replayed(replays, tokens, cache, parents)[1]
             return (logits[-1:] if last_only else logits).clone()
         few_rows, table = self._few_rows, self._embedding
         if few_rows and few_rows.takes(len(tokens)) and few_rows.reads(table) and not cache.watched:
@@ -131,12 +137,20 @@ class LlamaModel(LlamaRows):
             logits = few_rows.forward(table, cache.room(placement.stop), placement, last_only)
             cache.add(placement)
             return logits
-        if parents is None and last_only:
-            while len(tokens) > PREFILL_ROWS:
-                self._hidden(tokens[:PREFILL_ROWS], cache, None)
-                tokens = tokens[PREFILL_ROWS:]
         x = self._hidden(tokens, cache, parents)
         return self.read_out(x[-1:] if last_only else x)
+
+    def _in_parts(self, tokens: Sequence[int], cache: LlamaCache, part: int) -> Tensor:
+        """Logits [1, V] behind a chain that is read in parts of so many rows. Raises ModelError before the first where
+        the context length would be exceeded."""
+        cache.room(cache.place(tokens, None, self._info.context_length).stop)
+        seen = list[Tensor]()
+        for start in range(0, len(tokens), part):
+            logits = self._forward(tokens[start : start + part], cache, None, last_only=True)
+            seen += [cache.seen] if cache.watched else []
+        if seen:
+            cache.join_seen(seen)
+        return logits
 
     @torch.inference_mode()
     def forward_hidden(
@@ -158,21 +172,27 @@ class LlamaModel(LlamaRows):
         return self.read_out(x), self._norm.whole(x.to(self.dtype))
 
     def _replayed(
-        self, replays: Replays, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None
-    ) -> tuple[Tensor, Tensor]:
-        """Residual stream [n, hidden] and logits [n, V], views that the next pass writes over; the rows are then in the
-        cache."""
+        self,
+        replays: Replays,
+        tokens: Sequence[int],
+        cache: LlamaCache,
+        parents: Sequence[int] | None,
+        read: bool = True,
+    ) -> tuple[Tensor, ...]:
+        """Residual stream [n, hidden] and, if they are `read`, logits [n, V]: views that the next pass writes over; the
+        rows are then in the cache."""
         placement = cache.place(tokens, parents, self._info.context_length)
         depths = tuple(sorted(set(cache.watched)))
 
         def body(ids: Tensor, step: FixedStep, states: Tensor | None) -> tuple[Tensor, ...]:
             x, seen = self._through(self._embedded(ids), 0, partial(self.run_chosen, step=step), depths)
-            return x, self.read_out(x), *seen.values()
+            return x, *([self.read_out(x)] if read else []), *seen.values()
 
-        x, logits, *states = replays.run((id(self), depths), body, placement, cache)
-        cache.see(dict(zip(depths, states, strict=True)))
+        results = replays.run((id(self), depths, read), body, placement, cache)
+        first = 2 if read else 1  # where what was seen on the way begins
+        cache.see(dict(zip(depths, results[first:], strict=True)))
         cache.add(placement)
-        return x, logits
+        return results[:first]
 
     def _hidden(self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None) -> Tensor:
         """Residual stream [n, hidden] after the last layer; the rows are then in the cache."""

@@ -13,22 +13,22 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "batch: the mask does not end where the text does",
         "specviz/lm/llama/batch.py",
-        "visible[lane, 0, :rows, : placement.stop] = seen",
+        "visible[lane, 0, :rows, : placement.stop] = placement.mask()",
         "visible[lane, 0, :rows] = True",
         (PASSES,),
     ),
     Fault(
         "batch: who moves into a free lane leaves its rows behind",
         "specviz/lm/llama/batch.py",
-        "self.storage[:, own.lane, :, : last.length] = self.storage[:, last.lane, :, : last.length]",
+        "self.storage[:, :, own.lane, : last.length] = self.storage[:, :, last.lane, : last.length]",
         "pass",
         (PASSES, TEXTS),
     ),
     Fault(
         "batch: a masked row may be anything, NaN too",
         "specviz/lm/llama/batch.py",
-        "self.storage = torch.zeros(size,",
-        "self.storage = torch.full(size, float('nan'),",
+        "return Storage(torch.zeros(size,",
+        "return Storage(torch.full(size, float('nan'),",
         (PASSES,),
     ),
     Fault(

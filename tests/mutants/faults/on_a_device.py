@@ -7,6 +7,7 @@ from tests.mutants.faults.fault import Fault
 FAKE = "tests/gpu/test_fake_cuda.py"
 RUNS = f"{FAKE}::test_every_drafter_drafts_and_repairs_on_the_device_what_it_does_on_the_cpu"
 REPLAY = "tests/lm/test_replay.py"
+BATCH = "tests/lm/test_replayed_batch.py"
 BEFOREHAND = (f"{FAKE}::test_what_was_worked_out_beforehand_is_what_a_walk_works_out_step_by_step",)
 PASSES = (f"{FAKE}::test_chains_trees_and_kept_paths_have_the_numbers_of_the_cpu",)
 
@@ -125,29 +126,29 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "replay: a padded row is written over the last new one",
         "specviz/lm/llama/replay.py",
-        "numbers[2] = np.arange(start, start + self._width)",
-        "numbers[2] = np.minimum(np.arange(start, start + self._width), stop - 1)",
+        "numbers[2] = np.arange(width) + np.array(asked.starts)[:, None]",
+        "numbers[2] = np.minimum(np.arange(width), asked.most - 1) + np.array(asked.starts)[:, None]",
         (REPLAY,),
     ),
     Fault(
         "replay: a row stands where its place in the pass says",
         "specviz/lm/llama/replay.py",
-        "numbers[0, :n], numbers[1, :n] = placement.tokens, placement.positions",
-        "numbers[0, :n], numbers[1, :n] = placement.tokens, range(start, stop)",
+        "numbers[1, lane, :n] = placement.tokens, placement.positions",
+        "numbers[1, lane, :n] = placement.tokens, range(placement.start, placement.stop)",
         (REPLAY,),
     ),
     Fault(
         "replay: a storage is not moved when a text outgrows it",
         "specviz/lm/llama/replay.py",
-        "self._kv[:, :, : self.length] = old.kv[:, :, : self.length]",
-        "self._kv[:, :, : self.base] = old.kv[:, :, : self.base] * 0.0",
+        "self._kv[:, :, : self.length] = old.kv[:, :, 0, : self.length]",
+        "self._kv[:, :, : self.base] = old.kv[:, :, 0, : self.base] * 0.0",
         (REPLAY,),
     ),
     Fault(
         "replay: a trimmed head's pass is taken for the whole head's",
         "specviz/lm/llama/model.py",
-        "replays.run((id(self), depths), body, placement, cache)",
-        "replays.run(depths, body, placement, cache)",
+        "replays.run((id(self), depths, read), body, placement, cache)",
+        "replays.run((depths, read), body, placement, cache)",
         (REPLAY,),
     ),
     Fault(
@@ -156,5 +157,47 @@ FAULTS: tuple[Fault, ...] = (
         "return (logits[-1:] if last_only else logits).clone()",
         "return logits[-1:] if last_only else logits",
         (REPLAY,),
+    ),
+    Fault(
+        "replay: of a text read in parts only the last part's states are held",
+        "specviz/lm/llama/model.py",
+        "            cache.join_seen(seen)",
+        "            pass",
+        (REPLAY,),
+    ),
+    Fault(
+        "replay: the rows of every lane are written into the first",
+        "specviz/lm/llama/replay.py",
+        "numbers[2] += np.arange(self._lanes)[:, None] * room",
+        "numbers[2] += 0",
+        (BATCH,),
+    ),
+    Fault(
+        "replay: a chain sees what stands in the lanes before its own",
+        "specviz/lm/llama/replay.py",
+        "unseen = self._places > rows[:, None] - self._firsts",
+        "unseen = self._places > rows[:, None]",
+        (BATCH,),
+    ),
+    Fault(
+        "replay: padded rows are written over the draft of who asks nothing",
+        "specviz/lm/llama/batch.py",
+        "*(cache.length for cache in self._caches)",
+        "*(cache.base for cache in self._caches)",
+        (BATCH,),
+    ),
+    Fault(
+        "replay: a batch's logits are those that its next pass writes over",
+        "specviz/lm/llama/batch.py",
+        "return {lane: logits.clone() for lane, (logits,) in found.items()}",
+        "return {lane: logits for lane, (logits,) in found.items()}",
+        (BATCH,),
+    ),
+    Fault(
+        "on a device: the lanes of a replayed batch are counted on the CPU",
+        "specviz/lm/llama/replay.py",
+        "self._firsts = torch.arange(lanes, device=device)",
+        "self._firsts = torch.arange(lanes)",
+        (f"{FAKE}::test_texts_of_a_batch_share_passes_on_the_device",),
     ),
 )
