@@ -6,14 +6,13 @@ in `learned/eagle_drafting.py`; training in `specviz train module eagle`.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 from specviz.drafters.base import DRAFTERS, Needs
 from specviz.drafters.learned.eagle_drafting import StateDrafter, StateOptions
 from specviz.drafters.learned.eagle_network import EagleShape, EagleTrunk
 from specviz.drafters.learned.module import MODULES
-from specviz.drafters.learned.published import holds_published_eagle, read_published_eagle
+from specviz.drafters.learned.published import published_eagle_folder, read_published_eagle
 from specviz.drafters.learned.weights import module_for
 from specviz.lm.base import GivesFeatures
 from specviz.trace.declared_method import Candidates
@@ -49,8 +48,8 @@ class EagleDrafter(StateDrafter[StateOptions]):
     )
 
     def network(self, target: GivesFeatures) -> EagleTrunk[Any]:
-        folder = Path(self.options.weights)
-        if holds_published_eagle(folder):
+        folder = published_eagle_folder(self.options.weights, target.info.name)
+        if folder is not None:
             module = read_published_eagle(EagleModule, folder, target)
         else:
             module = module_for(EagleModule, self.options.weights, target)

@@ -1,15 +1,15 @@
 """Weights that others publish, for `eagle` and `medusa`: their names mapped one by one; what is not known is refused.
 
     EAGLE-1 (its authors)      config.json, fc.*, layers.0.*, embed_tokens
-    EAGLE-3 (its authors)      config.json, fc, midlayer.*, norm, lm_head, d2t, t2d
+    EAGLE-3 (its authors)      config.json, fc, midlayer.*, norm, lm_head, d2t, t2d; safetensors or pytorch_model.bin
     speculators (eagle3)       the same with layers.0.* and the sizes in transformer_layer_config; also written
     Medusa heads               medusa_lm_head.safetensors or .pt
         0.0.linear.weight      head 0, residual block 0 (and .bias)
         0.1.weight             head 0, its own read-out; without one the target's reads its states as they are
 
 Place in the flow: behind the option `weights`. Such weights name no hash of their target: an EAGLE embedding, where
-there is one, is compared with the target's; of Medusa heads only sizes can be checked, and drafts for another target
-are rejected. The weights are data: a `.pt` is read as tensors alone, and nothing in it is executed.
+there is one, is compared with the target's; of others only sizes can be checked, and drafts for another target are
+rejected. The weights are data: a `.pt` or `.bin` is read as tensors alone, and nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ from specviz.drafters.learned.weights import CARD
 from specviz.errors import ModelError
 from specviz.lm.base import GivesFeatures
 from specviz.lm.checkpoint import read_config, weight_files
+from specviz.lm.hub.files import from_hub, is_hub_id
 from specviz.options import Options, from_mapping
+from specviz.protocol.trainings import SHIPPED
 
 EAGLE_PREFIXES = ("midlayer.", "layers.0.")
 EAGLE_BLOCK = {
@@ -58,11 +60,25 @@ EMBEDDING_ERROR = 2e-2
 """largest difference of embeddings that half precision explains"""
 DEPTHS = "eagle_aux_hidden_state_layer_ids"
 SWITCHES = ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")
+PICKLED = "pytorch_model.bin"
+HEADS = {"Qwen/Qwen3-1.7B": "AngelSlim/Qwen3-1.7B_eagle3"}
+"""target on the hub → weights of EAGLE there that stand for shipped ones, of which SpecViz has none for it"""
 
 
 def holds_published_eagle(folder: Path) -> bool:
     """Whether this is a folder of published weights, not one that training wrote."""
     return (folder / "config.json").is_file() and not (folder / CARD).is_file()
+
+
+def published_eagle_folder(weights: str, target: str) -> Path | None:
+    """The folder of published weights that the option `weights` means for this target, brought from the hub where it is
+    an id there; None where it means others. Raises ModelError where the hub does not give them."""
+    if weights == SHIPPED:
+        weights = HEADS.get(target.partition("@")[0], SHIPPED)
+    folder = Path(weights)
+    if is_hub_id(weights) and not folder.is_dir():
+        folder = from_hub(weights, ("config.json", "model*.safetensors*", PICKLED))
+    return folder if holds_published_eagle(folder) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +111,25 @@ def read_published_eagle(
 ) -> DrafterModule[Options]:
     """The module, on the target's device and in its dtype. Raises ModelError where a name, a size or a switch is not
     known here, or does not fit the target."""
-    config = read_config(folder, folder.name)
+    published_eagle = PublishedEagle(folder, read_config(folder, folder.name), _eagle_tensors(folder))
+    _check_config(published_eagle, target)
+    module = fresh(kind, TargetParts.of(target), _eagle_shape(published_eagle, target))
+    _fill(module, published_eagle, target)
+    if module.map is not None:
+        module.map.check(special=())  # a token that ends a text may be left out there: it is never drafted then
+    return module
+
+
+def _eagle_tensors(folder: Path) -> Mapping[str, Tensor]:
+    if (folder / PICKLED).is_file() and not any(folder.glob("*.safetensors")):
+        return _tensors(folder / PICKLED)
     tensors: dict[str, Tensor] = {}
     try:
         for path in weight_files(folder, folder.name):
             tensors |= load_file(path)
     except SafetensorError as error:
         raise ModelError(f"the weights in {folder.name} cannot be read ({error}); download them again.") from error
-    published_eagle = PublishedEagle(folder, config, tensors)
-    _check_config(published_eagle, target)
-    module = fresh(kind, TargetParts.of(target), _eagle_shape(published_eagle, target))
-    _fill(module, published_eagle, target)
-    module.check()
-    return module
+    return tensors
 
 
 def _check_config(published_eagle: PublishedEagle, target: GivesFeatures) -> None:
@@ -276,7 +298,7 @@ def read_published_heads(
 ) -> DrafterModule[Options]:
     """The heads as a module, on the target's device and in its dtype. Raises ModelError for files that cannot be read,
     names that are not known, and sizes that are not the target's."""
-    tensors = _heads_tensors(file)
+    tensors = _tensors(file)
     shape = _heads_shape(tensors, file)
     module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
     try:
@@ -289,13 +311,13 @@ def read_published_heads(
     return module
 
 
-def _heads_tensors(file: Path) -> Mapping[str, Tensor]:
+def _tensors(file: Path) -> Mapping[str, Tensor]:
     try:
         found: Any = load_file(file) if file.suffix == ".safetensors" else torch.load(file, "cpu", weights_only=True)
     except (OSError, SafetensorError, RuntimeError, pickle.UnpicklingError, EOFError) as error:
         raise ModelError(f"{file.name} cannot be read as tensors: {' '.join(str(error).split())[:300]}") from error
     if not isinstance(found, dict) or not all(isinstance(one, Tensor) for one in found.values()):
-        raise ModelError(f"{file.name} holds something else than named tensors; Medusa heads are expected.")
+        raise ModelError(f"{file.name} holds something else than named tensors; choose the file of the weights.")
     return found
 
 

@@ -10,8 +10,23 @@ BLOCK = HEADS.format("a_block_sees_nothing_where_the_text_has_not_begun_and_ever
 TREE = "tests/core/test_tree.py"
 STOPPING = "tests/stop_policies/test_stop_policies.py"
 CROSS_KV = "tests/drafters/test_cross_kv.py"
+HUB_HEAD = "tests/drafters/test_hub_head.py"
 
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "published: a head that names no depths reads the target a layer too early",
+        "specviz/drafters/learned/published.py",
+        "named or (2, layers // 2, layers - 3)",
+        "named or (1, layers // 2 - 1, layers - 4)",
+        (HUB_HEAD,),
+    ),
+    Fault(
+        "published: what a pickle asks for is done",
+        "specviz/drafters/learned/published.py",
+        'torch.load(file, "cpu", weights_only=True)',
+        'torch.load(file, "cpu", weights_only=False)',
+        (HUB_HEAD,),
+    ),
     Fault(
         "random: every candidate of a round is drawn with one number",
         "specviz/drafters/random.py",
