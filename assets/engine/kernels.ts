@@ -1,7 +1,12 @@
 /* The arithmetic of the browser's engine: products over a few rows, norm, rotation by position, tree attention, SwiGLU.
    AssemblyScript, compiled to SIMD WebAssembly by `npm run kernels`; assets/js/engine/plain_kernels.js does the same
    in JavaScript. All pointers are byte offsets into the one memory, which the caller fills and gives out; all numbers
-   are float32, all lists of rows int32. Inputs and outputs of a product are multiples of 4. */
+   are float32, all lists of rows int32. Inputs of a product are multiples of 4, outputs of 8; a head's numbers of 16.
+
+   A pass waits for weights to arrive from memory. Processors fetch ahead where they see somebody read on and on, each
+   page by itself, so a product reads its weight at four or eight places far apart, and each number once for up to
+   three rows. An output is summed up in the same order however many rows there are: a row's numbers do not depend on
+   who is beside it, and a drafted text is the plain one to the last bit. */
 
 // @ts-ignore: a decorator of AssemblyScript
 @inline
@@ -15,74 +20,106 @@ function put(out: usize, value: f32, adds: bool): void {
   store<f32>(out, adds ? load<f32>(out) + value : value);
 }
 
-/** One row against four weights: reads each number of the weights once, as one row must. */
-function oneRow(x: usize, weight: usize, line: usize, out: usize, adds: bool): void {
+/** sum + a · b; with relaxed SIMD in one step where the processor has one. */
+// @ts-ignore: a decorator of AssemblyScript
+@inline
+function plus(sum: v128, a: v128, b: v128): v128 {
+  return ASC_FEATURE_RELAXED_SIMD ? v128.relaxed_madd<f32>(a, b, sum) : f32x4.add(sum, f32x4.mul(a, b));
+}
+
+// @ts-ignore: a decorator of AssemblyScript
+@inline
+function putFour(out: usize, apart: usize, a: v128, b: v128, c: v128, d: v128, adds: bool): void {
+  put(out, total(a), adds);
+  put(out + apart, total(b), adds);
+  put(out + 2 * apart, total(c), adds);
+  put(out + 3 * apart, total(d), adds);
+}
+
+/** One row against eight weights, which lie `far` bytes apart; their outputs lie `apart`. */
+function oneRow(x: usize, weight: usize, line: usize, far: usize, out: usize, apart: usize, adds: bool): void {
   let a = f32x4.splat(0);
-  let b = a, c = a, d = a;
+  let b = a, c = a, d = a, e = a, f = a, g = a, h = a;
   for (let k: usize = 0; k < line; k += 16) {
     const v = v128.load(x + k);
-    const w = weight + k;
-    a = f32x4.add(a, f32x4.mul(v, v128.load(w)));
-    b = f32x4.add(b, f32x4.mul(v, v128.load(w + line)));
-    c = f32x4.add(c, f32x4.mul(v, v128.load(w + 2 * line)));
-    d = f32x4.add(d, f32x4.mul(v, v128.load(w + 3 * line)));
+    const low = weight + k;
+    a = plus(a, v, v128.load(low));
+    b = plus(b, v, v128.load(low + far));
+    c = plus(c, v, v128.load(low + 2 * far));
+    d = plus(d, v, v128.load(low + 3 * far));
+    const high = low + 4 * far;
+    e = plus(e, v, v128.load(high));
+    f = plus(f, v, v128.load(high + far));
+    g = plus(g, v, v128.load(high + 2 * far));
+    h = plus(h, v, v128.load(high + 3 * far));
   }
-  put(out, total(a), adds);
-  put(out + 4, total(b), adds);
-  put(out + 8, total(c), adds);
-  put(out + 12, total(d), adds);
+  putFour(out, apart, a, b, c, d, adds);
+  putFour(out + 4 * apart, apart, e, f, g, h, adds);
 }
 
-/** Four rows against two weights, which are read once for the four. */
-function fourRows(x: usize, weight: usize, line: usize, out: usize, below: usize, adds: bool): void {
+/** Two rows, or three, against four weights, which are read once for all. `third` is known when this is compiled. */
+// @ts-ignore: a decorator of AssemblyScript
+@inline
+function rows(
+  third: bool, x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool,
+): void {
   let a0 = f32x4.splat(0);
-  let a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0, d0 = a0, d1 = a0;
+  let a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0;
   for (let k: usize = 0; k < line; k += 16) {
-    const v = v128.load(weight + k);
-    const w = v128.load(weight + line + k);
-    const row = x + k;
-    let r = v128.load(row);
-    a0 = f32x4.add(a0, f32x4.mul(r, v));
-    a1 = f32x4.add(a1, f32x4.mul(r, w));
-    r = v128.load(row + line);
-    b0 = f32x4.add(b0, f32x4.mul(r, v));
-    b1 = f32x4.add(b1, f32x4.mul(r, w));
-    r = v128.load(row + 2 * line);
-    c0 = f32x4.add(c0, f32x4.mul(r, v));
-    c1 = f32x4.add(c1, f32x4.mul(r, w));
-    r = v128.load(row + 3 * line);
-    d0 = f32x4.add(d0, f32x4.mul(r, v));
-    d1 = f32x4.add(d1, f32x4.mul(r, w));
+    const a = v128.load(x + k);
+    const b = v128.load(x + line + k);
+    const c = third ? v128.load(x + 2 * line + k) : a;
+    const at = weight + k;
+    let w = v128.load(at);
+    a0 = plus(a0, a, w);
+    b0 = plus(b0, b, w);
+    if (third) c0 = plus(c0, c, w);
+    w = v128.load(at + far);
+    a1 = plus(a1, a, w);
+    b1 = plus(b1, b, w);
+    if (third) c1 = plus(c1, c, w);
+    w = v128.load(at + 2 * far);
+    a2 = plus(a2, a, w);
+    b2 = plus(b2, b, w);
+    if (third) c2 = plus(c2, c, w);
+    w = v128.load(at + 3 * far);
+    a3 = plus(a3, a, w);
+    b3 = plus(b3, b, w);
+    if (third) c3 = plus(c3, c, w);
   }
-  put(out, total(a0), adds);
-  put(out + 4, total(a1), adds);
-  out += below;
-  put(out, total(b0), adds);
-  put(out + 4, total(b1), adds);
-  out += below;
-  put(out, total(c0), adds);
-  put(out + 4, total(c1), adds);
-  out += below;
-  put(out, total(d0), adds);
-  put(out + 4, total(d1), adds);
+  const apart = below >> 2;
+  putFour(out, apart, a0, a1, a2, a3, adds);
+  putFour(out + below, apart, b0, b1, b2, b3, adds);
+  if (third) putFour(out + 2 * below, apart, c0, c1, c2, c3, adds);
 }
 
-/** x [n, inputs] · weight [outputs, inputs]ᵀ → out [n, outputs], or added to it. Four lines of the weight at a time
-    stay in the processor's cache for all rows. */
+function twoRows(x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool): void {
+  rows(false, x, weight, line, far, out, below, adds);
+}
+
+function threeRows(x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool): void {
+  rows(true, x, weight, line, far, out, below, adds);
+}
+
+/** x [n, inputs] · weight [outputs, inputs]ᵀ → out [n, outputs], or added to it. What was read of the weight for the
+    first rows is still in the processor's cache for the others. */
 export function multiply(x: usize, n: i32, inputs: i32, weight: usize, outputs: i32, out: usize, adds: bool): void {
   const line = <usize>inputs << 2;
   const below = <usize>outputs << 2;
-  for (let o = 0; o < outputs; o += 4) {
-    const w = weight + <usize>o * line;
-    const to = out + (<usize>o << 2);
-    let row = 0;
-    for (; row + 4 <= n; row += 4) {
-      const from = x + <usize>row * line;
-      const at = to + <usize>row * below;
-      fourRows(from, w, line, at, below, adds);
-      fourRows(from, w + 2 * line, line, at + 8, below, adds);
-    }
-    for (; row < n; row++) oneRow(x + <usize>row * line, w, line, to + <usize>row * below, adds);
+  const steps = n == 1 ? outputs >> 3 : outputs >> 2;
+  const far = <usize>steps * line;
+  for (let step = 0; step < steps; step++, weight += line, out += 4) {
+    if (n == 1) oneRow(x, weight, line, far, out, below >> 3, adds);
+    else
+      for (let row = 0; row < n; ) {
+        const from = x + <usize>row * line;
+        const to = out + <usize>row * below;
+        const left = n - row;
+        const two = left == 2 || left == 4; // 3 + 1 would leave a row alone
+        if (two) twoRows(from, weight, line, far, to, below, adds);
+        else threeRows(from, weight, line, far, to, below, adds);
+        row += two ? 2 : 3;
+      }
   }
 }
 
@@ -93,7 +130,7 @@ export function norm(x: usize, n: i32, size: i32, weight: usize, eps: f32, out: 
     let squares = f32x4.splat(0);
     for (let k: usize = 0; k < line; k += 16) {
       const v = v128.load(x + k);
-      squares = f32x4.add(squares, f32x4.mul(v, v));
+      squares = plus(squares, v, v);
     }
     const scale = f32x4.splat(<f32>1 / sqrt<f32>(total(squares) / <f32>size + eps));
     for (let k: usize = 0; k < line; k += 16)
@@ -119,11 +156,49 @@ export function rotate(x: usize, n: i32, width: i32, heads: i32, half: i32, cos:
   }
 }
 
+/** e^x, to some 10⁻⁷ of it: 2ⁿ · e^r with r within half of log 2, and e^r by its series. Beyond ±87 as at ±87. */
+function exponential(x: v128): v128 {
+  x = f32x4.min(f32x4.max(x, f32x4.splat(-87)), f32x4.splat(87));
+  const n = f32x4.nearest(f32x4.mul(x, f32x4.splat(<f32>1.44269504088896341)));
+  let r = f32x4.sub(x, f32x4.mul(n, f32x4.splat(<f32>0.693359375))); // log 2 in two parts: n times the first is exact
+  r = f32x4.sub(r, f32x4.mul(n, f32x4.splat(<f32>-2.12194440054690583e-4)));
+  let sum = f32x4.splat(<f32>(1.0 / 5040));
+  sum = plus(f32x4.splat(<f32>(1.0 / 720)), sum, r);
+  sum = plus(f32x4.splat(<f32>(1.0 / 120)), sum, r);
+  sum = plus(f32x4.splat(<f32>(1.0 / 24)), sum, r);
+  sum = plus(f32x4.splat(<f32>(1.0 / 6)), sum, r);
+  sum = plus(f32x4.splat(<f32>0.5), sum, r);
+  sum = plus(f32x4.splat(1), sum, r);
+  sum = plus(f32x4.splat(1), sum, r);
+  const power = i32x4.shl(i32x4.add(i32x4.trunc_sat_f32x4_s(n), i32x4.splat(127)), 23);
+  return f32x4.mul(sum, power);
+}
+
+/** Of `bytes` numbers, 64 bytes at a time in four sums. */
 // @ts-ignore: a decorator of AssemblyScript
 @inline
 function dot(a: usize, b: usize, bytes: usize): f32 {
+  let s0 = f32x4.splat(0);
+  let s1 = s0, s2 = s0, s3 = s0;
+  for (let k: usize = 0; k < bytes; k += 64) {
+    s0 = plus(s0, v128.load(a + k), v128.load(b + k));
+    s1 = plus(s1, v128.load(a + k, 16), v128.load(b + k, 16));
+    s2 = plus(s2, v128.load(a + k, 32), v128.load(b + k, 32));
+    s3 = plus(s3, v128.load(a + k, 48), v128.load(b + k, 48));
+  }
+  return total(f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3)));
+}
+
+/** `count` scores, which become e^(score - most); their sum. The list has room up to a multiple of 4. */
+function weights(scores: usize, count: i32, most: f32): f32 {
+  const end = scores + (<usize>count << 2);
+  for (let at = end; at & 15; at += 4) store<f32>(at, -Infinity); // as good as nothing
   let sum = f32x4.splat(0);
-  for (let k: usize = 0; k < bytes; k += 16) sum = f32x4.add(sum, f32x4.mul(v128.load(a + k), v128.load(b + k)));
+  for (let at = scores; at < end; at += 16) {
+    const some = exponential(f32x4.sub(v128.load(at), f32x4.splat(most)));
+    v128.store(at, some);
+    sum = f32x4.add(sum, some);
+  }
   return total(sum);
 }
 
@@ -145,25 +220,27 @@ export function attend(
       const shift = <usize>(head / shared) * bytes;
       let most: f32 = -Infinity;
       for (let i = 0; i < count; i++) {
-        const key = keys + <usize>load<i32>(seen + (<usize>i << 2)) * stride + shift;
-        const score = dot(query, key, bytes) * scale;
+        const score = dot(query, keys + <usize>load<i32>(seen + (<usize>i << 2)) * stride + shift, bytes) * scale;
         store<f32>(scores + (<usize>i << 2), score);
         most = max<f32>(most, score);
       }
-      let sum: f32 = 0;
-      for (let i = 0; i < count; i++) {
-        const weight = Mathf.exp(load<f32>(scores + (<usize>i << 2)) - most);
-        store<f32>(scores + (<usize>i << 2), weight);
-        sum += weight;
-      }
-      const to = out + (<usize>(row * heads + head) * bytes);
-      for (let k: usize = 0; k < bytes; k += 16) {
-        let mixed = f32x4.splat(0);
+      const whole = f32x4.splat(<f32>1 / weights(scores, count, most));
+      const to = out + <usize>(row * heads + head) * bytes;
+      for (let k: usize = 0; k < bytes; k += 64) {
+        let m0 = f32x4.splat(0);
+        let m1 = m0, m2 = m0, m3 = m0;
         for (let i = 0; i < count; i++) {
-          const value = values + <usize>load<i32>(seen + (<usize>i << 2)) * stride + shift;
-          mixed = f32x4.add(mixed, f32x4.mul(v128.load(value + k), f32x4.splat(load<f32>(scores + (<usize>i << 2)))));
+          const value = values + <usize>load<i32>(seen + (<usize>i << 2)) * stride + shift + k;
+          const weight = v128.load32_splat(scores + (<usize>i << 2));
+          m0 = plus(m0, weight, v128.load(value));
+          m1 = plus(m1, weight, v128.load(value, 16));
+          m2 = plus(m2, weight, v128.load(value, 32));
+          m3 = plus(m3, weight, v128.load(value, 48));
         }
-        v128.store(to + k, f32x4.mul(mixed, f32x4.splat(<f32>1 / sum)));
+        v128.store(to + k, f32x4.mul(m0, whole));
+        v128.store(to + k, f32x4.mul(m1, whole), 16);
+        v128.store(to + k, f32x4.mul(m2, whole), 32);
+        v128.store(to + k, f32x4.mul(m3, whole), 48);
       }
     }
     seen += <usize>count << 2;
@@ -174,9 +251,10 @@ export function attend(
 export function gate(x: usize, n: i32, size: i32, out: usize): void {
   const line = <usize>size << 2;
   for (let row = 0; row < n; row++, x += 2 * line, out += line)
-    for (let k: usize = 0; k < line; k += 4) {
-      const value = load<f32>(x + k);
-      store<f32>(out + k, (value / (<f32>1 + Mathf.exp(-value))) * load<f32>(x + line + k));
+    for (let k: usize = 0; k < line; k += 16) {
+      const value = v128.load(x + k);
+      const share = f32x4.add(f32x4.splat(1), exponential(f32x4.neg(value)));
+      v128.store(out + k, f32x4.mul(f32x4.div(value, share), v128.load(x + line + k)));
     }
 }
 

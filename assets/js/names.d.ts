@@ -1,7 +1,7 @@
 /* What the scripts give one another, and what the page puts beside it. Written by `make generate`. */
 interface Names extends page.Slots {
   Arena: typeof arena.Arena;
-  runsCompiled: typeof arena.runsCompiled;
+  compiledHere: typeof arena.compiledHere;
   TREE_POLICIES: typeof beamTrees.TREE_POLICIES;
   SiblingPolicy: typeof bestFirstTrees.SiblingPolicy;
   BEST_FIRST_TREES: typeof bestFirstTrees.BEST_FIRST_TREES;

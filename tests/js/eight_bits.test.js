@@ -4,8 +4,8 @@ const assert = require("node:assert");
 const { S, compiled, load, engine, run } = require("./engine.js");
 
 /** Rows of 16 numbers times a weight of two lines, in eight bits. */
-function product(binary, rows) {
-  const arena = new S.Arena(binary, 4096);
+function product(binaries, rows) {
+  const arena = new S.Arena(binaries, 4096);
   const [x, short, scales] = [arena.take(16 * rows.length), arena.take(8 * rows.length), arena.take(rows.length)];
   const [weight, weightScales, out] = [arena.take(8), arena.take(2), arena.take(2 * rows.length)];
   rows.forEach((row, at) => arena.view(x + 64 * at, 16).set(row));
@@ -20,8 +20,8 @@ function product(binary, rows) {
 test("a row is scaled by its largest number, and products are those of whole numbers times both scales", () => {
   const row = [...Array(15).keys(), 127]; // of scale 1: the numbers as they are
   const due = row.reduce((sum, value, place) => sum + value * (place - 8), 0);
-  for (const binary of [compiled(), null]) {
-    const { scales, out } = product(binary, [row, row.map((value) => value / 4)]);
+  for (const binaries of [compiled(), []]) {
+    const { scales, out } = product(binaries, [row, row.map((value) => value / 4)]);
     assert.deepEqual(scales, [1, 0.25]);
     assert.deepEqual(out, [due / 2, 2 * due, due / 8, due / 2]);
   }
@@ -31,7 +31,7 @@ test("rows taken four at a time and one by one come to the same, compiled and pl
   const rows = Array.from({ length: 5 }, (_, row) =>
     Array.from({ length: 16 }, (__, place) => Math.sin(7 * row + place)),
   );
-  const [fast, plain] = [product(compiled(), rows), product(null, rows)];
+  const [fast, plain] = [product(compiled(), rows), product([], rows)];
   fast.out.forEach((value, at) => assert.ok(Math.abs(value - plain.out[at]) < 1e-4));
   rows.forEach((row, at) => {
     const [alone] = product(compiled(), [row]).out;

@@ -6,13 +6,15 @@ const { S } = require("./load.js");
 const assets = path.join(__dirname, "..", "..", "assets");
 const read = (...parts) => new Uint8Array(fs.readFileSync(path.join(assets, ...parts)));
 const json = (...parts) => JSON.parse(fs.readFileSync(path.join(assets, ...parts), "utf-8"));
-const compiled = () => read("engine", "kernels.wasm");
+const [relaxed, simd] = ["kernels_relaxed.wasm", "kernels.wasm"].map((name) => read("engine", name));
+const compiled = () => [relaxed, simd]; // the fastest first, as they are shipped
+const KERNELS = { relaxed: [relaxed], simd: [simd], plain: [] };
 
-/** Name → model, all in one arena. `binary`: the compiled kernels; null for plain JavaScript. `more`: room beside. */
-function load(names, binary = compiled(), more = 0) {
+/** Name → model, all in one arena. `binaries`: the compiled kernels; none for plain JavaScript. `more`: room beside. */
+function load(names, binaries = compiled(), more = 0) {
   const shapes = names.map((name) => S.llamaShape(json("models", name, "config.json"), name));
   const arena = new S.Arena(
-    binary,
+    binaries,
     shapes.reduce((sum, shape) => sum + S.arenaNumbers(shape), more),
   );
   return new Map(
@@ -68,4 +70,4 @@ async function run(loaded, asked) {
   return S.traceOf(steps);
 }
 
-module.exports = { S, read, json, compiled, load, tokenizer, engine, request, run };
+module.exports = { S, read, json, compiled, KERNELS, load, tokenizer, engine, request, run };

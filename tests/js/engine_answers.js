@@ -1,5 +1,5 @@
 // Answers questions to the browser's engine: reads {question: …} from stdin, writes the answer as JSON.
-const { S, load, tokenizer, engine, run } = require("./engine.js");
+const { S, KERNELS, load, tokenizer, engine, run } = require("./engine.js");
 
 const answers = {
   /** Ids of texts. */
@@ -15,8 +15,8 @@ const answers = {
   },
 
   /** Logits of passes over texts, each with a cache of its own: [[{tokens, parents, keep}]]. */
-  logits({ model, texts, plain }) {
-    const one = load([model], plain ? null : undefined).get(model);
+  logits({ model, texts, kernels = "relaxed" }) {
+    const one = load([model], KERNELS[kernels]).get(model);
     return texts.map((passes) => {
       const cache = one.newCache();
       return passes.map(({ tokens, parents, keep }) => {

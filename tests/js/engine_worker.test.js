@@ -5,7 +5,8 @@ const crypto = require("node:crypto");
 const { S, read } = require("./engine.js");
 
 const MODEL = "drafter-weak"; // the smallest, as its own target
-const NAMES = ["engine/kernels.wasm", "catalog.json", "acceptance_vector.json",
+const KERNELS = ["engine/kernels.wasm"];
+const NAMES = [...KERNELS, "catalog.json", "acceptance_vector.json",
   `models/${MODEL}/tokenizer.json`, `models/${MODEL}/config.json`,
   `models/${MODEL}/model.safetensors`]; // prettier-ignore
 
@@ -15,7 +16,7 @@ function network(spoil = (name, bytes) => bytes) {
     const bytes = read(...name.split("/"));
     return { name, bytes: bytes.length, sha256: crypto.createHash("sha256").update(bytes).digest("hex") };
   });
-  const manifest = { version: "0.1.0", eos_ids: [0], models: [MODEL], modules: [], stops: [], files };
+  const manifest = { version: "0.1.0", eos_ids: [0], kernels: KERNELS, models: [MODEL], modules: [], stops: [], files };
   const kept = new Map();
   const cache = {
     match: async (address) => kept.get(address)?.clone(),

@@ -38,16 +38,17 @@ def target() -> LoadedModel:
     return load("target", dtype="float32")
 
 
-def test_the_shipped_kernels_are_what_their_source_compiles_to(tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", ["kernels", "kernels-relaxed"])
+def test_the_shipped_kernels_are_what_their_source_compiles_to(script: str, tmp_path: Path) -> None:
     if not ASC.is_file():
         pytest.skip("the compiler of the kernels is not here; run npm install")
-    command = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["scripts"]["kernels"].split()
+    command = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["scripts"][script].split()
     shipped = command[command.index("--outFile") + 1]
     command[command.index("--outFile") + 1] = str(tmp_path / "kernels.wasm")
     done = run(str(ASC), *command[1:])
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "kernels.wasm").read_bytes() == (ROOT / shipped).read_bytes(), (
-        "assets/engine/kernels.wasm is not what kernels.ts compiles to; run npm run kernels."
+        f"{shipped} is not what kernels.ts compiles to; run npm run {script}."
     )
 
 
@@ -75,12 +76,12 @@ def passes_over(ids: list[int]) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["compiled", "plain JavaScript"])
+@pytest.mark.parametrize("kernels", ["relaxed", "simd", "plain"])
 @pytest.mark.parametrize("name", ["target", "drafter", "drafter-weak"])
-def test_text_and_trees_have_the_probabilities_that_python_gives_them(name: str, plain: bool) -> None:
+def test_text_and_trees_have_the_probabilities_that_python_gives_them(name: str, kernels: str) -> None:
     loaded = load(name, dtype="float32")
-    texts = [passes_over(loaded.tokenizer.encode(text)) for text in prompts()[: 1 if plain else 60 : 12]]
-    answers = answer("logits", model=name, texts=texts, plain=plain)
+    texts = [passes_over(loaded.tokenizer.encode(text)) for text in prompts()[: 60 if kernels == "relaxed" else 1 : 12]]
+    answers = answer("logits", model=name, texts=texts, kernels=kernels)
     for passes, answered in zip(texts, answers, strict=True):
         cache = loaded.model.new_cache()
         for asked, rows in zip(passes, answered, strict=True):

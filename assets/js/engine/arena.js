@@ -1,5 +1,6 @@
 /* One memory in which all weights, caches and intermediate numbers of the browser's engine stand, and the kernels that
-   work on it: SIMD WebAssembly where the browser has it, else plain JavaScript. Knows nothing about models. */
+   work on it: WebAssembly with relaxed SIMD or with SIMD, as the browser has it, else plain JavaScript. Knows nothing
+   about models. */
 // needs: plain_kernels
 /** @typedef {object} Kernels pointers are byte offsets into the arena; see assets/engine/kernels.ts
     @property {(x: number, n: number, inputs: number, weight: number, outputs: number, out: number, adds: boolean) =>
@@ -20,18 +21,21 @@ const arena = (function (S) {
   const PAGE = 65536; // of WebAssembly's memory; the first one is for the kernels' own tables
   const ALIGNED = 16; // a SIMD register's bytes
 
-  /** Whether this browser runs the compiled kernels.
-      @param {BufferSource | null} binary */
-  const runsCompiled = (binary) => binary !== null && typeof WebAssembly === "object" && WebAssembly.validate(binary);
+  /** The first of the compiled kernels that this browser runs; null where it runs none.
+      @param {BufferSource[]} binaries @returns {BufferSource | null} */
+  const compiledHere = (binaries) =>
+    (typeof WebAssembly === "object" && binaries.find((binary) => WebAssembly.validate(binary))) || null;
 
   class Arena {
-    /** Room for `numbers` numbers of four bytes. `binary`: the compiled kernels; null for plain JavaScript.
-        @param {BufferSource | null} binary @param {number} numbers */
-    constructor(binary, numbers) {
+    /** Room for `numbers` numbers of four bytes. `binaries`: the compiled kernels, the fastest first; none for plain
+        JavaScript.
+        @param {BufferSource[]} binaries @param {number} numbers */
+    constructor(binaries, numbers) {
       const pages = 1 + Math.ceil((4 * numbers) / PAGE);
-      this.compiled = runsCompiled(binary);
+      const binary = compiledHere(binaries);
+      this.compiled = binary !== null;
       this.next = PAGE;
-      if (this.compiled) {
+      if (binary) {
         const memory = new WebAssembly.Memory({ initial: pages });
         const made = new WebAssembly.Instance(new WebAssembly.Module(binary), { env: { memory } });
         this.buffer = memory.buffer;
@@ -59,6 +63,6 @@ const arena = (function (S) {
     }
   }
 
-  return { Arena, runsCompiled };
+  return { Arena, compiledHere };
 })(SpecViz);
 Object.assign(SpecViz, arena);

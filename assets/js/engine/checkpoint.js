@@ -55,10 +55,10 @@ const checkpoint = (function () {
       eps: config.rms_norm_eps,
       theta: config.rope_parameters?.rope_theta ?? config.rope_theta,
     };
-    const odd = ["hidden", "size", "ffn", "vocab"].find((key) => shape[key] % 4);
+    const odd = ["hidden", "size", "ffn", "vocab"].find((key) => shape[key] % 16);
     if (String(config.architectures) !== "LlamaForCausalLM" || !config.tie_word_embeddings || odd)
       throw new Error(
-        `${name} is no Llama with tied embeddings and sizes that are multiples of 4, and so not for the browser's ` +
+        `${name} is no Llama with tied embeddings and sizes that are multiples of 16, and so not for the browser's ` +
           "engine; run it on the server.",
       );
     return shape;

@@ -5,10 +5,11 @@
 // needs: arena, beam_trees, cheap_target, checkpoint, header, llama, methods, randomness, recorder, session
 // needs: step_times, stop_policies, tokenizer, trained_stops
 /** @typedef {{ config: any, weights: Uint8Array<ArrayBuffer> }} ModelFiles
-    @typedef {{ kernels: BufferSource | null, tokenizer: Uint8Array<ArrayBuffer>, eosIds: number[], version: string,
+    @typedef {{ kernels: BufferSource[], tokenizer: Uint8Array<ArrayBuffer>, eosIds: number[], version: string,
       catalog: BrowserCatalog, vectors: MeasuredVectors, stops: Record<string, StopWeights>,
       models: Record<string, ModelFiles>, modules: Record<string, { card: any, weights: Uint8Array<ArrayBuffer> }> }}
-      EngineFiles the first model is the target, on which the modules were trained; `stops`: weights by stop policy
+      EngineFiles `kernels`: the fastest first; the first model is the target, on which the modules were trained;
+      `stops`: weights by stop policy
     @typedef {{ kind: "started", format: "specviz-trace", version: string, event: trace.Started,
       vocab: Record<string, trace.VocabEntry> }
       | { kind: "round", event: trace.Round, vocab: Record<string, trace.VocabEntry> }

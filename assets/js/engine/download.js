@@ -4,8 +4,8 @@
    manifest.json ─► [ cache ] or fetch, with progress ─► SHA-256 ─► files as `BrowserEngine.load` takes them */
 // needs: checkpoint
 /** @typedef {{ name: string, bytes: number, sha256: string }} FileEntry
-    @typedef {{ version: string, eos_ids: number[], models: string[], modules: string[],
-      stops: string[], files: FileEntry[] }} Manifest
+    @typedef {{ version: string, eos_ids: number[], kernels: string[], models: string[],
+      modules: string[], stops: string[], files: FileEntry[] }} Manifest
     @typedef {(progress: { bytes: number, of: number, file: string }) => void} Progress
     @typedef {{ fetch: typeof fetch, caches: CacheStorage | undefined }} Network what a worker brings; tests bring
       their own */
@@ -89,7 +89,7 @@ const download = (function (S) {
       weights: files.get(`modules/${name}/model.safetensors`),
     });
     return {
-      kernels: files.get("engine/kernels.wasm"),
+      kernels: manifest.kernels.map((name) => files.get(name)),
       tokenizer: files.get(`models/${manifest.models[0]}/tokenizer.json`),
       eosIds: manifest.eos_ids,
       version: manifest.version,

@@ -37,8 +37,10 @@ OF_A_MODULE = ("module.json", "model.safetensors")
 STOP_POLICIES = ("decision", "disco", "specdecpp")
 """stop policies that go by trained weights"""
 PACKED = ".bz2"
+KERNELS = ("engine/kernels_relaxed.wasm", "engine/kernels.wasm")
+"""the fastest first: a browser takes the first that it understands"""
 FILES = (
-    "engine/kernels.wasm",
+    *KERNELS,
     "catalog.json",
     ACCEPTANCE_VECTOR,
     *(f"stops/{policy}.json" for policy in STOP_POLICIES),
@@ -97,7 +99,12 @@ def manifest() -> dict[str, Any]:
         {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         for name, content in engine_files()
     ]
-    chosen = {"models": list(MODELS), "modules": list(MODULES), "stops": list(STOP_POLICIES)}
+    chosen = {
+        "kernels": list(KERNELS),
+        "models": list(MODELS),
+        "modules": list(MODULES),
+        "stops": list(STOP_POLICIES),
+    }
     return {"version": __version__, "eos_ids": [generation["eos_token_id"]], **chosen, "files": files}
 
 
