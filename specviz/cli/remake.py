@@ -258,7 +258,7 @@ def _no_bfloat16() -> str:
 def _no_real_model() -> str:
     from specviz.lm.fetched import SMOLLM2
 
-    return "" if SMOLLM2.folder.is_dir() else f"{SMOLLM2.title} is not on this machine; `specviz get {SMOLLM2.name}`"
+    return "" if SMOLLM2.here else f"{SMOLLM2.title} is not on this machine; `specviz get {SMOLLM2.name}`"
 
 
 def machine_name() -> str:

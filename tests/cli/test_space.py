@@ -21,7 +21,9 @@ from packaging.requirements import Requirement
 
 from specviz.app import space
 from specviz.app.page.settings import card_of, settings
+from specviz.drafters.learned.published import HEADS
 from specviz.errors import OptionError
+from specviz.lm.fetched import NEEDED, REAL_MODELS
 
 Call = Callable[..., Any]
 ROOT = Path(__file__).resolve().parents[2]
@@ -205,9 +207,23 @@ def test_zerogpu_gets_the_models_when_the_space_is_built() -> None:
         "HuggingFaceTB/SmolLM2-135M-Instruct", "HuggingFaceTB/SmolLM2-1.7B-Instruct", "Qwen/Qwen2.5-1.5B-Instruct",
         "Qwen/Qwen2.5-0.5B-Instruct",
     ]  # fmt: skip
-    assert card_of("zero")["models"] == names
-    assert card_of("zero")["preload_from_hub"] == [f"{name} {files}" for name in names]
-    assert {"models", "preload_from_hub"} & {*card_of("cpu"), *card_of("static")} == set()
+    whole = ["Qwen/Qwen3-1.7B", "AngelSlim/Qwen3-1.7B_eagle3"]
+    assert card_of("zero")["models"] == [*names, *whole]
+    assert card_of("zero")["preload_from_hub"] == [*(f"{name} {files}" for name in names), *whole]
+
+
+def test_the_real_model_of_the_page_is_there_from_the_start_on_every_space_that_runs_programs() -> None:
+    (real,) = (model.hub for model in REAL_MODELS.values())
+    assert card_of("cpu")["preload_from_hub"] == [f"{real} {','.join(settings()['hub_files'])}"]
+    assert card_of("cpu")["models"] == [real]
+    assert real in card_of("zero")["models"]
+    assert {*NEEDED} <= {*settings()["hub_files"]}, "what is looked for in the hub's cache is what was downloaded"
+    assert not {"models", "preload_from_hub"} & {*card_of("static")}
+
+
+def test_a_head_on_the_card_is_the_one_that_drafts_for_the_target_beside_it() -> None:
+    pairs = settings()["hub_pairs"]["zero-gpu"]
+    assert {pair["target"]["name"]: pair["head"]["name"] for pair in pairs if "head" in pair} == HEADS
 
 
 ZEROGPU_TORCH = ("2.8.0", "2.9.1", "2.10.0", "2.11.0")

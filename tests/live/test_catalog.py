@@ -9,6 +9,7 @@ from safetensors.torch import save_file
 
 from specviz.drafters.base import DRAFTERS
 from specviz.live import catalog
+from specviz.lm.place import locate
 from specviz.resources import asset_path
 from specviz.verifiers.base import VERIFIERS
 
@@ -65,6 +66,26 @@ def test_a_model_that_was_fetched_is_offered_as_a_target(monkeypatch, tmp_path):
     assert found.summary == ("SmolLM2-135M-Instruct, Apache-2.0: llama, 30 layers of width 576, vocabulary 49152")
     assert catalog.saved().models[-1] == catalog.build().models[-1] == found
     assert catalog.build().fetchable == ()
+
+
+def test_what_a_space_had_downloaded_when_it_was_built_is_offered_under_its_short_name(monkeypatch, tmp_path):
+    """The hub's own cache: a folder of files for each revision, and the revision that a branch is at."""
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    folder = tmp_path / "models--HuggingFaceTB--SmolLM2-135M-Instruct" / "snapshots" / "abc"
+    folder.mkdir(parents=True)
+    (folder.parents[1] / "refs").mkdir()
+    (folder.parents[1] / "refs" / "main").write_text("abc", encoding="utf-8")
+    config = {"model_type": "llama", "num_hidden_layers": 30, "hidden_size": 576, "vocab_size": 49152}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).write_text("{}", encoding="utf-8")
+    assert [model.available for model in catalog.fetched_models()] == [False], "its weights are missing"
+    save_file({"a": torch.zeros(3, 4)}, folder / "model.safetensors")
+    (found,) = catalog.fetched_models()
+    assert (found.name, found.parameters, found.available) == ("smollm2", 12, True)
+    assert catalog.build().fetchable == ()
+    assert locate("smollm2") == folder
 
 
 def test_a_bundled_model_is_described_from_its_files_alone(monkeypatch, tmp_path):

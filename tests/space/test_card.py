@@ -207,9 +207,11 @@ def test_zerogpu_offers_the_same_models_and_says_that_they_are_loaded():
 
 def test_a_space_with_a_gpu_offers_pairs_from_the_hub_with_size_and_licence_and_no_other_tier_does():
     offered = space.hub_models(GPU)
-    assert [one.role for one in offered] == ["target", "target", "target", "drafter"]
+    assert [one.role for one in offered] == ["target", "target", "target", "drafter", "target"], "a head is no model"
     assert all(one.parameters > 1e8 and one.licence == "apache-2.0" and one.available for one in offered)
-    assert all(re.fullmatch(r"[\w-]+/[\w.-]+-Instruct", one.name) for one in offered)
+    assert [one.name for one in offered if not re.fullmatch(r"[\w-]+/[\w.-]+-Instruct", one.name)] == [
+        "Qwen/Qwen3-1.7B"
+    ]
     assert [space.hub_models(other) for other in ({}, {"SPACE_ID": "a/b"}, {"SPECVIZ_TIER": "local"})] == [(), (), ()]
 
 
@@ -230,4 +232,11 @@ def test_a_pair_that_lacks_something_is_refused(monkeypatch):
     broken = {"tiers": {"gpu": {}}, "hub_pairs": {"gpu": [{"target": {"name": "a/b", "parameters": 1}}]}}
     monkeypatch.setattr(space, "settings", lambda: broken)
     with pytest.raises(SpecVizError, match=r"a pair of hub_pairs in spaces_config\.yaml lacks 'licence'"):
+        space.hub_models({"SPECVIZ_TIER": "gpu"})
+
+
+def test_a_head_that_lacks_something_is_refused_though_nobody_chooses_it(monkeypatch):
+    pair = {"target": {"name": "a/b", "parameters": 1}, "head": {"name": "c/d"}, "licence": "mit"}
+    monkeypatch.setattr(space, "settings", lambda: {"tiers": {"gpu": {}}, "hub_pairs": {"gpu": [pair]}})
+    with pytest.raises(SpecVizError, match=r"lacks 'parameters'.*a drafter or a head with the same"):
         space.hub_models({"SPECVIZ_TIER": "gpu"})

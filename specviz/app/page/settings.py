@@ -8,7 +8,7 @@ default and quiet: no telemetry, no run history, nothing fetched from outside.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -71,24 +71,35 @@ def tier(environment: Mapping[str, str]) -> Tier:
 def hub_models(environment: Mapping[str, str]) -> tuple[ModelDescription, ...]:
     """The models from the hub that this machine's tier offers beside the bundled ones, each once. Raises SpecVizError
     for an entry that lacks something."""
-    return _models_of(_tier_name(environment), "loaded" if on_zero_gpu(environment) else "downloaded on first use")
+    when = "loaded" if on_zero_gpu(environment) else "downloaded on first use"
+    return tuple(model for model in _models_of(_tier_name(environment), when) if model.role != HEAD)
+
+
+HEAD = "head"
+"""of a target: published weights of a drafter, which nobody chooses as a model"""
 
 
 def _models_of(tier_name: str, when: str) -> tuple[ModelDescription, ...]:
-    """Those of a tier; `when` says when a model is there."""
+    """Those of a tier, heads among them; `when` says when a model is there."""
     models: dict[str, ModelDescription] = {}
-    for pair in (settings().get("hub_pairs") or {}).get(tier_name, ()):
-        for role in ("target", *(["drafter"] if "drafter" in pair else [])):
+    for pair in _pairs(tier_name):
+        for role in ("target", *(role for role in ("drafter", HEAD) if role in pair)):
             try:
-                name, parameters, licence = pair[role]["name"], int(pair[role]["parameters"]), pair["licence"]
+                name, parameters = pair[role]["name"], int(pair[role]["parameters"])
+                licence = pair[role].get("licence") or pair["licence"]
             except (KeyError, TypeError, ValueError) as error:
                 raise SpecVizError(
                     f"a pair of hub_pairs in spaces_config.yaml lacks {error}; each has a target with name and "
-                    "parameters, mostly a drafter with the same, and a licence."
+                    "parameters, mostly a drafter or a head with the same, and a licence."
                 ) from error
             described = ModelDescription(name, role, f"{licence}, {when}", parameters, available=True, licence=licence)
             models.setdefault(name, described)
     return tuple(models.values())
+
+
+def _pairs(tier_name: str) -> Sequence[Mapping[str, Any]]:
+    pairs: Sequence[Mapping[str, Any]] = (settings().get("hub_pairs") or {}).get(tier_name, ())
+    return pairs
 
 
 def _tier_name(environment: Mapping[str, str]) -> str:
@@ -118,6 +129,8 @@ def _tier_of_hardware(environment: Mapping[str, str]) -> str:
 
 THUMBNAIL = "docs/img/player.png"
 """the picture that stands beside a link to the Space"""
+WHOLE = "whole"
+"""key of a model of which all files are downloaded"""
 STATIC_KEYS = {"title", "emoji", "colorFrom", "colorTo", "sdk", "app_file", "short_description", "license", "tags"}
 
 
@@ -131,15 +144,18 @@ def kind_of_space(kind: str) -> dict[str, Any]:
 
 
 def card_of(kind: str, space: str = "") -> dict[str, Any]:
-    """The card of a kind of Space: models of its machine's tier are downloaded when it is built. `space`: owner/name,
-    where it is known, for the picture beside a link."""
+    """The card of a kind of Space: models of its machine's tier, and those that the kind names, are downloaded when it
+    is built. `space`: owner/name, where it is known, for the picture beside a link."""
     loaded, chosen = settings(), kind_of_space(kind)
     card: dict[str, Any] = {**loaded["card"], **chosen["card"]}
     if card["sdk"] == "static":
         card = {key: value for key, value in card.items() if key in STATIC_KEYS}
-    if names := [model.name for model in _models_of(chosen["tier"], "")]:
+    names = [*(model.name for model in _models_of(chosen["tier"], "")), *chosen.get("preload", ())]
+    named = [model for pair in _pairs(chosen["tier"]) for role, model in pair.items() if role != "licence"]
+    whole = {model["name"] for model in named if model.get(WHOLE)}
+    if names:
         files = ",".join(loaded["hub_files"])
-        card |= {"models": names, "preload_from_hub": [f"{name} {files}" for name in names]}
+        card |= {"models": names, "preload_from_hub": [name if name in whole else f"{name} {files}" for name in names]}
     return {**card, "thumbnail": f"{HUB}/spaces/{space}/resolve/main/{THUMBNAIL}"} if space else card
 
 

@@ -109,7 +109,8 @@ def _load_for_device(machine: Tier, offered: Sequence[ModelDescription]) -> None
     from specviz.live.source import LiveSource
     from specviz.live.zero import load_for_device
 
-    names = [model.name for model in (*catalog.bundled_models(), *offered) if model.available]
+    models = (*catalog.bundled_models(), *catalog.fetched_models(), *offered)
+    names = [model.name for model in models if model.available]
     load_for_device(LiveSource(threads=machine.torch_threads, hub_models=offered), names)
 
 

@@ -13,6 +13,20 @@ DATASTORE = "tests/datastore/test_datastore.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
+        "Space: models that the kind names are not downloaded when it is built",
+        "specviz/app/page/settings.py",
+        'names = [*(model.name for model in _models_of(chosen["tier"], "")), *chosen.get("preload", ())]',
+        'names = [*(model.name for model in _models_of(chosen["tier"], ""))]',
+        ("tests/cli/test_space.py",),
+    ),
+    Fault(
+        "Space: a model of which the hub has brought a part counts as whole",
+        "specviz/lm/fetched.py",
+        "return paths[0].parent if len(paths) == len(NEEDED) else None",
+        "return paths[0].parent if paths else None",
+        ("tests/live/test_catalog.py",),
+    ),
+    Fault(
         "stored weights: shapes are not compared before they are multiplied",
         "specviz/drafters/learned/weights.py",
         "if tensor.shape != expected.shape:",
