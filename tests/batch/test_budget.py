@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import product
-
+import numpy as np
 import pytest
 
-from specviz.batch.budget import Budget, BudgetStopPolicy, Prices, Settled, Wish, grant
+from specviz.batch.budget import Budget, BudgetStopPolicy, Prices, Settled, Wish, grant, until_over, worth
 from specviz.batch.together import Model, Turn, decode_together
 from specviz.drafters.base import DraftPolicies
 from specviz.engine.pairing import follow
 from specviz.stop_policies.base import StopOptions
+from tests.batch.simulated import Writer, seconds
 from tests.batch.test_together import SAMPLINGS, alone, pair, session_of
 from tests.lm.conftest import checkpoint, one_thread
 
@@ -30,104 +30,155 @@ def flat(texts: int, rows: int) -> float:
     return 8.0
 
 
-def steps(texts: int, rows: int) -> float:
-    """Four rows are as dear as one, the fifth as much again."""
-    return 4.0 * ((rows + 3) // 4)
+def priced(target_s, drafter_s=free, levels: int = 2) -> Prices:
+    return Prices.of(target_s, drafter_s, 4, levels)
 
 
-def wish(*chances: float) -> Wish:
-    return Wish(chances, begins=True)
+def wish(text: int, left: int, *chances: float, unread: float = 1.0) -> Wish:
+    return Wish(text, left, chances, unread)
 
 
-def asking(*chances: float) -> Wish:
-    return Wish(chances, begins=False)
+def asking(text: int, *chances: float) -> Wish:
+    return Wish(text, 9, chances, 0.0)
 
 
-START = Settled(texts=2, rows=2, tokens=2.0)
+PACES = np.array([0.0, 4.0, 6.0, 7.0])
+"""a token takes 4 seconds where one text is left, 6 where two are, 7 where three are"""
+
+
+def test_texts_take_the_pace_of_those_that_are_left() -> None:
+    """5 tokens with three texts, 2 more with two, 1 more alone, in any order."""
+    assert until_over(np.array([[5.0, 7.0, 8.0], [8.0, 5.0, 7.0]]), PACES).tolist() == [5 * 7 + 2 * 6 + 4] * 2
+    assert until_over(np.array([3.0, -1.0]), PACES[:3]) == 3 * 4, "what is over takes no time"
+
+
+def test_a_token_is_worth_most_where_the_batch_will_wait_for_its_text() -> None:
+    """Alone behind the others 4 seconds, one of two 2, one of three 1; equals share what they save together."""
+    assert worth(np.array([5.0, 7.0, 8.0]), PACES).tolist() == [1.0, 2.0, 4.0]
+    assert worth(np.array([5.0, 5.0, 5.0]), PACES).tolist() == [7 / 3] * 3
+    assert worth(np.array([8.0, 5.0, 8.0]), PACES).tolist() == [3.0, 1.0, 3.0]
+
+
+def test_the_pace_is_that_of_the_best_length_for_all() -> None:
+    """A pass costs 2 seconds and one a row. Alone 3 s a token, with one candidate 4 s for 1.5 tokens, with two 5 s for
+    1.75; two texts take 4 s, or 6 s for 1.5 tokens, or 8 s for 1.75."""
+    prices = priced(lambda texts, rows: 2.0 + rows)
+    assert prices.paces(2, 0.5).tolist() == [0.0, pytest.approx(4 / 1.5), pytest.approx(4.0)]
+    assert priced(steep).paces(2, 0.5).tolist() == [0.0, 1.0, 2.0], "where rows cost what they bring none is drafted"
+
+
+PAIR = PACES[:3]
+EVEN, BEHIND = {0: 4.0, 1: 4.0}, {0: 4.0, 1: 8.0}
+"""tokens that are left after the round: of equals, and of two of which the second is behind"""
+
+
+def by_the_row(seconds: float):
+    """8 seconds for a row of each of two texts, and so many for each more."""
+    return lambda texts, rows: 8.0 + seconds * max(0, rows - 2)
 
 
 @pytest.mark.parametrize(
-    ("target_s", "drafter_s", "granted"),
-    [(flat, free, [2, 2]), (steep, free, [0, 0]), (steps, free, [2, 0]), (flat, steep, [2, 0]), (flat, flat, [0, 0])],
-    ids=["rows are free", "a row costs a token", "to the end of the step", "a drafter that costs", "as dear as a text"],
+    ("left", "chances", "row_s", "granted"),
+    [
+        (EVEN, (0.75, 0.75), 2.0, [1, 1]),
+        (EVEN, (0.75, 0.0), 2.0, [0, 0]),
+        (EVEN, (0.75, 0.0), 1.0, [1, 0]),
+        (BEHIND, (0.75, 0.75), 2.0, [0, 1]),
+        (BEHIND, (0.75, 0.5), 2.5, [0, 0]),
+    ],
+    ids=["both", "ahead alone", "ahead alone, but cheap", "who is behind", "who is behind, but dear"],
 )
-def test_the_likeliest_candidates_of_all_texts_are_granted_while_a_round_gains(target_s, drafter_s, granted) -> None:
-    """2 texts with 0.75, 0.5 and 0.25, 0.125: 2 tokens are sure, and 0.75 + 0.5 + 0.25 + 0.125 may come."""
-    wishes = [wish(0.75, 0.5), wish(0.25, 0.125)]
-    assert grant(wishes, START, Prices(target_s, drafter_s)) == granted
+def test_candidates_are_granted_that_make_the_batch_end_sooner(left, chances, row_s, granted) -> None:
+    """Of equals both save 0.75 · 6 = 4.5 s, one alone 0.75 · 2 = 1.5 s: by tokens per second it would be granted, 2.75
+    in 10 s being more than 2 in 8 s. Who is behind saves 0.75 · 4 = 3 s or 0.5 · 4 = 2 s."""
+    wishes = [wish(text, 9, chance) for text, chance in enumerate(chances)]
+    assert grant(wishes, Settled(2, left), priced(by_the_row(row_s)), PAIR) == granted
 
 
-def test_the_whole_queue_is_looked_at_because_the_rate_may_fall_and_rise_again() -> None:
-    """2 tokens in 8 s; 2.5 and 3 in 12 s are fewer per second or as many, and 4 in 12 s are more."""
-    prices = Prices(lambda texts, rows: 8.0 if rows == 2 else 12.0, free)
-    assert grant([wish(0.5), wish(0.5)], START, prices) == [0, 0]
-    assert grant([wish(0.5, 0.5), wish(0.5, 0.5)], START, prices) == [2, 2]
+def test_the_whole_queue_is_looked_at_because_what_is_lost_at_first_may_be_won_in_the_end() -> None:
+    """Up to 4 rows more cost 4 s at once. A candidate of each saves 0.5 · 6 = 3 s, two of each 6 s."""
+    prices = priced(lambda texts, rows: 8.0 if rows == 2 else 12.0)
+    settled = Settled(2, EVEN)
+    assert grant([wish(0, 9, 0.5), wish(1, 9, 0.5)], settled, prices, PAIR) == [0, 0]
+    assert grant([wish(0, 9, 0.5, 0.5), wish(1, 9, 0.5, 0.5)], settled, prices, PAIR) == [2, 2]
 
 
 def test_a_pass_that_was_made_is_not_paid_again() -> None:
-    """The drafter costs 8 s a pass, and was asked for the first candidate of each already: the second would cost."""
-    prices = Prices(flat, flat)
-    spent = Settled(texts=2, rows=2, tokens=2.0, spent=8.0)
-    assert grant([asking(0.25, 0.125), asking(0.125, 0.0625)], spent, prices) == [1, 1]
+    """The drafter costs 8 s a pass, and was asked for the first candidate of each: the second would cost."""
+    prices = priced(flat, flat)
+    settled = Settled(2, EVEN)
+    assert grant([asking(0, 0.25, 0.125), asking(1, 0.25, 0.125)], settled, prices, PAIR) == [1, 1]
+    assert grant([wish(0, 9, 0.25, 0.125), wish(1, 9, 0.25, 0.125)], settled, prices, PAIR) == [0, 0]
 
 
-def test_the_grant_is_the_best_of_all_where_rows_cost_alike() -> None:
-    chances = [(0.75, 0.5, 0.125), (0.5, 0.25), (0.25,)]
-    prices = Prices(lambda texts, rows: 4.0 + rows, free)
-    start = Settled(3, 3, 3.0)
-
-    def rate(lengths: tuple[int, ...]) -> float:
-        tokens = 3.0 + sum(sum(of[:length]) for of, length in zip(chances, lengths, strict=True))
-        return tokens / (7.0 + sum(lengths))
-
-    best = max(product(range(4), range(3), range(2)), key=rate)
-    assert best == (2, 1, 0)
-    assert grant([wish(*of) for of in chances], start, prices) == [2, 1, 0]
+@pytest.mark.parametrize(("unread", "granted"), [(1.0, [1]), (1.5, [1]), (3.0, [0])])
+def test_what_the_drafter_has_not_read_is_paid(unread, granted) -> None:
+    """A row of the drafter costs 1 s, and the candidate saves 0.5 · 4 = 2 s."""
+    prices = priced(flat, steep)
+    assert grant([wish(0, 9, 0.5, unread=unread)], Settled(1, {0: 8.0}), prices, PAIR[:2]) == granted
 
 
 def test_a_busier_machine_grants_no_more() -> None:
-    """The price of a row goes up: 4, 3, 2, 1 and 0 candidates."""
-    wishes = [wish(0.75, 0.5), wish(0.25, 0.125)]
-    counts = [
-        sum(grant(wishes, START, Prices(lambda texts, rows, row=row: 16.0 + row * rows, free)))
-        for row in (0.5, 2.0, 4.0, 16.0, 64.0)
-    ]
-    assert counts == sorted(counts, reverse=True)
-    assert (counts[0], counts[-1]) == (4, 0)
+    """The price of a row goes up."""
+    wishes = [wish(0, 9, 0.75, 0.5), wish(1, 9, 0.25, 0.125)]
+    granted = [grant(wishes, Settled(2, EVEN), priced(by_the_row(row_s)), PAIR) for row_s in (0.25, 0.75, 1.0, 2.0)]
+    assert granted == [[2, 2], [2, 1], [1, 0], [0, 0]]
 
 
 def test_a_budget_remembers_what_its_round_has_settled() -> None:
-    """Rows and tokens grow with what is granted of the first level, seconds with the drafter's passes."""
-    budget = Budget(Prices(lambda texts, rows: 64.0, lambda texts, rows: float(rows)))
-    assert budget.grant([wish(0.5, 0.25), wish(0.5, 0.25)]) == [2, 2]
-    assert budget.settled == Settled(texts=2, rows=2, tokens=2.0, spent=2.0)
-    assert budget.grant([asking(0.75, 0.5), asking(0.0, 0.0)]) == [2, 0]
-    assert budget.settled == Settled(texts=2, rows=3, tokens=2.75, spent=3.0)
+    """Rows grow and what is left shrinks with what is granted of the first level. Two candidates are best for all:
+    8.5 s for 1.75 tokens alone, 9 s together; a fifth of a token's worth is the same for both."""
+    budget = Budget(priced(flat, lambda texts, rows: 0.25 * rows))
+    assert budget.grant([wish(0, 5, 0.5, 0.25), wish(1, 5, 0.5, 0.25)]) == [2, 2]
+    assert budget.settled == Settled(2, {0: 4.0, 1: 4.0})
+    assert budget.grant([asking(0, 0.75, 0.5), asking(1, 0.0, 0.0)]) == [2, 0]
+    assert budget.paces.tolist() == pytest.approx([0.0, 0.8 * 8.5 / 1.75 + 0.1 * 9 / 1.75, 9 / 1.75])
+    assert budget.settled == Settled(3, {0: 3.25, 1: 4.0})
+
+
+def test_a_drafter_that_was_not_asked_reads_what_it_missed_shared_out_over_the_rounds_that_are_left() -> None:
+    """Of 9 tokens: a round of 2, of which the drafter has 1 to read, then rounds without it. 7, 6 and 5 tokens are left
+    for 3.5, 3 and 2.5 rounds, and 1, 2 and 3 of its rows wait beside the last."""
+    asked = list[Wish]()
+
+    def grants(wish: Wish) -> int:
+        asked.append(wish)
+        return len(asked) == 1
+
+    policy = BudgetStopPolicy(StopOptions(2), grants, 3, 9)
+    for drafted, accepted in ((1, 1), (0, 0), (0, 0), (0, 0)):
+        policy.levels()
+        policy.learn(drafted, accepted)
+    assert [(wish.text, wish.left) for wish in asked] == [(3, 9), (3, 7), (3, 6), (3, 5)]
+    assert [wish.unread for wish in asked] == [1.0, 1 + 1 / 3.5, 1 + 2 / 3, 1 + 3 / 2.5]
 
 
 def by_budget(number: int, sampling, levels: int = 3):
     def make(target, drafter):
         session = session_of(number, (1,) * levels, sampling)(target, drafter)
-        follow(session.method.drafter, DraftPolicies(stop_policy=BudgetStopPolicy(StopOptions(levels), target.grants)))
+        policy = BudgetStopPolicy(StopOptions(levels), target.grants, number, 14)
+        follow(session.method.drafter, DraftPolicies(stop_policy=policy))
         return session
 
     return make
 
 
-def decoded(pair, sampling, target_s, drafter_s=free):
+def decoded(pair, sampling, target_s):
     models = [Model(one, one.new_batch()) for one in pair]
     sessions = [by_budget(number, sampling) for number in range(4)]
-    return decode_together(*models, sessions, budget=Budget(Prices(target_s, drafter_s)))
+    return decode_together(*models, sessions, budget=Budget(priced(target_s, levels=3)))
 
 
-@pytest.mark.parametrize("target_s", [flat, steep, steps], ids=["flat", "steep", "steps"])
+@pytest.mark.parametrize("target_s", [flat, steep, by_the_row(0.5)], ids=["flat", "steep", "by the row"])
 def test_a_greedy_text_is_the_same_under_every_budget(pair, target_s) -> None:
     expected = [alone(pair, session_of(number, (), SAMPLINGS["greedy"]))[0] for number in range(4)]
     assert [text.tokens for text in decoded(pair, SAMPLINGS["greedy"], target_s).texts] == expected
 
 
-def test_free_rows_are_all_drafted_and_dear_ones_cost_not_even_a_pass_of_the_drafter(pair) -> None:
-    """14 tokens: with the target drafting for itself 4 rounds of at most 4, else 14 rounds of one row a text."""
+def test_free_rows_are_all_drafted_and_dear_ones_cost_not_even_a_pass_of_the_drafter(pair, monkeypatch) -> None:
+    """14 tokens: with the target drafting for itself 4 rounds of at most 4, else 14 rounds of one row a text. The toy
+    is sure of nothing, so what a draft must promise at least is set to nothing."""
+    monkeypatch.setattr("specviz.batch.budget.LEAST", 0.0)
     pair = (pair[0], pair[0])
     generous, mean = (decoded(pair, SAMPLINGS["greedy"], price) for price in (flat, steep))
     assert [text.drafted for text in generous.texts] == [3 + 3 + 3 + 1] * 4
@@ -141,3 +192,35 @@ def test_free_rows_are_all_drafted_and_dear_ones_cost_not_even_a_pass_of_the_dra
 def test_a_session_that_drafts_by_a_budget_needs_a_batch_that_has_one(pair) -> None:
     with pytest.raises(AssertionError, match="the batch has none"):
         decode_together(*(Model(one, one.new_batch()) for one in pair), [by_budget(0, SAMPLINGS["greedy"])])
+
+
+def test_small_batches_by_the_clock() -> None:
+    """6 tokens of one text whose candidates are all right, and of one whose are all wrong, or of two that are right. A
+    pass of n rows takes 4 + n seconds, the drafter's n/2. Plain: 6 rounds of 6 s."""
+    prices = Prices.of(lambda texts, rows: 4.0 + rows, lambda texts, rows: rows / 2, 2, 2)
+    right, wrong = Writer(6, 1.0), Writer(6, 0.0)
+
+    def took(texts, gamma: int | None) -> float:
+        return seconds(texts, gamma, prices, 6)
+
+    assert took([right, wrong], 0) == took([right, right], 0) == 6 * 6
+    assert took([right, right], 1) == (8 + 1) + 2 * (8 + 2), "3 rounds of 4 rows, after the first 2 to read of each"
+    assert took([right, right], 2) == 2 * (10 + 2 * 1) + 1, "2 rounds of 6 rows, in the second 2 to read of each"
+    assert took([right, right], None) == 2 * (10 + 2 * 1) + 1, "a budget goes as far as it may"
+    assert took([right, wrong], 1) == (8 + 1) + 2 * (8 + 1.5) + 2 * (6 + 0.5) + 5, "and the wrong one ends alone"
+    assert took([right, wrong], None) == 39 < took([right, wrong], 1) == 46, "a budget has to find out"
+
+
+@pytest.mark.parametrize(("size", "spread"), [(2, 0.25), (8, 0.25), (8, 0.0)])
+def test_a_closed_batch_by_a_budget_is_hardly_slower_than_plain_or_the_best_chain(size, spread) -> None:
+    """At prices like those of the bundled pair, in milliseconds; texts of 8 to 32 tokens."""
+    prices = Prices.of(lambda texts, rows: 4.6 + 0.9 * texts + 0.95 * rows, lambda texts, rows: 1.0 + 0.3 * rows, 8, 4)
+    chances, lengths = (0.4, 0.9, 0.6, 0.5, 0.8, 0.7, 0.4, 0.9), (32, 8, 32, 24, 32, 16, 32, 32)
+    texts = [Writer(*both) for both in zip(lengths, chances, strict=True)]
+    batches = [texts[start : start + size] for start in range(0, 8, size)]
+    gammas = (None, 0, 1, 2)
+    runs = [(batch, seed) for batch in batches for seed in range(4)]
+    took = {gamma: sum(seconds(batch, gamma, prices, 32, seed, spread) for batch, seed in runs) for gamma in gammas}
+    budget = took.pop(None)
+    assert budget <= took[0] / 0.98
+    assert budget <= min(took.values()) / 0.95

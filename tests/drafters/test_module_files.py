@@ -78,6 +78,18 @@ def test_a_card_from_before_an_option_was_made_is_one_with_its_default(target, t
         fill_from(tmp_path, fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3, selected=4)))
 
 
+def test_a_block_may_learn_on_as_causal_and_nothing_else_of_it_changes(target, tmp_path):
+    trained = fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3), seed=1)
+    write_module(trained, tmp_path, {})
+    causal = fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3, causal=True, anchors=4))
+    fill_from(tmp_path, causal)
+    given, taken = trained.network.layers[0].mlp.up_proj.weight, causal.network.layers[0].mlp.up_proj.weight
+    assert torch.allclose(taken, given, atol=0.01), "they are kept in eight bits"
+    assert (causal.options.causal, causal.options.anchors) == (True, 4)
+    with pytest.raises(ModelError, match="holds a 'dflash' with options"):
+        fill_from(tmp_path, fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=4, causal=True)))
+
+
 def test_what_is_written_over_unpacked_weights_counts(target, folder):
     (folder / "model.safetensors").write_bytes(b"of an earlier training")
     write_module(fresh(EagleModule, TargetParts.of(target), EagleShape()), folder, {})

@@ -63,7 +63,7 @@ def joint_law(
     script: tuple[int, ...] | None = ()
     while script is not None:
         randomness = EnumeratedRandom(script)
-        sessions = [_session(case, own(randomness, text), prices is not None) for text, case in enumerate(cases)]
+        sessions = [_session(text, case, own(randomness, text), prices) for text, case in enumerate(cases)]
         models = Model(target, batch_of(target)), Model(drafter, batch_of(drafter))
         decoded = decode_together(*models, sessions, budget=prices and Budget(prices))
         law[tuple(tuple(text.tokens) for text in decoded.texts)] += randomness.weight()
@@ -71,12 +71,12 @@ def joint_law(
     return dict(law)
 
 
-def _session(case: ProofCase, randomness: RandomSource, by_budget: bool) -> SessionOf:
+def _session(text: int, case: ProofCase, randomness: RandomSource, prices: Prices | None) -> SessionOf:
     def make(target: LanguageModel, drafter: LanguageModel) -> Session:
         session = session_of(case, randomness, (target, drafter))
-        if by_budget:
+        if prices is not None:
             assert isinstance(target, Seat)
-            policy = BudgetStopPolicy(StopOptions(longest=case.length), target.grants)
+            policy = BudgetStopPolicy(StopOptions(longest=case.length), target.grants, text, case.length)
             follow(session.method.drafter, DraftPolicies(stop_policy=policy))
         return session
 

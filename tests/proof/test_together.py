@@ -53,7 +53,7 @@ def test_answers_that_are_swapped_change_the_law():
 
 
 LONGER = ProofCase("model", "sequential", (("gamma", 2),), prompt=(0,), length=3, vocab_size=2)
-SCARCE = Prices(lambda texts, rows: {1: 8.0, 2: 8.0, 3: 9.0}.get(rows, 20.0), lambda texts, rows: 0.0)
+SCARCE = Prices.of(lambda texts, rows: {1: 8.0, 2: 8.0, 3: 9.0}.get(rows, 20.0), lambda texts, rows: 0.0, 2, 3)
 """one candidate for both texts is nearly free, and a second one dear"""
 
 

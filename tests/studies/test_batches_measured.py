@@ -21,7 +21,7 @@ __all__ = ["checkpoint", "one_thread"]
 PROMPTS = [("a", [1, 2, 3]), ("b", [4]), ("c", [5, 6, 7, 8]), ("d", [1, 2, 3])]
 
 
-FREE = Budget(Prices(lambda texts, rows: 1.0, lambda texts, rows: 0.0))
+FREE = Budget(Prices.of(lambda texts, rows: 1.0, lambda texts, rows: 0.0, 4, 3))
 
 
 def plan(temperature: float, sizes=(1, 2, 4), repeats: int = 1) -> BatchPlan:

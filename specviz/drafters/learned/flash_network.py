@@ -316,6 +316,8 @@ FlashShapeT = TypeVar("FlashShapeT", bound=FlashShape)
 class FlashTrunk(DrafterModule[FlashShapeT]):
     """A subclass is registered, and may add to what the rows say."""
 
+    relearnt = frozenset({"causal", "anchors"})
+
     def __init__(self, target: TargetParts, options: FlashShapeT) -> None:
         super().__init__(target, options)
         vocabulary, hidden = target.head.shape

@@ -130,6 +130,8 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
     """whether it wants `FeatureBatch.rows`"""
     learns_text: ClassVar[bool] = False
     """whether it can learn from a text without the target, see `FeatureBatch.text_alone`"""
+    relearnt: ClassVar[frozenset[str]] = frozenset()
+    """options that a training which goes on from earlier weights may change: every weight keeps its shape and use"""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

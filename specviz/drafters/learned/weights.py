@@ -260,11 +260,12 @@ def fill_from(folder: Path, module: DrafterModule[Options]) -> ModuleCard:
     """Give a fresh module the weights in `folder`, to be trained on, whichever target they were trained for; returns
     their card. Raises ModelError where they are of another module or shape."""
     card = read_card(folder)
-    same = card.module == module.name and from_mapping(type(module.options), card.options) == module.options
-    if not same:
+    wanted, relearnt = to_mapping(module.options), module.relearnt
+    begun = to_mapping(from_mapping(type(module.options), card.options)) if card.module == module.name else {}
+    if not begun or any(begun[name] != wanted[name] for name in wanted if name not in relearnt):
         raise ModelError(
             f"{folder} holds a '{card.module}' with options {card.options}, and a '{module.name}' with "
-            f"{to_mapping(module.options)} is to be trained; give those options, or another folder."
+            f"{wanted} is to be trained; give those options, or another folder."
         )
     written = fitting(_weights(folder), module.state_dict(), f"the weights in {folder}")
     module.load_state_dict(restored(written))

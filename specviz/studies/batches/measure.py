@@ -9,7 +9,6 @@ import argparse
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import zip_longest
 
 from specviz.batch.budget import Budget, BudgetStopPolicy, Grants, Prices
@@ -96,7 +95,7 @@ def compare(
     levels = max(map(len, plan.shapes))
     times = {Turn.TARGET: pass_times(target, plan.sizes, levels, clock)}
     times[Turn.DRAFTER] = pass_times(drafter, plan.sizes, levels, clock)
-    prices = Prices(cache(times[Turn.TARGET].seconds), cache(times[Turn.DRAFTER].seconds))
+    prices = Prices.of(times[Turn.TARGET].seconds, times[Turn.DRAFTER].seconds, max(plan.sizes), levels)
     ways = (PLAIN, *plan.shapes)
     alone = {
         shape: [_alone(target, drafter, make) for make in _sessions(plan, shape, Budget(prices))] for shape in ways
@@ -137,7 +136,9 @@ def _session(plan: BatchPlan, shape: Shape, number: int, budget: Budget) -> Sess
         if by_budget(shape):
             alone: Grants = lambda wish: budget.grant([wish])[0]  # noqa: E731
             grants = target.grants if isinstance(target, Seat) else alone
-            follow(drafting, DraftPolicies(stop_policy=BudgetStopPolicy(StopOptions(len(shape)), grants)))
+            tokens = plan.limits.max_new_tokens
+            policy = BudgetStopPolicy(StopOptions(len(shape)), grants, number, tokens)
+            follow(drafting, DraftPolicies(stop_policy=policy))
         verifier = VERIFIERS.get("greedy" if plan.sampling.greedy else "sequential").of({})  # as `auto` chooses
         method = Method(drafting, verifier, plan.sampling, SeededRandom(plan.seed + number))
         return Session(target, method, Start(plan.prompts[number][1]), Ending(plan.limits, lambda token: b""))

@@ -148,18 +148,16 @@ def sentence(batch_rows: Sequence[BatchRow]) -> str:
 
 def _budgets(batch_rows: Sequence[BatchRow]) -> Iterator[str]:
     """Of each budget how far it falls, at worst, behind plain decoding and behind the best chain of fixed length."""
-    known = {(row.shape, row.size): row.modelled for row in batch_rows if row.modelled is not None}
+    known = {(row.shape, row.size): row.speedup.median for row in batch_rows if row.speedup is not None}
     for shape in dict.fromkeys(shape for shape, _ in known if by_budget(shape)):
-        reached = {size: modelled for (way, size), modelled in known.items() if way == shape}
+        reached = {size: speedup for (way, size), speedup in known.items() if way == shape}
         chains = {size: [known[way, at] for way, at in known if at == size and max(way) == 1] for size in reached}
         least = min(reached, key=lambda size: reached[size])
-        said = (
-            f"By modelled time in a full batch {name_of(shape)} is at worst {reached[least]:.2f} × plain (B = {least})"
-        )
+        said = f"With {name_of(shape)} a batch is at worst {reached[least]:.2f} × as fast as plain (B = {least})"
         if all(chains.values()):
             behind = {size: times_as_fast(reached[size], max(chains[size])) for size in reached}
             worst = min(behind, key=lambda size: behind[size])
-            said += f" and {behind[worst]:.2f} × the best fixed γ (B = {worst})"
+            said += f" and {behind[worst]:.2f} × as fast as with the best fixed γ (B = {worst})"
         yield f"{said}."
 
 
