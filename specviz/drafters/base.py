@@ -10,7 +10,7 @@ the random source, and (through `Proposal`) says what it did.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -53,6 +53,8 @@ class Proposal:
     """(nodes, logits [len(nodes), V]) wherever a model was asked what follows: for showing, nothing is judged by it"""
     exhibits: list[Exhibit] = field(default_factory=list)
     """what the draft was made from, for showing"""
+    late_exhibits: list[Callable[[], Exhibit]] = field(default_factory=list)
+    """the same, drawn up where the round is recorded: after its clock has stopped, before the next draft"""
     riding: Sequence[int] = ()
     """nodes that ride along for the target's answers there, not as guesses; with a node all below it"""
     unfinished: Unfinished | None = None

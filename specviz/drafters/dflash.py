@@ -15,6 +15,7 @@ them, R rank.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -165,9 +166,14 @@ class DFlashDrafter(FlashDrafter[DFlashOptions]):
         with torch.inference_mode():
             self.followers = self.module.followers()
 
+    def by_depth(self) -> bool:
+        return self.followers is None
+
     @torch.inference_mode()
-    def behind(self, blind: Tensor, states: Tensor, tokens: Tensor) -> Tensor:
-        return self.module.logits(blind, states, tokens, self.followers)
+    def behind(self, blind: Tensor, states: Tensor, tokens: Sequence[int]) -> Tensor:
+        if self.followers is None:
+            return blind
+        return self.module.logits(blind, states, torch.tensor(tokens, device=self.device), self.followers)
 
     @property
     def module(self) -> DFlashModule:

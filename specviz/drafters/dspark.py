@@ -12,6 +12,7 @@ Shapes: B texts, T tokens, A blocks, S slots, H hidden size, V vocabulary, V' to
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,6 +26,7 @@ from specviz.drafters.learned.flash_drafting import FlashDrafter, FlashOptions
 from specviz.drafters.learned.flash_network import FlashShape, FlashTrunk, Roots
 from specviz.drafters.learned.head_networks import Bigram
 from specviz.drafters.learned.module import MODULES, FeatureBatch, TargetParts
+from specviz.lm.products import linear
 from specviz.options import option
 from specviz.trace.declared_method import Candidates
 
@@ -125,8 +127,9 @@ class DSparkDrafter(FlashDrafter[DSparkOptions]):
     pass_reads: ClassVar[str] = "its layers, the table, the small heads and the target's head, or its part of it"
     module_type = DSparkModule
 
-    def behind(self, blind: Tensor, states: Tensor, tokens: Tensor) -> Tensor:
-        rows: Tensor = blind + self.module.before(tokens) @ self.module.bigram.after.mT
+    def behind(self, blind: Tensor, states: Tensor, tokens: Sequence[int]) -> Tensor:
+        before = self.module.before(torch.tensor(tokens, device=self.device))  # [n, R]
+        rows: Tensor = blind + linear(before, self.module.bigram.after)
         return rows
 
     def confidence(self, tree: DraftTree, node: int) -> float | None:

@@ -257,8 +257,8 @@ def _judged(record: RoundRecord, asked: Asked) -> Judged:
 
 def _drafted(record: RoundRecord, passes: list[Pass]) -> Drafted:
     made = record.proposal
-    riding = sorted(made.riding)
-    return Drafted(passes, record.times.draft, made.note, made.exhibits, record.learned, riding, record.lanes)
+    riding, shown = sorted(made.riding), [*made.exhibits, *(draw_up() for draw_up in made.late_exhibits)]
+    return Drafted(passes, record.times.draft, made.note, shown, record.learned, riding, record.lanes)
 
 
 def _committed(record: RoundRecord) -> Committed:

@@ -131,7 +131,12 @@ class TreeCache(ABC):
 
     def see(self, states: Mapping[int, Tensor]) -> None:
         """Hold what a pass left: depth → [n, H]."""
-        self._seen = torch.stack([states[depth] for depth in self.watched], 1) if self.watched else None
+        if self.watched:
+            self.see_all(torch.stack([states[depth] for depth in self.watched], 1))
+
+    def see_all(self, states: Tensor) -> None:
+        """The same of states [n, K, H] in the order in which they were asked for."""
+        self._seen = states
 
     def join_seen(self, parts: Sequence[Tensor]) -> None:
         """Hold what the parts of a pass left, one after the other, in place of the last one's."""

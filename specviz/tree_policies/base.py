@@ -45,6 +45,8 @@ class Draft(Protocol):
 
     draws: int
     """how many draws this round has made: the first free index for keys ("draft", round, index)"""
+    by_depth: bool
+    """whether what follows a node depends on its depth alone"""
 
     @property
     def tree(self) -> DraftTree: ...

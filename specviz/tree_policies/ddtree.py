@@ -131,6 +131,8 @@ class DDTreePolicy(TreePolicy[DDTreeOptions]):
         """The nodes below which there is something to be had, and what the tree is worth."""
         opened, worth = list[int](), 0.0
         drawn: dict[int, DrawnSiblings] = {}
+        known: dict[int, Ranked] = {}
+        """by node, or by depth where all nodes of a level are followed alike"""
 
         def below(node: int) -> Ranked | None:
             asked, logits = draft.expand([node])
@@ -139,7 +141,10 @@ class DDTreePolicy(TreePolicy[DDTreeOptions]):
             opened.append(node)
             if self.draws:
                 drawn[node] = DrawnSiblings(transform(logits, draft.sampling)[0])
-            return ranked(logits[0], draft.sampling, budget, self.draws)
+            key = draft.tree.depths[node] if draft.by_depth else node
+            if key not in known:
+                known[key] = ranked(logits[0], draft.sampling, budget, self.draws)
+            return known[key]
 
         def take(parent: int, token: int) -> int:
             if parent not in drawn:

@@ -7,13 +7,19 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.drafters.base import DRAFTERS
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import DRAFTERS, DraftPolicies
+from specviz.drafters.learned.flash_drafting import LeanFlash
 from specviz.drafters.learned.flash_network import FlashShape, Roots, mixed
 from specviz.drafters.learned.module import MODULES, TargetParts, divergence, fresh
 from specviz.drafters.learned.weights import write_module
+from specviz.engine.pairing import follow
 from specviz.errors import ModelError, OptionError
+from specviz.lm import compiled
+from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.llama.model import LlamaModel
 from specviz.options import from_mapping
+from specviz.tree_policies.base import TREE_POLICIES
 from tests.drafters.test_heads import VOCABULARY, read, target_of
 from tests.drafters.test_heads import taught as moved
 from tests.engine import sessions
@@ -69,6 +75,47 @@ def test_what_is_drafted_round_by_round_is_what_the_batch_says(target, tmp_path,
                 compared += 1
     assert compared > 40
     assert len(lengths) > 1, "rounds of several lengths"
+
+
+@pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
+@pytest.mark.parametrize("halves", [True, False], ids=["weights in two bytes", "in four"])
+@pytest.mark.parametrize("shape", [SHAPES["causal"], SHAPES["from the masks"], SHAPES["shared keys"]], ids=str)
+@torch.inference_mode()
+def test_one_call_for_the_text_and_one_for_the_block_say_what_torchs_operations_say(target, shape, halves):
+    module = taught("dflash", target, **shape)
+    for weight in module.network.parameters():
+        weight.copy_(weight.bfloat16() if halves else weight)
+    leans = LeanFlash(module), LeanFlash(module)
+    assert (leans[0].layers[0].weights.qkv.short is not None) is halves
+    leans[1]._few_rows = None
+    texts, tree = [lean.new_text() for lean in leans], DraftTree.from_root(7)
+    for parent, token in [(0, 30), (0, 41), (1, 2)]:
+        tree.add(parent, token, "point_mass", None, "dflash")
+    for count in (7, 1, 3):
+        features = torch.randn(count, len(module.depths()), module.hidden_size)
+        for lean, text in zip(leans, texts, strict=True):
+            lean.read(features, text)
+        rows = [text.room(0)[:, :, : text.length] for text in texts]
+        torch.testing.assert_close(*rows, atol=1e-5, rtol=1e-5)
+        for ask in (lambda lean, text: lean.fill(5, text, 2), lambda lean, text: lean.branches(tree, range(4), text)):
+            said, expected = (ask(lean, text) for lean, text in zip(leans, texts, strict=True))
+            torch.testing.assert_close(said, expected, atol=1e-4, rtol=1e-4)
+    assert [len(part) for part in leans[0].fill(5, texts[0], 2)] == [SLOTS, 2]
+
+
+@pytest.mark.parametrize(("name", "shape"), [("dflash", {}), ("dflash", SELECTING), ("dspark", {})], ids=str)
+def test_below_each_node_of_a_tree_stand_the_likeliest_behind_its_own_token(target, tmp_path, name, shape):
+    write_module(taught(name, target, **shape), tmp_path / name, {})
+    drafter = DRAFTERS.get(name).of({"weights": str(tmp_path / name), "gamma": SLOTS})
+    follow(drafter, DraftPolicies(TREE_POLICIES.get("ddtree").of({"budget": 10})))
+    this = sessions.session(target, drafter, PROMPT, 24, 0.0)
+    this.begin()
+    proposal = this.round().proposal
+    families = proposal.tree.families()
+    for (node,), (row,) in proposal.draft_logits:
+        tokens = [proposal.tree.tokens[child] for child in families[node]]
+        assert tokens == row.topk(len(tokens)).indices.tolist()
+    assert max(proposal.tree.depths) > 1
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -62,7 +62,7 @@ def test_a_branch_that_is_read_anew_says_what_the_network_says_of_it(target, tmp
         with torch.inference_mode():
             state = drafter.trunk.states(batch, roots, shown)[0, 0, [len(path)]]
             blind = functional.linear(state, drafter.trunk.read_head())
-            expected = drafter.behind(blind, state, torch.tensor([tree.tokens[node]]))[0]
+            expected = drafter.behind(blind, state, [tree.tokens[node]])[0]
         torch.testing.assert_close(row, expected, atol=2e-4, rtol=1e-4)
     assert float((rows[3][rows[3].isfinite()][0] - rows[5][rows[5].isfinite()][0]).abs()) > 1e-4, "7 41 and 30 41"
 

@@ -55,6 +55,8 @@ class GrowingDraft:
     """see `stop_policies.base.DraftView.confidence`"""
     branches_of: Callable[[Sequence[int]], Tensor] | None = None
     """see `capabilities.ReadsBranches`"""
+    by_depth: bool = False
+    """see `tree_policies.base.Draft.by_depth`"""
     _depth: int = 1
     """of what follows the nodes that were expanded last"""
 

@@ -21,11 +21,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from specviz.lm.kernels import Projection, calibrate
+from specviz.lm.kernels import calibrate
 from specviz.lm.llama.few_rows import FewRows
-from specviz.lm.llama.rows import Attends, Layer, LlamaCache, LlamaRows, Norm
+from specviz.lm.llama.rows import Attends, Layer, LlamaCache, LlamaRows, Norm, projected
 from specviz.lm.llama.shape import LlamaShape
-from specviz.lm.products import shortened
 from specviz.lm.rotary import paired
 from specviz.lm.rows import Placement
 
@@ -156,13 +155,13 @@ class LeanBlock(LlamaRows):
         self._extra = shape.extra
         self.layer = Layer(
             attention_norm=norm,  # never asked: what the projections read is made outside
-            qkv=Projection(qkv, short=shortened(qkv)),
-            output=Projection(weight, short=shortened(weight)),
+            qkv=projected(qkv),
+            output=projected(weight),
             ffn_norm=norm,
-            gate_up=Projection(norm.absorbed_by(joined), short=shortened(joined)),
-            down=Projection(down, short=shortened(down)),
+            gate_up=projected(joined, norm),
+            down=projected(down),
         )
-        super().__init__(_llama_shape(shape, context_length), [self.layer], weight.device, weight.dtype)
+        super().__init__(LlamaShape.of_blocks(shape, 1, context_length), [self.layer], weight.device, weight.dtype)
         self._few_rows = FewRows.of(self.shape, [self.layer], self.turns.cos)
         if self._few_rows is None:
             calibrate([[one] for one in (self.layer.qkv, self.layer.output, self.layer.gate_up, self.layer.down)])
@@ -180,22 +179,6 @@ class LeanBlock(LlamaRows):
             return self._mlp(x, 0)
         gate, up = self.layer.gate_up(self.layer.ffn_norm(x)).chunk(2, -1)  # [n, ffn] each
         return self.layer.down(functional.silu(gate).mul_(up), functional.pad(x, (0, self._extra)))
-
-
-def _llama_shape(shape: BlockShape, context_length: int) -> LlamaShape:
-    return LlamaShape(
-        layers=1,
-        hidden_size=shape.hidden,
-        heads=shape.heads,
-        kv_heads=shape.kv_heads,
-        head_size=shape.head_size,
-        vocab_size=0,
-        context_length=context_length,
-        norm_eps=shape.eps,
-        rope_theta=shape.theta,
-        tied=True,
-        ffn_size=shape.ffn,
-    )
 
 
 ROWS = 64

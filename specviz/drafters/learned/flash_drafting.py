@@ -4,10 +4,12 @@
     verdict ─ observe ─► rows of the root and of what was accepted
 
 A row of the text is worked out once, from the target's states, and kept; rows of a block are keys of masks, never of
-text, so the next round writes over them.
+text, so the next round writes over them. Reading and filling are one call each where compiled code takes the rows
+(`lm/llama/few_rows`); rows that are mixed with the ones before them, many rows, and machines without a compiler take
+torch's operations, on the same rows.
 
 Shapes: L tokens before the root, n new ones, R rows of a block, S slots, N layers, K depths, H hidden size, h heads, G
-heads of keys, D head size, V vocabulary.
+heads of keys, D head size, V vocabulary, V' tokens that are read out.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -34,7 +38,11 @@ from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_wei
 from specviz.errors import ModelError
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.lm.kernels import Projection, calibrate
-from specviz.lm.rotary import angles, turned_by
+from specviz.lm.llama.few_rows import FewRows
+from specviz.lm.llama.rows import Layer, Norm, projected
+from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.rotary import Turns, paired
+from specviz.lm.rows import Mask, build
 from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED
 from specviz.trace.header import Exhibit, ExhibitRow
@@ -51,25 +59,24 @@ class LeanLayer:
 
     def __init__(self, layer: FlashLayer) -> None:
         attention, mlp, sizes = layer.self_attn, layer.mlp, layer.self_attn.sizes
-        projections = (attention.q_proj, attention.k_proj, attention.v_proj)
-        qkv = torch.cat([projection.weight for projection in projections]).detach()
-        gate_up = torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]).detach()
-        self.qkv = Projection(qkv * layer.input_layernorm.weight.detach())
-        self.output = Projection(attention.o_proj.weight.detach())
-        self.gate_up = Projection(gate_up * layer.post_attention_layernorm.weight.detach())
-        self.down = Projection(mlp.down_proj.weight.detach())
-        queries = attention.q_norm.weight.detach().expand(sizes.heads, -1)
-        keys = attention.k_norm.weight.detach().expand(sizes.kv_heads, -1)
-        self.factors = torch.cat([queries, keys])[:, None].contiguous()  # [h + G, 1, D]
-        norms = (layer.input_layernorm, layer.post_attention_layernorm)
+        size, pair = sizes.head_size, (layer.input_layernorm, layer.post_attention_layernorm)
+        norms = [Norm(norm.weight.detach(), sizes.eps) for norm in pair]
+        turning = [paired(weight.detach(), size) for weight in (attention.q_proj.weight, attention.k_proj.weight)]
+        queries = paired(attention.q_norm.weight.detach(), size).expand(sizes.heads, -1)
+        keys = paired(attention.k_norm.weight.detach(), size).expand(sizes.kv_heads, -1)
+        self.weights = Layer(
+            attention_norm=norms[0],
+            qkv=projected(torch.cat([*turning, attention.v_proj.weight.detach()]), norms[0]),
+            output=projected(attention.o_proj.weight.detach()),
+            ffn_norm=norms[1],
+            gate_up=projected(torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]).detach(), norms[1]),
+            down=projected(mlp.down_proj.weight.detach()),
+            head_norms=torch.cat([queries, keys]).contiguous(),
+        )
         self.convolutions = [
-            (each, Projection(each.changes.weight.detach() * norm.weight.detach()))
+            (each, Projection(norm.absorbed_by(each.changes.weight.detach())))
             for each, norm in zip(layer.mixing(), norms, strict=False)
         ]
-
-    def products(self) -> list[Projection]:
-        """All of them."""
-        return [self.qkv, self.output, self.gate_up, self.down, *(changes for _, changes in self.convolutions)]
 
     def going_in(self, sublayer: int, rows: Tensor, above: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Rows [R, H] as attention (0) or MLP (1) reads them, and the taps [R, 2, H] for what comes out of it."""
@@ -81,7 +88,7 @@ class LeanLayer:
 
 
 class LeanFlash:
-    """The network as it runs: one text, one block."""
+    """The network as it runs."""
 
     @torch.inference_mode()
     def __init__(self, trunk: FlashTrunk[Any]) -> None:
@@ -89,86 +96,131 @@ class LeanFlash:
         self.trunk, self.sizes = trunk, trunk.options.sizes(trunk.hidden_size)
         self.layers = [LeanLayer(layer) for layer in network.stack()]
         attentions = [layer.self_attn for layer in network.stack()]
-        halves = [half.weight for each in attentions for half in (each.k_proj, each.v_proj)]
-        self._fuse = Projection(network.fc.weight.detach())
-        self._context = Projection(torch.cat(halves).detach() * network.hidden_norm.weight.detach())
-        keys = [each.k_norm.weight.detach() for each in attentions]
-        self._factors = torch.stack(keys)[:, None, None]  # [N, 1, 1, D]
-        self._head = Projection(trunk.read_head().detach().contiguous())
-        positions = torch.arange(trunk.target.context_length + trunk.options.rows, device=trunk.head.device)
-        cos, sin = angles(positions, self.sizes.head_size, self.sizes.theta)
-        self._cos, self._sin = cos.to(trunk.head.dtype), sin.to(trunk.head.dtype)  # [positions, D / 2]
-        products = [product for layer in self.layers for product in layer.products()]
-        calibrate([[product] for product in (*products, self._fuse, self._context, self._head)])
+        halves = [
+            half
+            for each in attentions
+            for half in (paired(each.k_proj.weight.detach(), self.sizes.head_size), each.v_proj.weight.detach())
+        ]
+        self._fuse = projected(network.fc.weight.detach())
+        self._fused_norm = Norm(network.hidden_norm.weight.detach(), self.sizes.eps)
+        self._keys_values = projected(torch.cat(halves), self._fused_norm)
+        self._last_norm = Norm(network.norm.weight.detach(), self.sizes.eps, alone=True)
+        self._head = projected(trunk.read_head().detach().contiguous())
+        positions = trunk.target.context_length + trunk.options.rows
+        shape = LlamaShape.of_blocks(self.sizes, len(self.layers), positions)
+        self._turns = Turns.of(shape, trunk.head.device)
+        weights = [layer.weights for layer in self.layers]
+        self._few_rows = FewRows.of(shape, weights, self._turns.cos, (self._last_norm, self._head))
+        if self._few_rows is None:
+            products = [self._fuse, self._keys_values, self._head]
+            for of in weights:
+                products += [of.qkv, of.output, of.gate_up, of.down]
+            products += [changes for layer in self.layers for _, changes in layer.convolutions]
+            calibrate([[product] for product in products])
+        else:
+            self._context = self._few_rows.context_of(self._fuse, self._fused_norm, self._keys_values)
 
-    def _normed(self, rows: Tensor) -> Tensor:
-        return functional.rms_norm(rows, rows.shape[-1:], None, self.sizes.eps)
-
-    @torch.inference_mode()
-    def context(self, features: Tensor, start: int) -> Tensor:
-        """Keys and values [N, 2, G, n, D] of the target's states [n, K, H] of the tokens from `start` on."""
-        rows = self._context(self._normed(self._fuse(features.flatten(1))))  # [n, N · 2 · G · D]
-        count = len(rows)
-        heads = rows.view(count, len(self.layers), 2, self.sizes.kv_heads, self.sizes.head_size)
-        heads = heads.permute(1, 2, 3, 0, 4)  # [N, 2, G, n, D]
-        keys = self._normed(heads[:, 0]) * self._factors
-        cos, sin = self._cos[start : start + count], self._sin[start : start + count]
-        return torch.stack([turned_by(keys, cos, sin), heads[:, 1]], 1)
-
-    @torch.inference_mode()
-    def states(self, root: int, text: FlashText) -> Tensor:
-        """Of the slots [S, H] behind this token."""
-        trunk, count = self.trunk, self.trunk.options.rows
-        x = trunk.network.mask.detach().expand(count, -1).clone()  # [R, H]
-        x[0] = trunk.embedding[root]
-        step = torch.arange(count, device=x.device)
-        beside = step <= step[:, None] if trunk.options.causal else None
-        return self._block(x, step, beside, None, text)[-trunk.options.slots :]
+    def new_text(self) -> FlashText:
+        """That nothing was read of yet."""
+        size = (len(self.layers), 2 * self.sizes.kv_heads, FIRST_ROWS, self.sizes.head_size)
+        return FlashText(self.trunk.head.new_empty(size))
 
     @torch.inference_mode()
-    def branches(self, tree: DraftTree, nodes: Sequence[int], text: FlashText) -> Tensor:
-        """Of what follows each node [n, H], told the tokens of its own branch; see `ReadsBranches`. A row stands where
-        its token will, and sees the text, itself and the nodes above it."""
-        depths, row_of = tree.depths, {node: row for row, node in enumerate(nodes)}
-        device = self.trunk.embedding.device
-        beside = torch.eye(len(nodes), dtype=torch.bool)
-        for row, node in enumerate(nodes[1:], start=1):
-            beside[row] |= beside[row_of[tree.parents[node]]]
-        above = torch.tensor([row_of[tree.parents[node]] for node in nodes[1:]], dtype=torch.int64, device=device)
-        words = self.trunk.embedding[[tree.tokens[node] for node in nodes]]
-        steps = torch.tensor([depths[node] for node in nodes], device=device)
-        return self._block(words, steps, beside.to(device), above, text)
+    def read(self, features: Tensor, text: FlashText) -> None:
+        """Lengthen the text by the target's states [n, K, H] of its next tokens."""
+        count, start, cached = len(features), text.length, text.room(len(features))
+        if self._few_rows is not None and self._few_rows.takes(count):
+            self._few_rows.read_context(self._context, features.flatten(1), cached, start)
+        else:
+            sizes, groups = self.sizes, self.sizes.kv_heads
+            rows = self._keys_values(self._fused_norm(self._fuse(features.flatten(1))))  # [n, N · 2 · G · D]
+            for i, (layer, part) in enumerate(zip(self.layers, rows.chunk(len(self.layers), -1), strict=True)):
+                heads = part.reshape(count, 2 * groups, sizes.head_size)  # [n, 2 · G, D]
+                assert layer.weights.head_norms is not None, "every head of this network is normed."
+                heads = self._turned(
+                    heads, layer.weights.head_norms[sizes.heads :], self._turns.between(start, start + count)
+                )
+                cached[i, :, start : start + count] = heads.transpose(0, 1)
+        text.length += count
 
-    def _block(self, x: Tensor, steps: Tensor, beside: Tensor | None, above: Tensor | None, text: FlashText) -> Tensor:
-        """States [R, H] of rows with the words x [R, H], `steps` [R] behind the text. beside [R, R]: whom each sees of
-        them, None: all. above [R - 1]: which row each but the first is mixed with; None: the one before it."""
-        trunk, sizes = self.trunk, self.sizes
-        count, length = len(x), text.length
-        cos, sin = self._cos[length + steps], self._sin[length + steps]
-        rows = text.room(count)  # [N, 2, G, L + R, D]
+    def _turned(self, heads: Tensor, factors: Tensor, turns: Turns) -> Tensor:
+        """Heads [n, A, D], of which as many as there are factors [B, D], the first, are normed and turn."""
+        turning, size = len(factors), self.sizes.head_size
+        normed = functional.rms_norm(heads[:, :turning], (size,), None, self.sizes.eps) * factors
+        heads = torch.cat([normed, heads[:, turning:]], 1)
+        turns.rotate(heads.view(len(heads), -1, size // 2, 2), turning)
+        return heads
+
+    @torch.inference_mode()
+    def fill(self, root: int, text: FlashText, depth: int) -> tuple[Tensor, Tensor]:
+        """States [S, H] of the slots behind this token, and what the first `depth` of them say [depth, V']."""
+        options = self.trunk.options
+        words = self.trunk.network.mask.detach().expand(options.rows, -1).clone()  # [R, H]
+        words[0] = self.trunk.embedding[root]
+        visible = np.ones((options.rows, text.length + options.rows), np.bool_)
+        if options.causal:
+            visible[:, text.length :] = np.tri(options.rows, dtype=np.bool_)
+        steps = range(options.rows)
+        return self._block(words, steps, visible, None, text, (options.rows - options.slots, depth))
+
+    @torch.inference_mode()
+    def branches(self, tree: DraftTree, nodes: Sequence[int], text: FlashText) -> tuple[Tensor, Tensor]:
+        """Of what follows each node, told the tokens of its own branch: states [n, H], logits [n, V']; see
+        `ReadsBranches`. A row stands where its token will, and sees the text, itself and the nodes above it."""
+        row_of = {node: row for row, node in enumerate(nodes)}
+        above = [row_of[tree.parents[node]] for node in nodes[1:]]
+        visible = np.ones((len(nodes), text.length + len(nodes)), np.bool_)
+        visible[:, text.length :] = build([-1, *above])
+        words, device = self.trunk.embedding[[tree.tokens[node] for node in nodes]], self.trunk.embedding.device
+        rows_above = torch.tensor(above, dtype=torch.int64, device=device)
+        steps = [tree.depths[node] for node in nodes]
+        return self._block(words, steps, visible, rows_above, text, (0, len(nodes)))
+
+    def _block(
+        self,
+        x: Tensor,
+        steps: Sequence[int],
+        visible: Mask,
+        above: Tensor | None,
+        text: FlashText,
+        wanted: tuple[int, int],
+    ) -> tuple[Tensor, Tensor]:
+        """Rows with the words x [R, H], `steps` [R] behind the text, of which each sees `visible` [R, L + R]. above
+        [R - 1]: which row each but the first is mixed with; None: the one before it. States of the rows from the first
+        wanted on [R - first, H], and what the first `count` of those say [count, V']."""
+        (first, count), rows, positions = wanted, len(x), [text.length + step for step in steps]
+        cached, few_rows = text.room(rows), self._few_rows
+        if few_rows is not None and few_rows.takes(rows) and not self.layers[0].convolutions:
+            states, logits = few_rows.fill(x, cached, text.length, positions, visible, wanted)
+            return states.to(x.dtype), logits.to(x.dtype)
+        turns = self._turns.at(torch.tensor(positions, device=x.device))
         seen = None
-        if beside is not None:
-            whole = functional.pad(beside, (length, 0), value=True)  # [R, L + R]
-            seen = whole.repeat(sizes.heads // sizes.kv_heads, 1)  # [h / G · R, L + R]
-        for layer, (keys, values) in zip(self.layers, rows, strict=True):
-            normed, taps = layer.going_in(0, self._normed(x), above)
-            heads = layer.qkv(normed).view(count, -1, sizes.head_size).transpose(0, 1)  # [h + 2 · G, R, D]
-            turning = sizes.heads + sizes.kv_heads
-            both = turned_by(self._normed(heads[:turning]) * layer.factors, cos, sin)  # [h + G, R, D]
-            keys[:, length:], values[:, length:] = both[sizes.heads :], heads[turning:]
-            queries = both[: sizes.heads].reshape(sizes.kv_heads, -1, sizes.head_size)  # [G, h / G · R, D]
-            read = functional.scaled_dot_product_attention(queries[None], keys[None], values[None], seen)[0]
-            read = read.reshape(sizes.heads, count, -1).transpose(0, 1).reshape(count, -1)  # [R, h · D]
-            x = _added(x, layer.output, read, taps, above)
-            normed, taps = layer.going_in(1, self._normed(x), above)
-            gate, up = layer.gate_up(normed).chunk(2, -1)
-            x = _added(x, layer.down, functional.silu(gate).mul_(up), taps, above)
-        return self._normed(x) * trunk.network.norm.weight
+        if not visible.all():
+            seen = torch.from_numpy(visible).to(x.device).repeat(self.sizes.heads // self.sizes.kv_heads, 1)
+        for i, layer in enumerate(self.layers):
+            x = self._attended(x, layer, cached[i, :, : text.length + rows], turns, seen, above)
+            normed, taps = layer.going_in(1, layer.weights.ffn_norm(x), above)
+            gate, up = layer.weights.gate_up(normed).chunk(2, -1)
+            x = _added(x, layer.weights.down, functional.silu(gate).mul_(up), taps, above)
+        states = self._last_norm(x[first:])
+        return states, self._head(states[:count])
 
-    @torch.inference_mode()
-    def read(self, states: Tensor) -> Tensor:
-        """Logits [n, V'] of states [n, H]."""
-        return self._head(states)
+    def _attended(
+        self, x: Tensor, layer: LeanLayer, cached: Tensor, turns: Turns, seen: Tensor | None, above: Tensor | None
+    ) -> Tensor:
+        """x [R, H] plus what attention of a layer makes of it, whose keys and values [2 · G, L + R, D] are then in the
+        cache; seen [h / G · R, L + R], None: all."""
+        rows, sizes = len(x), self.sizes
+        normed, taps = layer.going_in(0, layer.weights.attention_norm(x), above)
+        heads = layer.weights.qkv(normed).view(rows, -1, sizes.head_size)  # [R, h + 2 · G, D]
+        assert layer.weights.head_norms is not None, "every head of this network is normed."
+        heads = self._turned(heads, layer.weights.head_norms, turns).transpose(0, 1)  # [h + 2 · G, R, D]
+        cached[:, -rows:] = heads[sizes.heads :]
+        keys, values = cached.chunk(2)  # [G, L + R, D] each
+        queries = heads[: sizes.heads].reshape(sizes.kv_heads, -1, sizes.head_size)  # [G, h / G · R, D]
+        read = functional.scaled_dot_product_attention(queries[None], keys[None], values[None], seen)[0]
+        read = read.reshape(sizes.heads, rows, -1).transpose(0, 1).reshape(rows, -1)  # [R, h · D]
+        return _added(x, layer.weights.output, read, taps, above)
 
 
 def _added(x: Tensor, last: Projection, rows: Tensor, taps: Tensor | None, above: Tensor | None) -> Tensor:
@@ -186,29 +238,21 @@ def lean_of(trunk: FlashTrunk[Any]) -> LeanFlash:
 class FlashText:
     """Keys and values of the text's first L tokens, with room for a block behind them."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: Tensor) -> None:
+        """`rows` [N, 2 · G, room, D], keys before values."""
         self.length = 0
-        self._rows: Tensor | None = None
-
-    def append(self, rows: Tensor) -> None:
-        """Of the next n tokens [N, 2, G, n, D]."""
-        if self._rows is None:
-            self._rows = rows.new_empty(*rows.shape[:3], FIRST_ROWS, rows.shape[-1])
-        count = rows.shape[3]
-        self.room(count)[:, :, :, self.length :] = rows
-        self.length += count
+        self._rows = rows
 
     def room(self, count: int) -> Tensor:
-        """A view [N, 2, G, L + count, D], whose last `count` rows may be written to."""
-        assert self._rows is not None, "no text was read."
-        wanted, capacity = self.length + count, self._rows.shape[3]
+        """The storage, grown where it would not hold `count` rows more; those behind the text may be written to."""
+        wanted, capacity = self.length + count, self._rows.shape[2]
         if wanted > capacity:
             while capacity < wanted:
                 capacity *= 2
-            grown = self._rows.new_empty(*self._rows.shape[:3], capacity, self._rows.shape[4])
-            grown[:, :, :, : self.length] = self._rows[:, :, :, : self.length]
+            grown = self._rows.new_empty(*self._rows.shape[:2], capacity, self._rows.shape[3])
+            grown[:, :, : self.length] = self._rows[:, :, : self.length]
             self._rows = grown
-        return self._rows[:, :, :, :wanted]
+        return self._rows
 
 
 @dataclass(frozen=True)
@@ -229,7 +273,6 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
     def __init__(self, options: FlashOptionsT_co) -> None:
         super().__init__(options)
         self._last = LastDraft()
-        self._text = FlashText()
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         """Raises ModelError where the target does not give its states, or the weights are not for it."""
@@ -243,6 +286,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
             )
         self.trunk, self.device, self.learnt_from = module, target.device, module.learnt_from
         self.lean = lean_of(module)
+        self._text = self.lean.new_text()
         gamma = min(self.options.gamma, module.options.slots)
         self.options = replace(self.options, weights=shown_weights(self.options.weights), gamma=gamma)
 
@@ -255,21 +299,25 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
         return module_for(self.module_type, self.options.weights, target)
 
     @abstractmethod
-    def behind(self, blind: Tensor, states: Tensor, tokens: Tensor) -> Tensor:
+    def behind(self, blind: Tensor, states: Tensor, tokens: Sequence[int]) -> Tensor:
         """Logits [n, V'] of what follows tokens [n] at slots with the states [n, H], of which the pass alone says
         `blind` [n, V']: with whatever else the network knows."""
+
+    def by_depth(self) -> bool:
+        """Whether `behind` says what the pass says."""
+        return False
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         """Logits [len(nodes), V'] of what follows the nodes."""
         depths = tree.depths
         slots = [depths[node] for node in nodes]  # below a node of depth d is slot d (from 0)
-        tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
-        return self.behind(self.slots[slots], self.states[slots], tokens)
+        tokens = [tree.tokens[node] for node in nodes]
+        rows = slots if len(slots) > 1 else slice(slots[0], slots[0] + 1)  # of one row a view is enough
+        return self.behind(self.slots[rows], self.states[rows], tokens)
 
     def read_branches(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
-        states = self.lean.branches(tree, nodes, self._text)
-        tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
-        return self.trunk.whole(self.behind(self.lean.read(states), states, tokens))
+        states, blind = self.lean.branches(tree, nodes, self._text)
+        return self.trunk.whole(self.behind(blind, states, [tree.tokens[node] for node in nodes]))
 
     def _reread(self, proposal: Proposal, nodes: Sequence[int]) -> Tensor:
         """The second pass, beside the first."""
@@ -287,7 +335,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
         return self.trunk.depths()
 
     def read_features(self, tokens: Sequence[int], features: Tensor) -> None:
-        self._text.append(self.lean.context(features, self._text.length))
+        self.lean.read(features, self._text)
 
     def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         """The states of the root and of what was accepted behind it; the last token has none yet."""
@@ -315,25 +363,25 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
                 self.name,
                 confidence_of=lambda node: self.confidence(proposal.tree, node),
                 branches_of=lambda nodes: self._reread(proposal, nodes),
+                by_depth=self.by_depth(),
             )
             self.tree_policy.grow(draft)
             proposal.note.update(stop_policy.state())
             proposal.note["context_rows"] = self._text.length
-            proposal.exhibits.append(self._exhibit(proposal.tree))
+            proposal.late_exhibits.append(partial(self._exhibit, proposal.tree, self.slots))
         self._last.remember(proposal.tree, context.tokens)
         return proposal
 
     def _fill(self, root: int, depth: int, proposal: Proposal) -> None:
-        """The pass: states [depth, H] of the slots in use, and what they say [depth, V']."""
+        """The pass: states [S, H] of the slots, and what those in use say [depth, V']."""
         began = now(self.device)
-        self.states = self.lean.states(root, self._text)[:depth]
-        self.slots = self.lean.read(self.states)
+        self.states, self.slots = self.lean.fill(root, self._text, depth)
         seconds = now(self.device) - began
         proposal.passes.append(DraftPass(self.trunk.options.rows, 0, seconds, None, self.trunk.weights_read()))
 
-    def _exhibit(self, tree: DraftTree) -> Exhibit:
-        """What the slots hold likeliest by the pass alone."""
-        probs, depths, rows = self.slots.float().softmax(-1), tree.depths, []
+    def _exhibit(self, tree: DraftTree, slots: Tensor) -> Exhibit:
+        """What slots [depth, V'] hold likeliest by the pass alone."""
+        probs, depths, rows = slots.float().softmax(-1), tree.depths, []
         entropies = torch.special.entr(probs).sum(-1).tolist()
         shares, likely = (part.tolist() for part in probs.topk(min(SHOWN, probs.shape[-1]), -1))
         for slot, (scores, tokens) in enumerate(zip(shares, likely, strict=True)):

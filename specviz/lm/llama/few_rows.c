@@ -10,6 +10,7 @@
 typedef struct {
   Matrix qkv, output, gate_up, down;
   const float *attention_norm, *ffn_norm; /* [hidden]; NULL: the matrix behind it has taken the norm's factor in */
+  const float *head_norms; /* [H + G, D], for queries and keys that are normed head by head; or NULL */
 } Layer;
 
 typedef struct {
@@ -28,6 +29,19 @@ typedef struct {
   int64_t start; /* rows in it before the pass */
 } Cache;
 
+typedef struct { /* how a drafter reads its target's states: fuse [hidden, states of a token], norm, keys_values
+                    [layers · 2 · G · D, hidden] */
+  Matrix fuse, keys_values;
+  const float *norm;
+} Context;
+
+typedef struct {
+  const int64_t *depths;
+  int64_t count;
+  float *states; /* [n, count, hidden]: the residual stream after so many layers */
+  const float *norm; /* of what is behind the last one */
+} Watch;
+
 /* --- what stands between the products ---------------------------------------------------------------------------- */
 
 /* RMSNorm (1910.07467, eq. 4) as x / √(‖x‖² + H·ε), times √H and its weight where there is one */
@@ -41,6 +55,15 @@ static void normed(const float *x, const float *weight, float eps, int n, int64_
     float factor = (weight ? sqrtf((float)hidden) : 1.0f) / sqrtf(total(sums) + (float)hidden * eps);
     for (int64_t k = 0; k < hidden; k++) y[k] = x[k] * factor * (weight ? weight[k] : 1.0f);
   }
+}
+
+/* Heads [n, heads, D], `stride` numbers from one row to the next, each normed and multiplied by factors [heads, D] */
+static void norm_heads(float *x, const float *factors, float eps, int n, int64_t heads, int64_t stride, int64_t size) {
+  for (int i = 0; factors && i < n; i++)
+    for (int64_t head = 0; head < heads; head++) {
+      float *at = x + i * stride + head * size;
+      normed(at, factors + head * size, eps, 1, size, at);
+    }
 }
 
 /* Rotary positions (2104.09864, §3.4.2) of [n, heads, D / 2, 2]; positions [n], or NULL for a chain from `start` on */
@@ -61,6 +84,15 @@ static void rotate(float *x, const float *turns, const int64_t *positions, int64
 static void keep(char *to, int half, const float *x, int64_t count) {
   if (!half) memcpy(to, x, (size_t)count * 4);
   else for (int64_t k = 0; k < count; k++) ((uint16_t *)to)[k] = narrowed(x[k]);
+}
+
+/* Keys and values of n rows, 2 · G heads each, `stride` numbers from one row to the next, into a layer of the cache */
+static void keep_heads(const Model *model, const Cache *cache, int64_t layer, const float *x, int64_t stride, int n) {
+  const int64_t size = model->size, width = model->half_rows ? 2 : 4;
+  for (int64_t head = 0; head < 2 * model->groups; head++)
+    for (int i = 0; i < n; i++)
+      keep(cache->rows + (layer * cache->layer + head * cache->head + (cache->start + i) * size) * width,
+           (int)model->half_rows, x + i * stride + head * size, size);
 }
 
 /* Scores [T] of a row of the text to weights that add up to 1, 0 where it must not look; [room for LANES more] */
@@ -135,10 +167,7 @@ static __attribute__((noinline)) void attention(const Model *model, const Cache 
   const int64_t stride = (heads + 2 * groups) * size, count = cache->start + n, apart = (count + LANES) / LANES * LANES;
   const int half = (int)model->half_rows, width = half ? 2 : 4;
   char *rows = cache->rows + layer * cache->layer * width;
-  for (int64_t head = 0; head < 2 * groups; head++)
-    for (int i = 0; i < n; i++)
-      keep(rows + (head * cache->head + (cache->start + i) * size) * width, half,
-           room->qkv + i * stride + (heads + head) * size, size);
+  keep_heads(model, cache, layer, room->qkv + heads * size, stride, n);
   for (int64_t group = 0; group < groups; group++) {
     for (int64_t r = 0; r < shared * n; r++) /* row r: head r / n of the group, row r % n of the pass */
       memcpy(room->queries + r * size, room->qkv + r % n * stride + (group * shared + r / n) * size, (size_t)size * 4);
@@ -201,6 +230,7 @@ static void attend(const Model *model, const Cache *cache, int64_t i, const floa
   const Layer *layer = model->layers + i;
   const int64_t turning = model->heads + model->groups, stride = (turning + model->groups) * model->size;
   product(&layer->qkv, parts_of(model), inputs, n, room->qkv, 0, room->columns);
+  norm_heads(room->qkv, layer->head_norms, model->eps, n, turning, stride, model->size);
   rotate(room->qkv, model->turns, positions, cache->start, n, turning, stride, model->size);
   attention(model, cache, i, n, visible, room);
   product(&layer->output, parts_of(model), room->attended, n, x, 1, room->columns);
@@ -214,10 +244,22 @@ static void widen(const Model *model, const Layer *layer, const float *x, float 
   product(&layer->down, parts_of(model), room->gate_up, n, to, 1, room->columns);
 }
 
+/* What is watched of x [n, hidden] after `reached` layers */
+static void look(const Model *model, const Watch *watch, int64_t reached, const float *x, int n) {
+  const int64_t hidden = model->hidden;
+  for (int64_t k = 0; k < watch->count; k++)
+    for (int i = 0; watch->depths[k] == reached && i < n; i++) {
+      float *to = watch->states + (i * watch->count + k) * hidden;
+      if (reached < model->count) memcpy(to, x + i * hidden, (size_t)hidden * 4);
+      else normed(x + i * hidden, watch->norm, model->eps, 1, hidden, to);
+    }
+}
+
 /* Blocks on x [n, hidden]; chosen [layers], or NULL for all: 1 attention, 2 MLP, 3 both, 0 neither */
 static void blocks(const Model *model, const Cache *cache, const uint8_t *chosen, float *x, int n,
-                   const int64_t *positions, const uint8_t *visible, Room *room) {
+                   const int64_t *positions, const uint8_t *visible, const Watch *watch, Room *room) {
   for (int64_t i = 0; i < model->count; i++) {
+    look(model, watch, i, x, n);
     const Layer *layer = model->layers + i;
     const int chosen_parts = chosen ? chosen[i] : 3;
     if (chosen_parts & 1) {
@@ -226,6 +268,7 @@ static void blocks(const Model *model, const Cache *cache, const uint8_t *chosen
     }
     if (chosen_parts & 2) widen(model, layer, x, x, n, room);
   }
+  look(model, watch, model->count, x, n);
 }
 
 static void look_up(const Model *model, const int64_t *tokens, const char *table, int half, int64_t n, float *x) {
@@ -236,9 +279,10 @@ static void look_up(const Model *model, const int64_t *tokens, const char *table
 
 /* --- what Python calls: 0, or 1 where there was no memory ------------------------------------------------------- */
 
-/* A whole pass: tokens [n] through their rows of `table` [vocab, hidden] and all blocks → logits [n - first, outs] */
+/* A whole pass: tokens [n] through their rows of `table` [vocab, hidden] and all blocks → logits [n - first, outs], and
+   what is watched on the way */
 int forward(const Model *model, const Cache *cache, const int64_t *tokens, const char *table, int64_t half_table,
-            int64_t n, const int64_t *positions, const uint8_t *visible, int64_t first, float *logits) {
+            int64_t n, const int64_t *positions, const uint8_t *visible, int64_t first, const Watch *watch, float *logits) {
   Room room;
   void *all = make_room(model, n, cache->start + n, &room);
   if (!all) return 1;
@@ -247,7 +291,7 @@ int forward(const Model *model, const Cache *cache, const int64_t *tokens, const
   begin_tiles(&before);
   if (half_table) look_up(model, tokens, table, 1, n, room.x);
   else look_up(model, tokens, table, 0, n, room.x);
-  blocks(model, cache, 0, room.x, (int)n, positions, visible, &room);
+  blocks(model, cache, 0, room.x, (int)n, positions, visible, watch, &room);
   normed(room.x + first * model->hidden, model->norm, model->eps, wanted, model->hidden, room.inputs);
   product(&model->head, parts_of(model), room.inputs, wanted, logits, 0, room.columns);
   end_tiles(&before);
@@ -263,7 +307,7 @@ int run_blocks(const Model *model, const Cache *cache, const uint8_t *chosen, fl
   if (!all) return 1;
   TileShapes before;
   begin_tiles(&before);
-  blocks(model, cache, chosen, x, (int)n, positions, visible, &room);
+  blocks(model, cache, chosen, x, (int)n, positions, visible, &(Watch){0}, &room);
   end_tiles(&before);
   free(all);
   return 0;
@@ -299,6 +343,48 @@ int read_out(const Model *model, const float *x, int64_t n, float *logits) {
   normed(x, model->norm, model->eps, (int)n, model->hidden, room.inputs);
   product(&model->head, parts_of(model), room.inputs, (int)n, logits, 0, room.columns);
   end_tiles(&before);
+  free(all);
+  return 0;
+}
+
+/* A drafter's pass: blocks on x [n, hidden] and the final norm, of whose rows those from `first` on take the place of
+   x's; the first `count` of them through the head → logits [count, outs] */
+int fill_block(const Model *model, const Cache *cache, float *x, int64_t n, const int64_t *positions,
+               const uint8_t *visible, int64_t first, int64_t count, float *logits) {
+  Room room;
+  void *all = make_room(model, n, cache->start + n, &room);
+  if (!all) return 1;
+  float *states = x + first * model->hidden;
+  TileShapes before;
+  begin_tiles(&before);
+  blocks(model, cache, 0, x, (int)n, positions, visible, &(Watch){0}, &room);
+  normed(states, model->norm, model->eps, (int)(n - first), model->hidden, states);
+  product(&model->head, parts_of(model), states, (int)count, logits, 0, room.columns);
+  end_tiles(&before);
+  free(all);
+  return 0;
+}
+
+/* The target's states of n tokens [n, fuse.ins] → their keys and values, in all layers of the cache */
+int read_context(const Model *model, const Context *context, const Cache *cache, const float *features, int64_t n) {
+  const int64_t hidden = model->hidden, size = model->size, all_heads = context->keys_values.outs;
+  const int64_t columns = padded(columns_of(most(context->fuse.ins, hidden), n) * 4), rows = padded(n * hidden * 4);
+  char *all = malloc((size_t)(64 + columns + rows + n * all_heads * 4)), *at = all + (64 - (uintptr_t)all % 64) % 64;
+  if (!all) return 1;
+  float *fused = (float *)(at + columns), *heads = (float *)(at + columns + rows);
+  TileShapes before;
+  begin_tiles(&before);
+  product(&context->fuse, parts_of(model), features, (int)n, fused, 0, (uint32_t *)at);
+  normed(fused, context->norm, model->eps, (int)n, hidden, fused);
+  product(&context->keys_values, parts_of(model), fused, (int)n, heads, 0, (uint32_t *)at);
+  end_tiles(&before);
+  for (int64_t i = 0; i < model->count; i++) {
+    float *keys = heads + i * 2 * model->groups * size;
+    const float *norms = model->layers[i].head_norms;
+    norm_heads(keys, norms ? norms + model->heads * size : 0, model->eps, (int)n, model->groups, all_heads, size);
+    rotate(keys, model->turns, 0, cache->start, (int)n, model->groups, all_heads, size);
+    keep_heads(model, cache, i, keys, all_heads, (int)n);
+  }
   free(all);
   return 0;
 }

@@ -5,8 +5,8 @@
 As fast as memory gives the weights, in float32 and in bfloat16, and nearly the same time for 1 to 16 rows: a product by
 torch costs more with every row, and between products a small model waits for calls. What leaves it is float32. A
 float32 model whose checkpoint holds bfloat16 is read as it is stored: the same numbers from half the bytes. Drafters'
-blocks run by it too (`draft_block`). Used where torch computes on one thread of the CPU and a compiler is at hand; the
-plain forward does the same without it.
+blocks run by it too (`draft_block`, and `fill` after `read_context`). Used where torch computes on one thread of the
+CPU and a compiler is at hand; the plain forward does the same without it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from specviz.lm.kernels import Projection
     from specviz.lm.llama.rows import Layer, Norm
     from specviz.lm.llama.shape import LlamaShape
-    from specviz.lm.rows import Placement
+    from specviz.lm.rows import Mask, Placement
 
 SOURCE = Path(__file__).with_name("few_rows.c")
 ATTENTION, MLP = 1, 2
@@ -36,8 +36,16 @@ ATTENTION, MLP = 1, 2
 class _Layer(ctypes.Structure):
     _fields_ = (
         *((name, Matrix) for name in ("qkv", "output", "gate_up", "down")),
-        *((name, pointer) for name in ("attention_norm", "ffn_norm")),
+        *((name, pointer) for name in ("attention_norm", "ffn_norm", "head_norms")),
     )
+
+
+class _Context(ctypes.Structure):
+    _fields_ = (("fuse", Matrix), ("keys_values", Matrix), ("norm", pointer))
+
+
+class _Watch(ctypes.Structure):
+    _fields_ = (("depths", ctypes.POINTER(whole)), ("count", whole), ("states", pointer), ("norm", pointer))
 
 
 class _Model(ctypes.Structure):
@@ -53,6 +61,10 @@ class _Model(ctypes.Structure):
 
 class _Cache(ctypes.Structure):
     _fields_ = (("rows", pointer), ("layer", whole), ("head", whole), ("start", whole))
+
+
+NOTHING = ctypes.byref(_Watch())
+"""is watched"""
 
 
 class FewRows:
@@ -87,6 +99,7 @@ class FewRows:
             half_rows=projections[0].weight.dtype == torch.bfloat16,
             eps=shape.norm_eps,
         )
+        self._last_norm = self._hold(read_out[0].weight.float()) if read_out else None
         self._at = ctypes.byref(self._model)
         half = all(projection.short or projection.weight.dtype == torch.bfloat16 for projection in projections)
         self.most = most_rows(compiled, half)
@@ -112,30 +125,36 @@ class FewRows:
         """Whether `forward` looks embeddings up in this table: as it is, none of its numbers need be rounded."""
         return table.dtype == torch.bfloat16 or (table.dtype == torch.float32 and not self._model.half_rows)
 
-    def forward(self, table: Tensor, cached: Tensor, placement: Placement, last_only: bool) -> Tensor:
-        """Logits [n, V], or [1, V] of the last row: embeddings from `table` [V, hidden], all blocks, norm and head."""
+    def forward(
+        self, table: Tensor, cached: Tensor, placement: Placement, last_only: bool, depths: Sequence[int] = ()
+    ) -> tuple[Tensor, Tensor | None]:
+        """Logits [n, V], or [1, V] of the last row: embeddings from `table` [V, hidden], all blocks, norm and head.
+        Beside them what is seen at these depths [n, len(depths), hidden], where there are any: the residual stream,
+        behind the last layer normed."""
         n = len(placement.tokens)
         first = n - 1 if last_only else 0
         logits = torch.empty(n - first, self._model.head.outs)
+        states = torch.empty(n, len(depths), self._model.hidden) if depths else None
         failed = self._compiled.forward(
             self._at,
-            ctypes.byref(_cache(cached, placement)),
+            ctypes.byref(_cache(cached, placement.start)),
             (whole * n)(*placement.tokens),
             pointer(table.data_ptr()),
             whole(table.dtype == torch.bfloat16),
             whole(n),
             *_stand(placement),
             whole(first),
+            NOTHING if states is None else self._watch(depths, states),
             pointer(logits.data_ptr()),
         )
         _check(failed, n)
-        return logits
+        return logits, states
 
     def run(self, x: Tensor, chosen: bytes, cached: Tensor, placement: Placement) -> Tensor:
         """The residual stream [n, hidden] after the blocks that `chosen` names, one byte for each layer; their keys and
         values are then in `cached` [layers, 2 * G, rows, D]."""
         x = x.to(torch.float32, copy=True).contiguous()
-        rows, at = ctypes.byref(_cache(cached, placement)), pointer(x.data_ptr())
+        rows, at = ctypes.byref(_cache(cached, placement.start)), pointer(x.data_ptr())
         failed = self._compiled.run_blocks(self._at, rows, chosen, at, whole(len(x)), *_stand(placement))
         _check(failed, len(x))
         return x
@@ -147,7 +166,7 @@ class FewRows:
         outputs = torch.empty(len(x), self._layers[0].down.outs)
         failed = self._compiled.draft_block(
             self._at,
-            ctypes.byref(_cache(cached, placement)),
+            ctypes.byref(_cache(cached, placement.start)),
             pointer(inputs.data_ptr()),
             pointer(x.data_ptr()),
             whole(len(x)),
@@ -157,6 +176,47 @@ class FewRows:
         _check(failed, len(x))
         return outputs
 
+    def fill(
+        self,
+        words: Tensor,
+        cached: Tensor,
+        start: int,
+        positions: Sequence[int],
+        visible: Mask,
+        wanted: tuple[int, int],
+    ) -> tuple[Tensor, Tensor]:
+        """A drafter's block behind `start` rows: words of its rows [n, hidden] through all blocks and the final norm.
+        wanted (first, count): states [n - first, hidden] of the rows from the first on, and of the first `count` of
+        those logits [count, outs]."""
+        first, count = wanted
+        x = words.to(torch.float32, copy=True).contiguous()
+        logits = torch.empty(count, self._model.head.outs)
+        failed = self._compiled.fill_block(
+            self._at,
+            ctypes.byref(_cache(cached, start)),
+            pointer(x.data_ptr()),
+            whole(len(x)),
+            (whole * len(x))(*positions),
+            pointer(visible.ctypes.data),
+            whole(first),
+            whole(count),
+            pointer(logits.data_ptr()),
+        )
+        _check(failed, len(x))
+        return x[first:], logits
+
+    def context_of(self, fuse: Projection, norm: Norm, keys_values: Projection) -> _Context:
+        """For `read_context`: what makes keys and values of all layers of what is fused."""
+        return _Context(self._matrix(fuse), self._matrix(keys_values), self._factor(norm, keys_values))
+
+    def read_context(self, context: _Context, features: Tensor, cached: Tensor, start: int) -> None:
+        """Put keys and values of the target's states [n, what `fuse` reads] of the tokens from `start` on into
+        `cached` [layers, 2 * G, rows, D]."""
+        features = features.to(torch.float32).contiguous()
+        rows, at = ctypes.byref(_cache(cached, start)), pointer(features.data_ptr())
+        failed = self._compiled.read_context(self._at, ctypes.byref(context), rows, at, whole(len(features)))
+        _check(failed, len(features))
+
     def read_out(self, x: Tensor) -> Tensor:
         """Final norm and head: x [n, hidden] → logits float32 [n, V]."""
         x = x.to(torch.float32).contiguous()
@@ -165,11 +225,15 @@ class FewRows:
         _check(failed, len(x))
         return logits
 
+    def _watch(self, depths: Sequence[int], states: Tensor) -> object:
+        return ctypes.byref(_Watch((whole * len(depths))(*depths), len(depths), states.data_ptr(), self._last_norm))
+
     def _layer(self, layer: Layer) -> _Layer:
         return _Layer(
             *map(self._matrix, (layer.qkv, layer.output, layer.gate_up, layer.down)),
             self._factor(layer.attention_norm, layer.qkv),
             self._factor(layer.ffn_norm, layer.gate_up),
+            None if layer.head_norms is None else self._hold(layer.head_norms.float()),
         )
 
     def _matrix(self, projection: Projection) -> Matrix:
@@ -189,8 +253,8 @@ def _projections(layers: Sequence[Layer]) -> Iterator[Projection]:
         yield from (layer.qkv, layer.output, layer.gate_up, layer.down)
 
 
-def _cache(cached: Tensor, placement: Placement) -> _Cache:
-    return _Cache(cached.data_ptr(), cached.stride(0), cached.stride(1), placement.start)
+def _cache(cached: Tensor, start: int) -> _Cache:
+    return _Cache(cached.data_ptr(), cached.stride(0), cached.stride(1), start)
 
 
 def _stand(placement: Placement) -> tuple[ctypes.Array[ctypes.c_int64] | None, ctypes.c_void_p]:

@@ -132,9 +132,11 @@ class LlamaModel(LlamaRows):
             logits = self._replayed(replays, tokens, cache, parents)[1]
             return (logits[-1:] if last_only else logits).clone()
         few_rows, table = self._few_rows, self._embedding
-        if few_rows and few_rows.takes(len(tokens)) and few_rows.reads(table) and not cache.watched:
+        if few_rows and few_rows.takes(len(tokens)) and few_rows.reads(table):
             placement = cache.place(tokens, parents, self._info.context_length)
-            logits = few_rows.forward(table, cache.room(placement.stop), placement, last_only)
+            logits, states = few_rows.forward(table, cache.room(placement.stop), placement, last_only, cache.watched)
+            if states is not None:
+                cache.see_all(states.to(self.dtype))
             cache.add(placement)
             return logits
         x = self._hidden(tokens, cache, parents)

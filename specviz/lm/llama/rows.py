@@ -18,6 +18,7 @@ from torch.nn import functional
 from specviz.lm.kernels import Projection
 from specviz.lm.llama.few_rows import ATTENTION, MLP
 from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.products import shortened
 from specviz.lm.rotary import Turns
 from specviz.lm.rows import Placement, TreeCache
 
@@ -34,10 +35,11 @@ class Norm:
     """RMSNorm (Zhang, Sennrich 1910.07467, eq. 4), in float32 as x / hypot(‖x‖, √(H·ε)) with weight and √H moved into
     the projection that follows. Half precision keeps the usual order of roundings."""
 
-    def __init__(self, weight: Tensor, eps: float) -> None:
+    def __init__(self, weight: Tensor, eps: float, alone: bool = False) -> None:
+        """`alone`: what follows is to find its weight in the rows."""
         self.weight = weight
         self._eps = eps
-        self.absorbed = weight.dtype == torch.float32
+        self.absorbed = weight.dtype == torch.float32 and not alone
         """whether the projection that follows carries the weight"""
         self._floor = torch.tensor((weight.shape[0] * eps) ** 0.5, device=weight.device)
 
@@ -95,6 +97,13 @@ class Layer:
     ffn_norm: Norm
     gate_up: Projection
     down: Projection
+    head_norms: Tensor | None = None
+    """[H + G, D], factors of queries and keys where each head of them is normed before it turns"""
+
+
+def projected(weight: Tensor, norm: Norm | None = None) -> Projection:
+    """By a weight [out, in] of a drafter's, behind a norm or none, read from half the bytes where its numbers allow."""
+    return Projection(norm.absorbed_by(weight) if norm else weight, short=shortened(weight))
 
 
 class Attends(Protocol):

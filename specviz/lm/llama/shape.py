@@ -12,10 +12,35 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from specviz.errors import ModelError
 from specviz.lm.checkpoint import read_config
+
+
+class BlockSizes(Protocol):
+    """Of one block."""
+
+    @property
+    def hidden(self) -> int: ...
+
+    @property
+    def heads(self) -> int: ...
+
+    @property
+    def kv_heads(self) -> int: ...
+
+    @property
+    def head_size(self) -> int: ...
+
+    @property
+    def ffn(self) -> int: ...
+
+    @property
+    def theta(self) -> float: ...
+
+    @property
+    def eps(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +75,23 @@ class LlamaShape:
             rope_theta=float(_rope(config).get("rope_theta", config.get("rope_theta") or 10000.0)),
             tied=bool(config.get("tie_word_embeddings", False)),
             ffn_size=int(config["intermediate_size"]),
+        )
+
+    @classmethod
+    def of_blocks(cls, sizes: BlockSizes, layers: int, context_length: int) -> LlamaShape:
+        """Of a drafter's blocks, which have no vocabulary of their own."""
+        return cls(
+            layers=layers,
+            hidden_size=sizes.hidden,
+            heads=sizes.heads,
+            kv_heads=sizes.kv_heads,
+            head_size=sizes.head_size,
+            vocab_size=0,
+            context_length=context_length,
+            norm_eps=sizes.eps,
+            rope_theta=sizes.theta,
+            tied=True,
+            ffn_size=sizes.ffn,
         )
 
     def weight_sizes(self) -> dict[str, tuple[int, ...]]:

@@ -79,8 +79,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "a block: it writes its rows one token too early",
         "specviz/drafters/learned/flash_drafting.py",
-        "keys[:, length:], values[:, length:] = both[sizes.heads :], heads[turning:]",
-        "keys[:, length - 1 : -1], values[:, length - 1 : -1] = both[sizes.heads :], heads[turning:]",
+        "cached[:, -rows:] = heads[sizes.heads :]",
+        "cached[:, -rows - 1 : -1] = heads[sizes.heads :]",
         ("tests/drafters/test_flash.py",),
     ),
     Fault(
@@ -93,16 +93,23 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "a block: what is told of the token before is told of the first that was asked about",
         "specviz/drafters/learned/flash_drafting.py",
-        "return self.behind(self.slots[slots], self.states[slots], tokens)",
-        "return self.behind(self.slots[slots], self.states[slots], tokens[:1].expand(len(slots)))",
+        "return self.behind(self.slots[rows], self.states[rows], tokens)",
+        "return self.behind(self.slots[rows], self.states[rows], tokens[:1] * len(slots))",
         ("tests/drafters/test_flash.py",),
     ),
     Fault(
         "a block: a branch that is read anew sees those beside it",
         "specviz/drafters/learned/flash_drafting.py",
-        "beside = torch.eye(len(nodes), dtype=torch.bool)",
-        "beside = torch.eye(len(nodes), dtype=torch.bool).fill_(True)",
+        "visible[:, text.length :] = build([-1, *above])",
+        "visible[:, text.length :] = True",
         ("tests/drafters/test_flash_branches.py",),
+    ),
+    Fault(
+        "a block: what a selector or a table says of a node is taken for all of its level",
+        "specviz/drafters/dflash.py",
+        "return self.followers is None",
+        "return True",
+        ("tests/drafters/test_flash.py",),
     ),
     Fault(
         "ddtree: a branch that was read anew goes on from another node",
