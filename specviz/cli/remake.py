@@ -1,32 +1,26 @@
-"""The list of everything that rests on the bundled weights, in the order in which it is made; with which weights each
-file was made, and whether these are the ones that are bundled now.
+"""The list of everything that rests on the bundled weights, or on those of a real model, in the order in which it is
+made; with which weights each file was made, and whether these are the ones that are meant now.
 
 Each step is a command that a person could give alone. Later ones use what earlier ones made: stop classifiers, the
 acceptance vector and the token counts before anything is recorded or measured with them.
-
-Everything that rests on the bundled models says so itself: JSON under `weights_sha256` and the like, a page of the
-documentation in the sentence below its table (`sha256 44e0c9290a33`), an archive in the traces it holds. Hashes are
-compared by their first 12 digits.
 
 Place in the flow: read by `specviz remake`; a test holds that every file that names weights belongs to a step.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
-import lzma
 import os
 import pkgutil
 import re
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from specviz.cli.commands import bench as bench_commands
+from specviz.cli.named_weights import named, of_folder
 from specviz.errors import SpecVizError
+from specviz.lm.fetched import SMOLLM2
 from specviz.resources import ROOT
 from specviz.studies.study import Study, studies
 
@@ -47,16 +41,19 @@ MODULES = (
 SCENES = "scene-*.json.gz"
 REAL = "smollm2-*.json.gz"
 """runs of a real model, which this machine may lack"""
-REAL_TARGET, REAL_MODULES = ("--target", "smollm2"), "assets/modules/smollm2"
+REAL_TARGET, REAL_MODULES = ("--target", SMOLLM2.name), "assets/modules/smollm2"
+REAL_WEIGHTS = (SMOLLM2.name,)
 REAL_RACE, REAL_SWEEP = "assets/races/smollm2.json.gz", "assets/sweeps/smollm2"
 REAL_SHAPES = (
     "eagle.wiring=eagle3 eagle.depths=8,20,30 eagle.draft_tokens=8192 eagle.own_head=false "
-    "small_model.size=256 small_model.draft_tokens=8192 dspark.layers=1 dspark.kv_heads=3"
+    "small_model.size=256 small_model.draft_tokens=8192 dspark.layers=1 dspark.kv_heads=3 "
+    "medusa.heads=2 medusa.draft_tokens=8192"
 )
 CROSS_KV_TOKENS = "200000"
 """a module with positions of its own is trained alone, and as many tokens make its presets comparable"""
-GO_ON = ("--module-lr", "0.01", "--module-start", "assets/modules", "--threads", "1", "--nice", "0")
-"""from the shipped weights, on one thread"""
+SHIPPED = "assets/modules"
+GO_ON = ("--module-lr", "0.01", "--module-start", SHIPPED, "--out", SHIPPED, "--threads", "1", "--nice", "0")
+"""from the shipped weights, which are written over, on one thread"""
 DEPTH_WIDTH_MINUTES = "42"
 TRAINING = "assets/trainings/opening.json.gz"
 NATIVE_BFLOAT16 = {"amx_bf16", "avx512_bf16"}
@@ -90,7 +87,7 @@ class Step:
     minutes: float
     """about, on two idle cores"""
     rests_on: tuple[str, ...] = BOTH
-    """bundled models that every output must name"""
+    """models whose weights every output must name"""
     shares: bool = False
     """measures no time and works on one thread, so that its neighbours that share too may run at the same time"""
     formerly: tuple[str, ...] = ()
@@ -158,9 +155,9 @@ def _trained() -> tuple[Step, ...]:
           for preset, folder in (
               ("longspec", "cross_kv"), ("glide", "cross_kv_glide"), ("tandem", "cross_kv_tandem"))),
         Step("real-modules", "the drafters of a real model",
-             (*SPECVIZ, "train", "module", "eagle", "small_model", "dspark", *REAL_TARGET, "--module-options",
+             (*SPECVIZ, "train", "module", "eagle", "small_model", "dspark", "medusa", *REAL_TARGET, "--module-options",
               REAL_SHAPES, "--minutes", "60", "--out", REAL_MODULES),
-             (Output(f"{REAL_MODULES}/*/module.json"),), 61, shares=True, impossible=_no_real_model),
+             (Output(f"{REAL_MODULES}/*/module.json"),), 61, REAL_WEIGHTS, shares=True, impossible=_no_real_model),
     )  # fmt: skip
 
 
@@ -194,15 +191,17 @@ def _recorded() -> tuple[Step, ...]:
              (*SPECVIZ, "record", "--only", "scene-text", "--only", "scene-eyes"),
              (Output(f"assets/traces/{SCENES}"),), 1, rests_on=("captioner",)),
         Step("real", "the recorded runs of a real model", (*SPECVIZ, "record", "--only-target", "smollm2"),
-             (Output(f"assets/traces/{REAL}"),), 2, impossible=_no_real_model),
+             (Output(f"assets/traces/{REAL}"),), 2, REAL_WEIGHTS, impossible=_no_real_model),
         Step("real-race", "its recorded race",
              (*SPECVIZ, "race", "--prompt-id", "rewrite-name", *REAL_TARGET, "--chat", "--drafters",
               "ngram@8,small_model,eagle", "--dtype", "bfloat16", "--repeats", "3", "--out", REAL_RACE),
-             (Output(REAL_RACE),), 1, impossible=_no_real_model),
-        Step("real-sweep", "its sweep, and what each family of its prompts can expect",
+             (Output(REAL_RACE),), 1, REAL_WEIGHTS, impossible=_no_real_model),
+        Step("real-sweep", "its sweep, what each family of its prompts can expect, and every drafter at its best",
              (*SPECVIZ, "bench", "sweep", f"{REAL_SWEEP}.toml", "--out", f"{REAL_SWEEP}.json.gz", "--replace",
-              "--write-families"),
-             (Output(f"{REAL_SWEEP}.json.gz"), Output("assets/prompts/smollm2.json")), 6, impossible=_no_real_model),
+              "--write-families", "--write-best"),
+             (Output(f"{REAL_SWEEP}.json.gz"), Output("assets/prompts/smollm2.json"),
+              Output("docs/models.md", "sweep at best")), 13, REAL_WEIGHTS,
+             impossible=_no_real_model),
         Step("audit", "what recomputing every recorded run finds",
              (*SPECVIZ, "audit", "assets/traces", "--write"), (Output("docs/audit.md", "audit"),), 8),
         Step("analysis", "why drafts failed in the recorded runs", (*SPECVIZ, "analyse", "assets/traces", "--write"),
@@ -256,9 +255,13 @@ def _no_bfloat16() -> str:
 
 
 def _no_real_model() -> str:
-    from specviz.lm.fetched import SMOLLM2
-
-    return "" if SMOLLM2.here else f"{SMOLLM2.title} is not on this machine; `specviz get {SMOLLM2.name}`"
+    """Where the hub's weights were fetched, what was made with the Python package's stays as it is."""
+    folder = SMOLLM2.here
+    if folder is None:
+        return f"{SMOLLM2.title} is not on this machine; `specviz get {SMOLLM2.name}`"
+    if of_folder(folder) != SMOLLM2.weights_sha256:
+        return f"{SMOLLM2.title} has other weights here than those of the package {SMOLLM2.package}"
+    return ""
 
 
 def machine_name() -> str:
@@ -274,11 +277,11 @@ def machine_name() -> str:
 def reasons(step: Step, root: Path, weights: Mapping[str, str]) -> list[str]:
     """Why the step has to be run, a sentence for each output; none where all of them are of these weights.
 
-    `weights`: bundled model → the beginning of its hash. Raises SpecVizError where a model is missing that it needs.
+    `weights`: model → the beginning of its hash. Raises SpecVizError where one is missing that it needs.
     """
     missing = [name for name in step.rests_on if name not in weights]
     if missing:
-        raise SpecVizError(f"the bundled model '{missing[0]}' has no weights here, on which '{step.name}' rests.")
+        raise SpecVizError(f"the model '{missing[0]}' has no weights here, on which '{step.name}' rests.")
     wanted = {name: weights[name] for name in step.rests_on}
     return [why for output in step.outputs for why in _of(output, root, wanted, set(weights.values()))]
 
@@ -304,7 +307,7 @@ def _of(output: Output, root: Path, wanted: Mapping[str, str], known: set[str]) 
             yield f"{name}: made with other weights ({', '.join(foreign)})"
         else:
             yield from _lacking(name, found, wanted)
-        if path.name == Path(f"{SWEEP}.json.gz").name:
+        if str(short) in (f"{SWEEP}.json.gz", f"{REAL_SWEEP}.json.gz"):
             yield from _unfinished(path, name)
 
 
@@ -314,7 +317,7 @@ def _lacking(name: str, found: set[str], wanted: Mapping[str, str]) -> Iterator[
         return
     for model, digits in wanted.items():
         if digits not in found:
-            yield f"{name}: not made with the bundled {model} ({digits})"
+            yield f"{name}: not made with these weights of {model} ({digits})"
 
 
 def _unfinished(path: Path, name: str) -> Iterator[str]:
@@ -322,77 +325,7 @@ def _unfinished(path: Path, name: str) -> Iterator[str]:
     from specviz.protocol.sweeps.store import read, read_definition
 
     result = read(path)
-    if result.definition_sha256 != fingerprint(read_definition(path.with_name(f"{Path(SWEEP).name}.toml"))):
+    if result.definition_sha256 != fingerprint(read_definition(path.with_name(path.name.replace(".json.gz", ".toml")))):
         yield f"{name}: the sweep file asks for other runs"
     elif not result.complete:
         yield f"{name}: {len(result.points)} of {result.planned_runs} runs are done"
-
-
-DIGITS = 12
-IN_TEXT = re.compile(rf"sha256 ([0-9a-f]{{{DIGITS},64}})")
-WHOLE = re.compile(r"[0-9a-f]{64}")
-KEYS = ("weights_sha256", "target_sha256", "drafter_sha256")
-MODELS = "models"
-"""name → hash, in files that name several"""
-WEIGHTS = "*/model*.safetensors"
-
-
-def bundled(models: Path) -> dict[str, str]:
-    """Model → the beginning of its weights' hash, of all bundled ones."""
-    from specviz.lm.checkpoint import sha256_of, weight_files
-
-    folders = sorted({path.parent for path in models.glob(WEIGHTS)})
-    return {folder.name: sha256_of(weight_files(folder, folder.name))[:DIGITS] for folder in folders}
-
-
-def in_words(weights: Mapping[str, str]) -> str:
-    """The sentence of a page by which `named` knows these weights: model → the beginning of its hash."""
-    return f"Weights: {', '.join(f'{name} (sha256 {digits})' for name, digits in weights.items())}."
-
-
-def named(path: Path, section: str = "") -> set[str]:
-    """The weights that a file names, or a section of a page between its marks. Raises SpecVizError for a file that
-    cannot be read as what it is."""
-    raw = path.read_bytes()
-    try:
-        if path.suffix == ".md":
-            return set(_digits(IN_TEXT.findall(part_of(raw.decode("utf-8"), section))))
-        if path.suffixes[-2:] == [".zip", ".xz"]:
-            with lzma.open(path) as packed, zipfile.ZipFile(packed) as archive:
-                return set().union(*(_in_json(archive.read(name), Path(name)) for name in archive.namelist()))
-        return _in_json(raw, path)
-    except (ValueError, OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise SpecVizError(f"{path} cannot be read ({error}); restore it or make it anew.") from None
-
-
-def _in_json(raw: bytes, name: Path) -> set[str]:
-    return set(_digits(_hashes(json.loads(gzip.decompress(raw) if name.suffix == ".gz" else raw))))
-
-
-def part_of(page: str, section: str) -> str:
-    """What stands between the marks of a section; the whole page where none is named; nothing without marks."""
-    if not section:
-        return page
-    name = re.escape(section)
-    match = re.search(rf"<!-- {name}(?::[^>]*)? -->\n(.*?)<!-- /{name} -->", page, re.DOTALL)
-    return match[1] if match else ""
-
-
-def _digits(hashes: Sequence[str] | Iterator[str]) -> Iterator[str]:
-    return (file_hash[:DIGITS] for file_hash in hashes if file_hash)
-
-
-def _hashes(data: Any) -> Iterator[str]:
-    """Hashes of weights anywhere in JSON: by their key, in a table of models, or as keys themselves."""
-    if isinstance(data, Mapping):
-        for key, value in data.items():
-            if WHOLE.fullmatch(key):
-                yield key
-            if key in KEYS and isinstance(value, str):
-                yield value
-            if key == MODELS and isinstance(value, Mapping):
-                yield from (one for one in value.values() if isinstance(one, str) and WHOLE.fullmatch(one))
-            yield from _hashes(value)
-    elif isinstance(data, list):
-        for one in data:
-            yield from _hashes(one)

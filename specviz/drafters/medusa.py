@@ -18,10 +18,11 @@ from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.learned.head_networks import HeadsShape, ParallelHeads
 from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, likely_row
-from specviz.drafters.learned.module import MODULES, DrafterModule
+from specviz.drafters.learned.module import MODULES, DrafterModule, TargetParts
 from specviz.drafters.learned.published import published_heads_file, read_published_heads
+from specviz.errors import OptionError
 from specviz.lm.base import GivesFeatures
-from specviz.options import Options
+from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.header import Exhibit
 
@@ -30,12 +31,25 @@ from specviz.trace.header import Exhibit
 class MedusaShape(HeadsShape):
     """Size of the heads."""
 
+    draft_tokens: int = option(
+        0,
+        help="tokens that they can draft, the most frequent ones, through the target's head; 0: all of them",
+        minimum=0,
+    )
+
 
 @MODULES.register("medusa")
 class MedusaModule(ParallelHeads[MedusaShape]):
     """Heads on the target's last state."""
 
     explanation: ClassVar[str] = "Heads that each guess one place further on, from the target's last state alone."
+
+    def __init__(self, target: TargetParts, options: MedusaShape) -> None:
+        """Raises OptionError for heads of their own that are to draft some tokens alone, and for too many of these."""
+        if options.own_head and options.draft_tokens:
+            raise OptionError("own_head reads out every token; leave draft_tokens at 0, or own_head out.")
+        super().__init__(target, options)
+        self.keep_tokens(options.draft_tokens)
 
 
 @dataclass(frozen=True)
@@ -70,6 +84,7 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
     def use_module(self, module: DrafterModule[Options]) -> None:
         assert isinstance(module, MedusaModule), f"'{module.name}' are no Medusa heads."
         self._module = module
+        self._head = module.read_head()  # [V', H]
         self.plan_by_accuracy(module.accuracies)
 
     def module(self) -> MedusaModule:
@@ -80,7 +95,8 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
         state = states.rows(states.length - 1)[0, 0]  # [1, depths, H] → [H]
-        self._rows = self.timed(proposal, 1, None, self._module.logits, state)  # [heads, V]
+        known = self.timed(proposal, 1, None, self._module.known_logits, state, self._head)  # [heads, V']
+        self._rows = self._module.whole(known)  # [heads, V]
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths

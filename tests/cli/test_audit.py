@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from specviz.cli.remake import bundled, named, part_of
+from specviz.cli.named_weights import bundled, named, part_of
 from specviz.errors import ModelError
 from specviz.protocol.audits import KINDS, Audit, Count, Difference
 from specviz.resources import ROOT, asset_path

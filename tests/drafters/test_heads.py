@@ -106,6 +106,49 @@ def test_what_is_drafted_is_what_the_batch_says(target, folder, name, shape):
     assert len({len(record.verdict.path) for _, record in rounds}) > 1, "rounds of several lengths"
 
 
+KEPT = [2, 3, 5, 7, 11, 13, 17, 19]
+
+
+def kept_alone(target, **shape):
+    """Medusa's heads on eight tokens of the vocabulary."""
+    module = taught("medusa", target, draft_tokens=len(KEPT), **shape)
+    module.map.keep(KEPT)
+    return module
+
+
+def test_heads_that_know_some_tokens_draft_these_as_all_the_rows_of_the_head_would_have_them(target, tmp_path):
+    module, whole = kept_alone(target, heads=3), taught("medusa", target, heads=3)
+    state = torch.randn(2, target.info.hidden_size)
+    said, every = module.logits(state), whole.logits(state)  # [2, 3, V]
+    assert (said[..., KEPT] - every[..., KEPT]).abs().max() < 1e-6
+    others = [token for token in range(VOCABULARY) if token not in KEPT]
+    assert torch.isinf(said[..., others]).all()
+    write_module(module, tmp_path, {})
+    _, rounds = drafted(target, "medusa", {"weights": str(tmp_path)})
+    candidates = [token for _, record in rounds for token in record.proposal.tree.tokens[1:]]
+    assert set(candidates) <= set(KEPT)
+    assert len(set(candidates)) > 2
+
+
+def test_of_some_tokens_heads_learn_and_every_first_choice_of_the_target_is_counted(target):
+    """A first choice that cannot be drafted is never right."""
+    module = kept_alone(target, heads=1).train()
+    batch = read(target, module, [3, 5, 7, 11, 13, 2, 17, 19, 3, 5])
+    batch = replace(batch, distance=divergence)
+    wanted = batch.target_logits(module.head)[0, 1:].log_softmax(-1)  # [n, V]
+    terms = module.loss(batch)
+    logits = module.logits(batch.features[0, :-1, 0])[:, 0, KEPT]  # [n, V']
+    torch.testing.assert_close(terms["head_1"], divergence(logits, wanted[:, KEPT].log_softmax(-1)))
+    right = module.logits(batch.features[0, :-1, 0])[:, 0].topk(RANKS).indices == wanted.argmax(-1, keepdim=True)
+    torch.testing.assert_close(module.accuracies.rates[0], right.float().mean(0))
+    assert not set(wanted.argmax(-1).tolist()) <= set(KEPT)
+
+
+def test_heads_of_their_own_cannot_leave_tokens_out(target):
+    with pytest.raises(OptionError, match="own_head reads out every token; leave draft_tokens at 0"):
+        taught("medusa", target, own_head=True, draft_tokens=8)
+
+
 @pytest.mark.parametrize("options", [{"gamma": 4}, {"branching": (2, 2, 1)}], ids=["chain", "tree"])
 def test_the_adapter_drafts_what_its_batch_says(target, folder, options):
     this, rounds = drafted(target, "kangaroo", {"weights": folder("kangaroo"), "threshold": 0.0, **options})

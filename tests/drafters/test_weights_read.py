@@ -61,6 +61,7 @@ def test_parallel_heads_read_all_heads_and_the_targets_head_once(target: LlamaMo
     assert module(target, MedusaModule, heads=2).weights_read() == 4 * (2 * head + HEAD)
     own = 16 * 16 + 16 + HEAD
     assert module(target, MedusaModule, heads=2, own_head=True).weights_read() == 4 * 2 * own
+    assert module(target, MedusaModule, heads=2, draft_tokens=4).weights_read() == 4 * (2 * head + 4 * 16)
     table = 8 * 3
     assert module(target, MarkovModule, heads=2, rank=3).weights_read() == 4 * (2 * head + HEAD + table)
 

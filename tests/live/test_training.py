@@ -25,7 +25,8 @@ def test_another_targets_module_has_eagle_3s_wiring_and_in_a_large_vocabulary_a_
     assert shape(real, 49_152) == {"wiring": "eagle3", "draft_tokens": 8192, "own_head": False}
     assert shape(real, 4096) == {"wiring": "eagle3"}
     assert shape(TrainingQuestion("small_model", target="smollm2"), 49_152) == {"draft_tokens": 8192}
-    assert shape(TrainingQuestion("medusa", target="smollm2"), 49_152) == {"own_head": False}
+    assert shape(TrainingQuestion("medusa", target="smollm2"), 49_152) == {"draft_tokens": 8192, "own_head": False}
+    assert shape(TrainingQuestion("markov", target="smollm2"), 49_152) == {"own_head": False}
 
 
 def test_a_module_is_trained_for_a_folder_and_fits_that_target_alone(module_target, monkeypatch):

@@ -14,10 +14,13 @@ from specviz.lm.load import load
 from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.cautions import full_contexts
-from tests.lm.tiny_models import config_of, error, plain, random_parents, random_tokens, text_of
+from specviz.trace.check import check, errors
+from tests.lm.tiny_models import config_of, error, plain, random_parents, random_tokens, text_of, write_tokenizer
 
 CLOSE = 1e-5
 WINDOW = 24
+MANY = 262_144
+"""tokens of Gemma 3"""
 WINDOWED = ["mistral", "gemma2", "gemma3_text", "gpt_oss", "olmo3"]
 NO_SPECIAL = {"bos_token_id": None, "eos_token_id": None}
 
@@ -91,3 +94,26 @@ def test_a_pass_beyond_the_window_is_refused(folder):
     model = load(str(folder)).model
     with pytest.raises(ModelError, match="25 tokens, but the model's context holds 24"):
         model.forward(random_tokens(0, 25), model.new_cache())
+
+
+@pytest.fixture
+def gemma3(checkpoint):
+    """As Gemma 3 270M is shaped: of six layers five slide, one key and value head, one table for 262,144 tokens."""
+    layers = ["sliding_attention"] * 5 + ["full_attention"]
+    sizes = {"num_hidden_layers": 6, "num_key_value_heads": 1, "vocab_size": MANY, "tie_word_embeddings": True}
+    folder = checkpoint("gemma3_text", sliding_window=WINDOW, layer_types=layers, **sizes, **NO_SPECIAL)
+    write_tokenizer(folder, MANY)
+    return folder
+
+
+def test_gemma_3s_layers_and_its_262144_tokens_go_through_the_engine(gemma3):
+    """Every token of so large a vocabulary can be drafted, judged and recorded; the text is that of `generate`."""
+    trace = collect(LiveSource(measure=False), request_on(gemma3, 8))
+    prompt = torch.tensor([trace.started.prompt_ids])
+    reference = AutoModelForCausalLM.from_pretrained(gemma3, dtype=torch.float32).eval()
+    with torch.inference_mode():
+        expected = reference.generate(prompt, max_new_tokens=8, do_sample=False, pad_token_id=0)
+    assert trace.finished.output_ids == expected[0, prompt.shape[1] :].tolist()
+    assert max(trace.finished.output_ids) > 49_152, "tokens that a smaller vocabulary would not have"
+    assert trace.started.target.vocab_size == MANY
+    assert errors(check(trace)) == []

@@ -248,7 +248,26 @@ def test_modules_of_another_target_lie_in_a_folder_of_its_name_unless_one_is_giv
     assert train.folder_for(TrainOptions()) == Path("assets/modules")
     assert train.folder_for(TrainOptions(target="smollm2")) == Path("assets/modules/smollm2")
     assert train.folder_for(TrainOptions(target="models/mine")) == Path("assets/modules/mine")
-    assert train.folder_for(TrainOptions(target="models/mine", out=Path("here"))) == Path("here")
+    assert train.folder_for(TrainOptions(target="models/mine", out="here")) == Path("here")
+
+
+@pytest.mark.parametrize("target", ["target", "smollm2"])
+def test_weights_that_are_there_are_written_over_only_where_their_folder_is_named(
+    monkeypatch, tmp_path, target
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(train, "train_modules", lambda *asked: {})
+    options = TrainOptions(names=("medusa", "eagle"), target=target)
+    folder = train.folder_for(options)
+    train.train_module(options, print)
+    (folder / "eagle").mkdir(parents=True)
+    (folder / "eagle" / "module.json").write_text("{}")
+    with pytest.raises(
+        TrainingError, match=rf"{folder}/eagle holds trained weights already; .* with --out {folder} to"
+    ):
+        train.train_module(options, print)
+    train.train_module(replace(options, out=str(folder)), print)
+    train.train_module(replace(options, names=("medusa",)), print)
 
 
 def test_texts_packed_with_another_tokenizer_are_refused(training_of, tmp_path):

@@ -1,7 +1,8 @@
 """What of the When-it-pays tab follows its target: drafters and prompt families of the pair, whether its prompts are
 messages, and the recorded sweep.
 
-    target chosen ─► its pair ─► drafters · families · chat ─► recorded sweep, where one ships
+    pair chosen in Watch ─► its target ─┐
+    target chosen here ─────────────────┴─► its pair ─► drafters · families · chat ─► recorded sweep, where one ships
 
 A target of no pair has every drafter; the sweep that stands there stays, and says itself which models it is of. What a
 visitor has measured is never put away.
@@ -20,7 +21,8 @@ from specviz.app.look.events import LATEST, QUEUED, QUIET
 from specviz.app.runs.gallery import recorded
 from specviz.app.speedup.actions import OUTPUTS, SpeedupActions, Updates
 from specviz.app.speedup.running import sweepable
-from specviz.protocol.pairs import for_target, pair_of
+from specviz.protocol.pairs import for_target, pair_named, pair_of
+from specviz.protocol.runs import Catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,13 @@ class FollowActions:
         if kept is not None:
             self.actions.results[key] = kept
         return self.actions.picture(key)
+
+
+def target_of(catalog: Catalog, name: str | None) -> Any:
+    """What the tab's target becomes where the pair of that name is chosen elsewhere; nothing for a target of no pair,
+    which is named here by itself."""
+    pair = pair_named(catalog, name or "")
+    return gr.skip() if pair is None else pair.target
 
 
 def wire_following(follow: FollowActions, tab: gr.Tab, fields: dict[str, Any], outputs: list[Any]) -> None:

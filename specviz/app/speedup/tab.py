@@ -28,7 +28,7 @@ from specviz.app.runs.elsewhere import wire_series
 from specviz.app.speedup.acceptance import acceptance_fold
 from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
-from specviz.app.speedup.following import FollowActions, wire_following
+from specviz.app.speedup.following import FollowActions, target_of, wire_following
 from specviz.app.speedup.here import SWEEP, BrowserSweeps
 from specviz.app.speedup.predicting import TITLE as PREDICT
 from specviz.app.speedup.running import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
@@ -67,6 +67,7 @@ class SpeedupParts:
     """what a sweep is shown in"""
     analyse: gr.Button
     message: gr.HTML
+    target: gr.Dropdown
 
 
 def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str, sweeps: Path) -> SpeedupParts:
@@ -112,7 +113,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str, sweeps: Path) 
     changes = [control.change for control in fields.values()]
     gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
     kept = Kept("speedup", {**fields, "chart": choice}, message=parts["message"], said=FILLED)
-    return SpeedupParts(choice, kept, outputs, parts["analyse"], parts["message"])
+    return SpeedupParts(choice, kept, outputs, parts["analyse"], parts["message"], fields["target"])
 
 
 def opens_sweeps(
@@ -250,7 +251,10 @@ def _build(page: Page, tab: gr.Tab, actions: SpeedupActions) -> SpeedupParts:
 
 
 def _connect(page: Page) -> None:
+    """The pair that a visitor chooses in Watch is the sweep's too."""
     actions, parts, upload = page.actions(TAB), page.parts(TAB), page.parts(WATCH_TAB).drawer.upload
+    models = page.parts(WATCH_TAB).bar.models.choice
+    models.input(lambda name: target_of(actions.catalog, name), models, parts.target, **QUIET)
     opens_sweeps(upload, actions, page.front, parts.shown, page.limits.import_bytes)
     opens_traces(parts.analyse, actions.traces, page.rows, page.parts(ANALYSIS_TAB), parts.message)
     elsewhere = page.parts(MACHINE_TAB)

@@ -53,9 +53,11 @@ def prompt_file(target: str) -> Path:
     return path
 
 
-def write_families(path: Path, lines: Mapping[str, str]) -> None:
-    """Put the sentences beside those of the file; a family that was not measured keeps what it has."""
+def write_families(path: Path, lines: Mapping[str, str], weights_sha256: str) -> None:
+    """Put the sentences beside those of the file, and the hash of the target that they were measured with; a family
+    that was not measured keeps what it has."""
     content = json.loads(path.read_text(encoding="utf-8"))
+    content["weights_sha256"] = weights_sha256
     for family in content["families"]:
         if family["name"] in lines:
             family["measured"] = lines[family["name"]]

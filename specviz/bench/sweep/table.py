@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from specviz.bench.core.report import DASH, markdown_table, value_of
 from specviz.bench.core.rows import NONE, Text, counted, texts_table
@@ -69,6 +69,34 @@ def workers_table(result: SweepResult) -> str:
         for number, worker in enumerate(about)
     ]
     return f"\n{markdown_table(('worker', 'machine', 'processor', 'gone', 'runs'), body, words=4)}\n\n{SPREAD}\n"
+
+
+def at_best(points: Sequence[SweepPoint]) -> str:
+    """Every drafter at the length, tree and policies at which it is fastest, at each temperature, the fastest first at
+    the lowest; over the texts that do not repeat themselves, tokens per pass over all their rounds."""
+    held = varied(points)
+    temperatures = sorted({point.temperature for point in held})
+    best: dict[str, dict[float, SweepRow]] = {}
+    for row in sorted(summarise(held), key=lambda row: (row.temperature, -row.ratio.value)):
+        if row.drafter != BASELINE:
+            best.setdefault(row.drafter, {}).setdefault(row.temperature, row)
+    head = [part for warmth in temperatures for part in (f"at {warmth:g}", "× plain", "95 %", "tokens per pass")]
+    body = [[f"`{name}`", *_at_each(rows, temperatures)] for name, rows in best.items()]
+    texts = [f"{len({p.prompt for p in held if p.temperature == warmth})} at {warmth:g}" for warmth in temperatures]
+    return f"{markdown_table(['drafter', *head], body)}\n\nTexts that do not repeat themselves: {', '.join(texts)}."
+
+
+def _at_each(rows: Mapping[float, SweepRow], temperatures: Sequence[float]) -> Iterator[str]:
+    for temperature in temperatures:
+        row = rows.get(temperature)
+        if row is None:
+            yield from (DASH,) * 4
+            continue
+        length = "" if row.gamma is None else f"γ = {row.gamma}"
+        yield ", ".join(filter(None, (length, str(row.policies)))) or DASH
+        yield f"{row.ratio.value:.2f}"
+        yield f"{row.ratio.low:.2f} to {row.ratio.high:.2f}"
+        yield value_of(row.statistics.tokens_per_pass)
 
 
 def winners(points: Sequence[SweepPoint]) -> str:

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _found(reports: Sequence[dict[str, Any]], files: Sequence[Path]) -> str:
     """The sentence of the page, with the weights by which `specviz remake` knows whether it still holds."""
-    from specviz.cli.remake import bundled, in_words, named
+    from specviz.cli.named_weights import bundled, in_words, named
 
     compared, wrong = (sum(report[count] for report in reports) for count in ("compared", "wrong"))
     asked = set[str]().union(*map(named, files))

@@ -1,4 +1,5 @@
-"""`specviz remake`: make everything anew that rests on the bundled weights, in order, as far as it is outdated.
+"""`specviz remake`: make everything anew that rests on the bundled weights or a real model's, in order, as far as it is
+outdated.
 
 Place in the flow: after new weights are in assets/models. Each step is a command of its own, run in a process of its
 own; what it made is asked which weights it was made with, before and after.
@@ -16,7 +17,8 @@ from itertools import groupby
 from pathlib import Path
 
 from specviz.cli.experiment import at_least_one
-from specviz.cli.remake import Step, bundled, reasons, steps
+from specviz.cli.named_weights import bundled, fetched
+from specviz.cli.remake import Step, reasons, steps
 from specviz.cli.terminal import err, out
 from specviz.errors import OptionError
 from specviz.resources import INSTALLED, ROOT
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     at_least_one(args, ("at_once",))
     root = ROOT.parent
     wanted = chosen(steps(), args.only, args.first)
-    weights = bundled(ROOT / "models")
+    weights = bundled(ROOT / "models") | fetched()
     if args.list:
         show(wanted, root, weights)
         return 0

@@ -180,19 +180,28 @@ class ParallelHeads(DrafterModule[HeadsShapeT]):
 
     def logits(self, states: Tensor) -> Tensor:
         """What each head says [..., heads, V] from the target's last states [..., H]."""
+        return self.whole(self.known_logits(states, self.read_head()))
+
+    def known_logits(self, states: Tensor, head: Tensor) -> Tensor:
+        """The same of the tokens that can be drafted [..., heads, V'], read out through `head` [V', H] (`read_head`,
+        which a drafter keeps)."""
         # [..., heads, H], or [..., heads, V] where each reads out by itself
-        cross_layers = torch.stack([head(states) for head in self.heads], -2)
-        return cross_layers if self.options.own_head else linear(cross_layers, self.head)
+        cross_layers = torch.stack([head_of(states) for head_of in self.heads], -2)
+        return cross_layers if self.options.own_head else linear(cross_layers, head)
 
     def weights_read(self) -> int:
-        return bytes_of(self.heads, None if self.options.own_head else self.head)
+        return bytes_of(self.heads) + (0 if self.options.own_head else self.head_bytes())
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
+        """Held to the target on the tokens that can be drafted; how often a head is right is counted over all."""
         places = Places.of(batch, self.options.heads, self.training)
-        # [n, H] → [n, heads, V] → heads of [n, V]
-        logits = self.logits(places.states(batch))[:, : places.heads].unbind(1)
-        counted = self.accuracies if self.training else None
-        return held_to(logits, places.wanted(batch, self.head), batch.distance, counted)
+        # [n, H] → [n, heads, V'] → heads of [n, V']
+        logits = self.known_logits(places.states(batch), self.read_head())[:, : places.heads].unbind(1)
+        wanted = places.wanted(batch, self.head)  # [n, heads, V]
+        if self.training:
+            for k, said in enumerate(logits):
+                self.accuracies.count(k, self.whole(said), wanted[:, k])
+        return held_to(logits, self.known(wanted).log_softmax(-1), batch.distance)
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         logits = self.logits(batch.features[:, :, 0])  # [B, T, H] → [B, T, heads, V]

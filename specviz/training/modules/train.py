@@ -21,7 +21,7 @@ import torch
 from specviz.drafters.learned.eagle_network import EagleTrunk
 from specviz.drafters.learned.module import MODULES, Distance, DrafterModule, divergence, fresh
 from specviz.drafters.learned.published import write_speculators
-from specviz.drafters.learned.weights import ModuleCard, fill_from, write_module
+from specviz.drafters.learned.weights import CARD, ModuleCard, fill_from, write_module
 from specviz.errors import TrainingError
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.training.alignment.align import LOSSES
@@ -271,19 +271,26 @@ LINE_EVERY_S = 15.0
 
 
 def train_module(options: TrainOptions, report: Callable[[dict[str, Any]], None]) -> None:
-    """Train the named modules together and leave a folder for each in `options.out`."""
+    """Train the named modules together and leave a folder for each in `folder_for`. Raises TrainingError before that
+    where nobody named a folder and weights would be written over."""
     training, out = training_of(options), folder_for(options)
+    there = [out / wanted.called for wanted in training.wanted if (out / wanted.called / CARD).is_file()]
+    if there and not options.out:
+        raise TrainingError(
+            f"{there[0]} holds trained weights already; name another folder with --out, or these with --out {out} to "
+            "write over them."
+        )
     for label, card in train_modules(training, out, Lines(report), None, options.speculators).items():
         report({"written": out / label, "parameters": card.parameters, "tokens": card.training["tokens"]})
 
 
 def folder_for(options: TrainOptions) -> Path:
-    """Which receives a folder for each module: for another target than the bundled one, unless it was given, below one
-    of that target's name, so that the bundled target's weights stay."""
-    usual = TrainOptions()
-    if options.out != usual.out or options.target == usual.target:
-        return options.out
-    return options.out / Path(options.target).name
+    """Which receives a folder for each module: where none is given that of the shipped ones, for another target than
+    the bundled one below a folder of its name."""
+    if options.out:
+        return Path(options.out)
+    shipped = Path("assets/modules")
+    return shipped if options.target == TrainOptions().target else shipped / Path(options.target).name
 
 
 def training_of(options: TrainOptions) -> ModuleTraining:

@@ -1,4 +1,4 @@
-"""What a sweep measured of each family, as the sentence beside what was expected of it."""
+"""What a sweep measured, as pages say it: a sentence for each family, and a table of every drafter at its best."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from specviz.app.form.fields import expectation
 from specviz.bench.sweep.expectations import measured_lines, prompt_file, write_families
+from specviz.bench.sweep.table import at_best
 from specviz.errors import BenchError
 from specviz.protocol.runs import Catalog, FamilyCard
 from tests.app.test_figures import point
@@ -39,6 +40,27 @@ def test_a_family_without_a_draft_has_no_sentence() -> None:
     assert measured_lines([]) == {}
 
 
+def test_every_drafter_stands_at_its_best_with_the_fastest_first_and_each_temperature_beside_the_other() -> None:
+    """Its tokens per pass are those of its best length; a text that repeats itself is in none of it."""
+    cold = [
+        point(1.0, None, "none"),
+        point(1.5, 2, "ngram"),
+        replace(point(2.5, 4, "ngram"), output_tokens=30, rounds=12),
+        point(3.0, None, "suffix"),
+        replace(point(9.0, 8, "ngram", prompt="again"), repetition=0.5),
+    ]
+    warm = [replace(point(1.25, 2, "ngram"), temperature=0.8, output_tokens=30, rounds=20)]
+    head, _, *lines = at_best([*cold, *warm]).splitlines()
+    assert head.startswith("| drafter | at 0 | × plain | 95 % | tokens per pass | at 0.8 | × plain |")
+    assert [line.split(" | ")[:3] for line in lines[:2]] == [
+        ["| `suffix`", "–", "3.00"],
+        ["| `ngram`", "γ = 4", "2.50"],
+    ]
+    assert lines[0].endswith("| – | – | – | – |")
+    assert "| 2.50 | γ = 2 | 1.25 | 1.25 to 1.25 | 1.50 |" in lines[1]
+    assert lines[2:] == ["", "Texts that do not repeat themselves: 1 at 0, 1 at 0.8."]
+
+
 def test_sentences_stand_beside_what_was_expected_and_others_stay(tmp_path: Path) -> None:
     path = tmp_path / "real.json"
     families = [
@@ -46,8 +68,10 @@ def test_sentences_stand_beside_what_was_expected_and_others_stay(tmp_path: Path
         {"name": "chat", "title": "Chat", "expect": "It does not.", "measured": "Kept."},
     ]
     path.write_text(json.dumps({"families": families, "prompts": []}), encoding="utf-8")
-    write_families(path, {"code": "Measured."})
-    kept = json.loads(path.read_text(encoding="utf-8"))["families"]
+    write_families(path, {"code": "Measured."}, "ab" * 32)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    kept = content["families"]
+    assert content["weights_sha256"] == "ab" * 32
     assert [family["measured"] for family in kept] == ["Measured.", "Kept."]
     catalog = Catalog((), (), (), (), families=tuple(FamilyCard(**family) for family in kept))
     assert expectation(catalog, "code") == "It repeats. Measured."

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.cli.remake import bundled, in_words
+    from specviz.cli.named_weights import bundled, in_words
     from specviz.lm.step_time import use_threads
     from specviz.training import publication
     from specviz.training.options import TrainOptions

@@ -20,10 +20,11 @@ from specviz.bench.core.report import check_section, write_between
 from specviz.bench.sweep.expectations import measured_lines, prompt_file, write_families
 from specviz.bench.sweep.runner import every_drafter, runnable, sweep, warm_up
 from specviz.bench.sweep.spread import Cluster, spread
-from specviz.bench.sweep.table import report, workers_table
+from specviz.bench.sweep.table import at_best, report, workers_table
 from specviz.bench.sweep.workplace import packed_keeper, trace_keeper
 from specviz.cli.analysis_report import DOCUMENT, SWEEP_SECTION, pack, section
 from specviz.cli.experiment import Cancelled, time_limit
+from specviz.cli.named_weights import DIGITS, in_words
 from specviz.cli.sources import SharedModels, live_source
 from specviz.cli.terminal import err, out, printable, progress
 from specviz.errors import BenchError, OptionError
@@ -34,8 +35,10 @@ from specviz.protocol.sweeps.definition import SweepDefinition, SweepSpec, cases
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, check_definition, continued, introduce, points_of, with_points
 from specviz.protocol.sweeps.store import read_definition, sweep_csv
+from specviz.resources import ROOT
 
 SUMMARY = "measure the sweep that a file declares: drafters, lengths, trees, policies, temperatures, prompts"
+MODELS_PAGE, BEST_SECTION = ROOT.parent / "docs" / "models.md", "sweep at best"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--zip-traces", type=Path, metavar="FILE.zip.xz", help=zip_words)
     families_words = "put what was measured of each family beside what to expect of it, in the prompts of the target"
     add("--write-families", action="store_true", help=families_words)
+    best_words = "put a table of every drafter at its best between the marks of PAGE (docs/models.md)"
+    add("--write-best", nargs="?", type=Path, const=MODELS_PAGE, metavar="PAGE", help=best_words)
     own_words = "your own prompts, one JSON object a line, in place of the file's"
     add("--own-prompts", type=Path, metavar="FILE.jsonl", help=own_words)
     add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
@@ -79,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("--zip-traces packs what --write-failures counts; give that too.")
     if args.write_families:
         prompt_file(definition.target)
+    if args.write_best is not None:
+        check_section(args.write_best, BEST_SECTION)
     with ExitStack() as stack:
         if args.write_failures is not None:
             check_section(args.write_failures, SWEEP_SECTION)
@@ -105,12 +112,24 @@ def _run(args: argparse.Namespace, definition: SweepDefinition) -> int:
         if args.zip_traces is not None:
             pack(args.keep_traces, args.zip_traces)
     if args.write_families:
-        write_families(prompt_file(definition.target), measured_lines(points))
+        target = result.provenance.target
+        write_families(prompt_file(definition.target), measured_lines(points), target.weights_sha256)
+    if args.write_best is not None:
+        write_between(args.write_best, BEST_SECTION, best_section(result, args.file))
     if args.json:
         out().write(sweep_store.dumps(result))
     else:
         out().write(printable(report(points) + workers_table(result) if points else "nothing was measured.\n"))
     return 0
+
+
+def best_section(result: SweepResult, file: Path) -> str:
+    """The table for a page, below it what measured it, where, when, and with which weights."""
+    target, machine = result.provenance.target, result.provenance.machine
+    threads = f"{machine.threads} thread{'' if machine.threads == 1 else 's'}"
+    made = f"`specviz bench sweep {file}`, {result.provenance.created[:10]}: {machine.processor}, {threads}"
+    weights = in_words({target.name: target.weights_sha256[:DIGITS]})
+    return f"{at_best(points_of(result))}\n\n{made}, {machine.dtype}. {weights}"
 
 
 def _kept(where: Path | None, definition: SweepDefinition, anew: bool) -> SweepResult | None:
