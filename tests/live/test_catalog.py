@@ -117,7 +117,7 @@ def test_the_real_pair_is_drafted_for_by_what_needs_no_training_and_by_weights_t
     assert (bundled.name, bundled.target, bundled.drafters) == ("bundled", "target", tuple(DRAFTERS.names()))
     assert (real.name, real.target, real.chat, real.drafter) == ("smollm2", "smollm2", True, "eagle")
     untrained = {"early_exit", "jacobi", "lookahead", "ngram", "none", "random", "rest", "self_speculative", "suffix"}
-    assert {*real.drafters} == {*untrained, "token_recycling", "eagle", "small_model", "dspark"}
+    assert {*real.drafters} == {*untrained, "token_recycling", "eagle", "small_model", "dspark", "medusa"}
     monkeypatch.setattr(catalog, "ROOT", tmp_path)
     for name, target in (("eagle", "smollm2"), ("hydra", "target")):
         (tmp_path / "modules" / name).mkdir(parents=True)
