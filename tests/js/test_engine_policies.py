@@ -38,9 +38,9 @@ ASKS_THE_TARGET = {"oracle"}
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Trace]]:
-    texts = prompts(8)
+    texts = prompts(4)  # the first fifteen are short
     requests = [
-        asked(texts[place % len(texts)], {"drafter": "model", "seed": place, "max_new_tokens": 12, **way})
+        asked(texts[place], {"drafter": "model", "seed": place, "max_new_tokens": 12, **way})
         for place, way in enumerate(WAYS)
     ]
     traces = written(requests, unpacked_modules(tmp_path_factory.mktemp("modules")))
