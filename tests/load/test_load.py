@@ -16,6 +16,7 @@ import pytest
 from specviz.app.form.request import Limits
 from specviz.app.offered import served_folder
 from specviz.app.page import sessions
+from tests.browser.conftest import MEASURING
 from tests.browser.page_server import serving
 from tests.load.behaviour import Guest
 from tests.load.echo import HELD, Echo, until, visit
@@ -37,7 +38,7 @@ def places() -> int:
 def page(source: Echo, places: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[gr.Blocks]:
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "served"))
     (tmp_path / "recorded").mkdir()
-    with serving(source, tmp_path / "recorded", Limits(waiting=places)) as demo:
+    with serving(source, tmp_path / "recorded", Limits(waiting=places), MEASURING) as demo:
         yield demo
 
 

@@ -29,13 +29,18 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 180
+BUILD = """
+import sys, zlib
+zlib.Z_DEFAULT_COMPRESSION = 0  # most is packed already; to squeeze it once more takes seconds
+from hatchling.build import build_wheel
+build_wheel(sys.argv[1])
+"""
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", folder, ROOT]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", BUILD, folder], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (found,) = folder.glob("*.whl")
     return found
@@ -47,8 +52,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("environment")
     venv.create(place, with_pip=False)
     python = place / "bin" / "python"
-    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel]
-    subprocess.run(install, check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", "--no-compile", wheel], check=True, capture_output=True)
     (packages,) = place.glob("lib/python*/site-packages")
     # Editable installs over there do not come along: path files are read only in an environment's own folder.
     (packages / "lent.pth").write_text(f"{Path(numpy.__file__).parents[1]}\n", encoding="utf-8")
@@ -102,7 +107,7 @@ def test_the_base_needs_neither_torch_nor_gradio(wheel: Path) -> None:
     assert set(fields.get_all("Provides-Extra") or []) == extras
 
 
-def test_a_run_of_the_bundled_pair_is_decoded_checked_and_replayed(installed: Path, tmp_path: Path) -> None:
+def test_a_run_of_the_bundled_pair_is_decoded_and_checked(installed: Path, tmp_path: Path) -> None:
     done = specviz(
         installed, tmp_path, "run", "--drafter", "model", "--prompt", "def f", "--max-new-tokens", "8",
         "--trace", "run.json",
@@ -110,7 +115,6 @@ def test_a_run_of_the_bundled_pair_is_decoded_checked_and_replayed(installed: Pa
     assert done.returncode == 0, done.stderr
     checked = specviz(installed, tmp_path, "check", "run.json")
     assert (checked.returncode, checked.stdout.partition(",")[0]) == (0, "run.json: sound"), checked.stderr
-    assert specviz(installed, tmp_path, "replay", "run.json").returncode == 0
 
 
 def test_python_finds_the_installed_package_and_not_the_repository(installed: Path, tmp_path: Path) -> None:
