@@ -70,16 +70,10 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The page over a source that answers at once, with the golden trace as its only recording. One for all tests that
-    need no other: to build and serve a page takes seconds, and what a visitor does there nobody else sees."""
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
-        yield url
-
-
-@pytest.fixture(scope="session")
 def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The same with its first tab alone, which opens in half the time."""
+    """The page's first tab, over a source that answers at once, with the golden trace as its only recording. One for
+    all tests that need no other: to build and serve a page takes seconds, and what a visitor does there nobody else
+    sees."""
     with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery"), tabs=["watch"]) as url:
         yield url
 
@@ -100,7 +94,7 @@ def learning() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def shipped() -> Iterator[str]:
-    """The same over the recordings that ship, so with lessons."""
+    """The whole page over the recordings that ship, so with lessons."""
     with served(ReplaySource(sample()), ROOT / "traces") as url:
         yield url
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from specviz.app.job import TURNED_AWAY
-from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import opened, served
+from tests.browser.page_server import opened
 from tests.browser.tabs import open_tab
 
 pytestmark = pytest.mark.browser
@@ -21,21 +19,15 @@ def full(route: Route) -> None:
     route.fulfill(status=503, content_type="application/json", body=json.dumps({"detail": "Queue is full."}))
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery"), tabs=["watch", "race"]) as url:
-        yield url
-
-
 @pytest.fixture
-def page(context: BrowserContext, address: str) -> Page:
+def page(context: BrowserContext, measuring: str) -> Page:
     """Without the watch for complaints in the console: a refusal is one."""
-    return opened(context.new_page(), address)
+    return opened(context.new_page(), measuring)
 
 
 LONG = {
     "Watch": ("#sv-run", "#sv-stop", "#sv-message"),
-    "Race": ("#sv-race-run", "#sv-race-stop", "#sv-race-message"),
+    "When it pays": ("#sv-sweep-run", "#sv-sweep-cancel", "#sv-sweep-message"),
 }
 """tab → the button that runs, the one that stops, and where it is said how that goes. All that runs long begins by
 `job.starts`, so two of them stand for the others."""

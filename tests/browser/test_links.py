@@ -30,8 +30,8 @@ from tests.browser.tabs import is_open, open_tab
 
 pytestmark = pytest.mark.browser
 
-FILLED = ("watch", "race", "when-it-pays", "analysis", "what-if", "machine", "proof", "map")
-"""the tabs whose values a link holds, and those that they are wired to"""
+FILLED = ("watch", "race", "when-it-pays", "analysis", "machine", "proof", "map")
+"""the tabs whose values a link holds, and those that they are wired to; *What if* has a page of its own"""
 GREEDY = Path(__file__).parents[1] / "golden" / "trace-1.0-greedy.json"
 
 
@@ -60,6 +60,12 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(source: ReplaySource, recordings: Path) -> Iterator[str]:
     with served(source, recordings, tabs=FILLED) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def simulating(source: ReplaySource, recordings: Path) -> Iterator[str]:
+    with served(source, recordings, tabs=["watch", "what-if"]) as url:
         yield url
 
 
@@ -205,9 +211,9 @@ def choose(page: Page, control: str, option: str) -> None:
 
 
 def test_what_if_values_come_back_and_its_simulated_run_is_drawn_again(
-    page: Page, address: str, recordings: Path
+    page: Page, simulating: str, recordings: Path
 ) -> None:
-    opened(page, address)
+    opened(page, simulating)
     open_tab(page, "What if")
     expect(page).to_have_url(re.compile("[#&]tab=what-if"))
     page.locator("#sv-what-if-tree input, #sv-what-if-tree textarea").fill("3,2")

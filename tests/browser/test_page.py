@@ -36,9 +36,9 @@ def paying(page: Page, measuring: str) -> Page:
 
 
 @pytest.fixture
-def whole(page: Page, address: str) -> Page:
+def whole(page: Page, shipped: str) -> Page:
     """A freshly opened page with every tab."""
-    return opened(page, address)
+    return opened(page, shipped)
 
 
 def pick(page: Page, chooser: str, name: str) -> None:
@@ -280,10 +280,10 @@ def test_the_chart_is_in_the_first_screen_and_the_light_button_darkens_it_and_is
     assert paying.evaluate("getComputedStyle(document.querySelector('.sv-player')).colorScheme") == "dark"
 
 
-def test_no_tab_scrolls_sideways(page: Page, address: str) -> None:
+def test_no_tab_scrolls_sideways(page: Page, shipped: str) -> None:
     """Opened on a phone, and when that becomes a wide window."""
     page.set_viewport_size({"width": 390, "height": 844})
-    opened(page, address)
+    opened(page, shipped)
     assert page.get_by_role("tab").all_inner_texts() == [*FRONT], "another tab is not looked at here"
     for name in (*FRONT, *LAB):
         page.set_viewport_size({"width": 390, "height": 844})
