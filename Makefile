@@ -28,6 +28,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PARALLEL = -n $(WORKERS) --maxprocesses 4 --dist worksteal
 FIND_CHROMIUM = command -v "$$CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome
 export CHROMIUM
+# Some containers forbid it; without it each of the suite's processes compiles every module and every test anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: app test test-fast check generate mutants gpu bench clean browser real
 .DELETE_ON_ERROR:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 from specviz.errors import PairingError, SpecVizError
 from specviz.protocol.proofs import Prover
@@ -30,6 +31,8 @@ from specviz.trace.events import Finished, Step, Trace
 from specviz.trace.header import StepTime
 
 if TYPE_CHECKING:
+    import gradio as gr
+
     from specviz.lm.load import LoadedModel
 
 SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json"
@@ -216,3 +219,12 @@ class FetchingSource(ReplaySource):
 def sample() -> Trace:
     """The golden trace."""
     return codec.read(SAMPLE)
+
+
+@contextmanager
+def unserved() -> Iterator[gr.Blocks]:
+    """A page to draw on that nobody serves: the routes that Gradio makes for every page take 0.2 s."""
+    import gradio as gr
+
+    with patch.object(gr.blocks.App, "create_app"), gr.Blocks() as page:
+        yield page

@@ -1,9 +1,7 @@
-"""The page as a whole: it builds over any source, without torch, with settings that keep it local and quiet."""
+"""The page as a whole: it builds over any source, with settings that keep it local and quiet."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from threading import Event
 
@@ -14,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from specviz.app import tab
 from specviz.app.form.request import Limits
 from specviz.app.job import MOST_GONE, Cancellations
 from specviz.app.page.build import build, settled
@@ -23,9 +22,9 @@ from specviz.app.runs.gallery import gallery, write_index
 from specviz.app.tab import LAB, in_row, is_tab, opening
 from specviz.errors import ModelError
 from specviz.protocol.runs import RunRequest, TraceSource
-from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, catalog, sample
+from tests.browser.page_server import MEASURING
 from tests.event_loop import run_to_the_end
 
 ROOT = Path(__file__).parents[2]
@@ -79,19 +78,6 @@ def test_a_name_opens_its_tab_in_either_row(name: str, rows: tuple[str | None, s
     assert tuple(getattr(row, "selected", None) for row in opening(name)) == rows
 
 
-@pytest.mark.slow
-def test_the_page_and_the_declared_studies_import_no_torch_and_nothing_that_measures() -> None:
-    code = (
-        "import sys, specviz.app.page.build, specviz.app.page.settings, specviz.app.studies.tab\n"
-        "from specviz.studies.study import studies\nassert studies()\n"
-        "bad = [name for name in sys.modules if name in ('torch', 'transformers')"
-        " or name.startswith('specviz.') and name.endswith('.measure')]\n"
-        "sys.exit(', '.join(bad) or 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.strip()) == (0, "")
-
-
 def test_it_listens_here_only_and_on_a_space_everywhere() -> None:
     assert launch_settings(Limits(), {})["server_name"] == "127.0.0.1"
     assert launch_settings(Limits(), {"SPACE_ID": "someone/specviz"})["server_name"] == "0.0.0.0"
@@ -118,20 +104,18 @@ def test_the_document_travels_compressed_and_an_answer_of_gradio_as_it_is() -> N
     assert ("content-encoding" in plain.headers, plain.text) == (False, "page " * 400)
 
 
-@pytest.mark.parametrize(
-    ("sweeps", "message", "chart"),
-    [
-        (ASSETS / "sweeps", "Opening the recorded sweep…", "Opening the recorded sweep…"),
-        (None, "Nothing measured yet", "Nothing is measured yet"),
-    ],
-)
 def test_only_a_page_without_a_recorded_sweep_says_that_nothing_is_measured(
-    tmp_path: Path, sweeps: Path | None, message: str, chart: str
+    demo: gr.Blocks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    demo = build(ReplaySource(sample()), gallery(tmp_path), Limits(), sweeps=sweeps or tmp_path)
-    shown = {block.elem_id: str(getattr(block, "value", "")) for block in demo.blocks.values()}
-    assert message in shown["sv-sweep-message"]
-    assert chart in shown["sv-lab-plot"]
+    def said(page: gr.Blocks) -> list[str]:
+        shown = {block.elem_id: str(getattr(block, "value", "")) for block in page.blocks.values()}
+        return [shown["sv-sweep-message"], shown["sv-lab-plot"]]
+
+    assert all("Opening the recorded sweep…" in words for words in said(demo))
+    needed = tuple(each for each in tab.found() if each.name in MEASURING)
+    monkeypatch.setattr(tab, "found", lambda: needed)
+    message, chart = said(build(ReplaySource(sample()), gallery(tmp_path), Limits(), sweeps=tmp_path))
+    assert ("Nothing measured yet" in message, "Nothing is measured yet" in chart) == (True, True)
 
 
 def test_nothing_is_kept_or_fetched_behind_the_visitors_back() -> None:

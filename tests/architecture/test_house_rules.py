@@ -313,11 +313,17 @@ LIGHT = {
 """what is done, one after the other in one process → what else is not loaded by then beside the large libraries"""
 
 
-def test_what_only_reads_starts_without_the_large_libraries():
-    """The page: `tests/app/test_building.py`."""
+PAGE = """import specviz.app.page.build, specviz.app.page.settings, specviz.app.studies.tab
+from specviz.studies.study import studies; assert studies()
+assert not [name for name in sys.modules if name.startswith('specviz.') and name.endswith('.measure')]
+assert not sys.modules.keys() & {'torch', 'transformers'}"""
+
+
+def test_what_only_reads_starts_without_the_large_libraries_and_the_page_without_torch_and_what_measures():
     lines = ["import sys", "large = {'torch', 'transformers', 'gradio', 'plotly'}"]
     for statement, others in LIGHT.items():
         lines += [statement, f"assert not sys.modules.keys() & (large | set({others!r}.split()))"]
+    lines.append(PAGE)
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr.strip()) == (0, "")
 

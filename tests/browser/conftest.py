@@ -24,7 +24,7 @@ from playwright.sync_api import (
 
 from specviz.resources import ROOT
 from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import served
+from tests.browser.page_server import MEASURING, served
 
 FLAGS = [
     "--no-sandbox",
@@ -38,7 +38,6 @@ PATIENCE_MS = 30_000
 SIZE: ViewportSize = {"width": 1280, "height": 800}
 STORED = "local_storage,indexeddb,cache_storage,service_workers"
 HAS_REAL_CLOCK = "setTimeout.toString().includes('[native code]')"
-MEASURING = ("watch", "when-it-pays", "analysis", "machine")
 HOURS = count(1)
 LOCAL = {"127.0.0.1", "localhost", ""}
 

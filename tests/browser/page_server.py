@@ -26,6 +26,8 @@ from tests.app.doubles import sample
 
 MOUNTED = "() => !SpecViz.AWAITS_NAMES && (SpecViz.lesson || !document.querySelector('.sv-learn-box'))"
 """whether the parts of the page that nobody sees have begun: links and lessons"""
+MEASURING = ("watch", "when-it-pays", "analysis", "machine")
+"""the tabs around the sweep, which lead to each other"""
 SERVED: list[Sessions] = []
 """what each server of this process keeps of its visitors"""
 

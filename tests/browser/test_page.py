@@ -15,8 +15,7 @@ from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.store import read_definition
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, ReplaySource, sample
-from tests.browser.conftest import MEASURING
-from tests.browser.page_server import opened, served
+from tests.browser.page_server import MEASURING, opened, served
 from tests.browser.tabs import FRONT, LAB, is_open, open_tab
 
 pytestmark = pytest.mark.browser

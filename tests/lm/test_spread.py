@@ -131,11 +131,9 @@ def test_a_target_cut_over_two_processes_writes_the_text_of_one(checkpoint, tmp_
     prompt = "w1 w2 w3 w4"
     expected = specviz.run(prompt, target=str(folder), **settings)
     flags = ["--drafter", "model", "--drafter-model", str(draft), "--tree-policy", "eagle2"]
-    command = [
-        sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "specviz", "run",
-        "--target", str(folder), *flags, "--prompt", prompt, "--max-new-tokens", "12", "--tp", "auto", "--json",
-        "--trace", str(tmp_path / "cut.json"),
-    ]  # fmt: skip
+    cut = ["--max-new-tokens", "12", "--tp", "auto", "--json", "--trace", str(tmp_path / "cut.json")]
+    typed = ["run", "--target", str(folder), *flags, "--prompt", prompt, *cut]
+    command = [sys.executable, "-m", "tests.lm.two_ranks", *typed]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=600)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

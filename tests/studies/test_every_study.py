@@ -11,7 +11,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
 from specviz.app.studies.chart import draw
@@ -19,6 +18,7 @@ from specviz.app.studies.tab import build, show, tables_html
 from specviz.bench.core.report import between
 from specviz.errors import OptionError, TraceError
 from specviz.studies.study import Choice, Slider, Study, studies
+from tests.app.doubles import unserved
 
 BAD = "<img src=x>"
 STUDIES = studies()
@@ -109,7 +109,7 @@ def test_every_choice_can_be_drawn_and_any_other_is_refused(study: Study[Any]) -
 @pytest.mark.parametrize("study", SHOWN, ids=named)
 def test_the_page_draws_what_is_chosen(study: Study[Any]) -> None:
     result = result_of(study)
-    with gr.Blocks() as page:
+    with unserved() as page:
         build(study, result)
     ids = {getattr(block, "elem_id", None) for block in page.blocks.values()}
     parts = ["sentence", "plot", "table", *(choice.name for choice in study.choices(result))]

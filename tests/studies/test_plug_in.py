@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
-import gradio as gr
 import pytest
 
 from specviz import registry
@@ -16,6 +15,7 @@ from specviz.cli.main import main
 from specviz.errors import OptionError
 from specviz.studies import study as shape
 from specviz.studies.study import STUDIES
+from tests.app.doubles import unserved
 from tests.generate.studies import index
 
 PAGE = "before\n<!-- weights of fruit -->\nold\n<!-- /weights of fruit -->\nafter\n"
@@ -116,11 +116,11 @@ def test_bad_input_gets_a_sentence_and_a_complaint_ends_with_1(shop: Path, capsy
 
 
 def test_it_is_a_question_of_the_studies_tab(shop: Path) -> None:
-    with gr.Blocks():
+    with unserved():
         (kept,) = studies_tab()
     assert "fruit" not in [value for _, value in kept.controls["study"].choices], "nothing is kept yet"
     (shop / "fruit.json").write_text('{"grams": [5.0]}', encoding="utf-8")
-    with gr.Blocks() as page:
+    with unserved() as page:
         (kept,) = studies_tab()
     assert ("How heavy is fruit?", "fruit") in kept.controls["study"].choices
     ids = {getattr(block, "elem_id", None) for block in page.blocks.values()}

@@ -24,9 +24,14 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def source() -> ReplaySource:
+    return ReplaySource(sample())
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory, source: ReplaySource) -> Iterator[str]:
     limits = Limits(max_new_tokens=40)
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("recorded"), limits) as url:
+    with served(source, tmp_path_factory.mktemp("recorded"), limits, ["watch"]) as url:
         yield url
 
 
@@ -113,17 +118,18 @@ def test_a_sweep_that_cannot_run_is_refused_with_its_sentence(client: Client, se
     assert sentence in str(refused.value)
 
 
-def test_a_cancelled_sweep_gives_the_engine_back(tmp_path: Path) -> None:
+def test_a_cancelled_sweep_gives_the_engine_back(
+    client: Client, source: ReplaySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What comes next waits in the same lane: it is answered long before the sweep's 560 runs could be over."""
-    source = ReplaySource(sample(), round_wait_s=0.02)
-    with served(source, tmp_path) as url:
-        client = Client(url, verbose=False)
-        job = client.submit("every_drafter = true\nrepeats = 40\n", api_name="/sweep")
-        assert next(one for one in job if one["done"] >= 2)["of"] == 560
-        job.cancel()
-        assert client.predict("next", api_name="/run")["text"] == sample().finished.text
-        assert source.requests[-1][0].prompt == "next"
-        assert len(source.requests) < 560
+    monkeypatch.setattr(source, "_round_wait_s", 0.02)
+    source.requests.clear()
+    job = client.submit("every_drafter = true\nrepeats = 40\nmax_new_tokens = 40\n", api_name="/sweep")
+    assert next(one for one in job if one["done"] >= 2)["of"] == 560
+    job.cancel()
+    assert client.predict("next", api_name="/run")["text"] == sample().finished.text
+    assert source.requests[-1][0].prompt == "next"
+    assert len(source.requests) < 560
 
 
 @pytest.mark.skipif(not mcp_installed(), reason="the extra mcp is not installed")

@@ -10,17 +10,16 @@ from specviz.app.form.kept import MOST_TEXT, Kept
 
 
 def kept(**more: Any) -> Kept:
-    with gr.Blocks():
-        controls = {
-            "text": gr.Textbox("a"),
-            "number": gr.Number(1, minimum=0),
-            "slider": gr.Slider(0, 2, value=1),
-            "one": gr.Dropdown([("A", "a"), ("B", "b")], value="a"),
-            "radio": gr.Radio([1, 2], value=1),
-            "several": gr.CheckboxGroup(["a", "b"]),
-            "many": gr.Dropdown(["a", "b"], multiselect=True),
-            "changing": gr.Dropdown([]),
-        }
+    controls = {
+        "text": gr.Textbox("a"),
+        "number": gr.Number(1, minimum=0),
+        "slider": gr.Slider(0, 2, value=1),
+        "one": gr.Dropdown([("A", "a"), ("B", "b")], value="a"),
+        "radio": gr.Radio([1, 2], value=1),
+        "several": gr.CheckboxGroup(["a", "b"]),
+        "many": gr.Dropdown(["a", "b"], multiselect=True),
+        "changing": gr.Dropdown([]),
+    }
     return Kept("tab", controls, changing=frozenset({"changing"}), **more)
 
 
@@ -61,8 +60,7 @@ def test_what_no_control_could_have_is_left_out() -> None:
 
 
 def test_a_message_says_what_was_filled_in_and_only_then() -> None:
-    with gr.Blocks():
-        line = gr.HTML()
+    line = gr.HTML()
     parts = kept(message=line, said="Filled in")
     assert "Filled in" in parts.filled({"text": "b"})[line]
     assert parts.filled({"one": "c"}) == {}

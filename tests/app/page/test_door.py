@@ -22,7 +22,9 @@ SERVER = "/gradio_api/component_server"
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gr.Blocks]:
-    with serving(ReplaySource(sample()), tmp_path_factory.mktemp("recorded"), Limits(any_model=False)) as page:
+    with serving(
+        ReplaySource(sample()), tmp_path_factory.mktemp("recorded"), Limits(any_model=False), ["watch"]
+    ) as page:
         yield page
 
 

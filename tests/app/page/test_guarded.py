@@ -4,6 +4,7 @@ traceback, and faults of its own with one in the log."""
 from __future__ import annotations
 
 import logging
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,24 @@ from tests.event_loop import run_to_the_end
 from tests.fuzz.events import outcomes, page
 
 
-def answered(wrong: Exception | None) -> Guarded:
-    """A page of one event over one control of each kind."""
+class Act:
+    """What the event does: it says what it was given, or fails."""
 
-    def act(*values: Any) -> str:
-        if wrong is not None:
-            raise wrong
+    wrong: Exception | None = None
+
+    def __call__(self, *values: Any) -> str:
+        if self.wrong is not None:
+            raise self.wrong
         return repr(values)
 
-    with Guarded() as demo:
+
+ACT = Act()
+
+
+@cache
+def demo() -> Guarded:
+    """A page of one event over one control of each kind."""
+    with Guarded() as page:
         controls = [
             gr.Textbox(label="prompt"),
             gr.Slider(0, 10, label="gamma"),
@@ -33,13 +43,14 @@ def answered(wrong: Exception | None) -> Guarded:
             gr.Dropdown(["a", "b"], label="method"),
             gr.CheckboxGroup(["a", "b"], label="shown"),
         ]
-        gr.Button().click(act, controls, gr.Textbox())
-    return demo
+        gr.Button().click(ACT, controls, gr.Textbox())
+    return page
 
 
-def post(demo: Guarded, *values: Any) -> Any:
-    [function] = [one for one in demo.fns.values() if one.fn]
-    return run_to_the_end(demo.process_api(function, list(values), SessionState(demo)))["data"][0]
+def post(wrong: Exception | None, *values: Any) -> Any:
+    [function] = [one for one in demo().fns.values() if one.fn]
+    ACT.wrong = wrong
+    return run_to_the_end(demo().process_api(function, list(values), SessionState(demo())))["data"][0]
 
 
 RIGHT = ("text", 3, True, "a", ["b"])
@@ -65,9 +76,8 @@ RIGHT = ("text", 3, True, "a", ["b"])
     ids=[str(number) for number in range(13)],
 )
 def test_a_value_that_no_control_has_never_reaches_the_function(at: int, value: Any, said: str) -> None:
-    demo = answered(AssertionError("it was called"))
     with pytest.raises(gr.Error) as refused:
-        post(demo, *RIGHT[:at], value, *RIGHT[at + 1 :])
+        post(AssertionError("it was called"), *RIGHT[:at], value, *RIGHT[at + 1 :])
     assert str(refused.value.message).startswith(said), refused.value.message
     assert (refused.value.print_exception, len(refused.value.message) < 400) == (False, True)
 
@@ -75,31 +85,31 @@ def test_a_value_that_no_control_has_never_reaches_the_function(at: int, value: 
 @pytest.mark.parametrize("values", [(), RIGHT[:4], (*RIGHT, 1)], ids=["none", "too few", "too many"])
 def test_another_number_of_values_is_one_sentence(values: tuple[Any, ...]) -> None:
     with pytest.raises(gr.Error, match=f"{len(values)} values arrived, but this event takes 5"):
-        post(answered(None), *values)
+        post(None, *values)
 
 
 def test_an_empty_box_is_an_empty_text() -> None:
-    assert post(answered(None), None, *RIGHT[1:]) == "('', 3, True, 'a', ['b'])"
+    assert post(None, None, *RIGHT[1:]) == "('', 3, True, 'a', ['b'])"
 
 
 def test_a_visitors_mistake_is_its_sentence_and_leaves_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(gr.Error, match="gamma is 9") as refused:
-        post(answered(OptionError("gamma is 9")), *RIGHT)
+        post(OptionError("gamma is 9"), *RIGHT)
     assert refused.value.print_exception is False
     assert caplog.records == []
 
 
 def test_a_fault_of_its_own_is_in_the_log_and_not_on_the_page(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR), pytest.raises(gr.Error, match=r"This failed \(KeyError\)") as refused:
-        post(answered(KeyError("/home/secret")), *RIGHT)
+        post(KeyError("/home/secret"), *RIGHT)
     assert "secret" not in refused.value.message
     assert [(one.levelname, one.exc_info is not None) for one in caplog.records] == [("ERROR", True)]
 
 
 def test_no_event_of_the_page_falls_over_what_is_posted_to_it(tmp_path: Path) -> None:
     """Two posts to each; `python -m tests.fuzz --events 40` makes many."""
-    demo = page(tmp_path)
-    numbers = [number for number, function in demo.fns.items() if function.fn]
+    whole = page(tmp_path)
+    numbers = [number for number, function in whole.fns.items() if function.fn]
     assert len(numbers) > 100
-    faults = [f"{event}: {wrong}" for event, wrong in outcomes(demo, numbers, 2, seed=7) if wrong]
+    faults = [f"{event}: {wrong}" for event, wrong in outcomes(whole, numbers, 2, seed=7) if wrong]
     assert faults == []

@@ -24,7 +24,7 @@ from specviz.app.form.request import Limits
 from specviz.app.job import why_turned_away
 from specviz.app.page import queue as fair
 from specviz.app.page.queue import FairQueue
-from tests.browser.page_server import serving
+from tests.browser.page_server import MEASURING, serving
 from tests.load.behaviour import Guest
 from tests.load.echo import HELD, Echo, until, visit
 from tests.load.visitor import TurnedAwayError, Visitor
@@ -51,7 +51,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[gr.Blocks
     with pytest.MonkeyPatch.context() as change:
         change.setenv("GRADIO_TEMP_DIR", str(folder / "served"))
         change.setattr(fair, "LOOK_S", 0.05)
-        with serving(source, folder / "recorded", Limits(waiting=WAITING, engine_seconds=100.0)) as demo:
+        with serving(source, folder / "recorded", Limits(waiting=WAITING, engine_seconds=100.0), MEASURING) as demo:
             demo._queue._clock = clock
             yield demo, source, clock
 

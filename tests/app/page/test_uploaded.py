@@ -90,7 +90,7 @@ def test_what_no_page_uses_goes_after_ten_minutes(files: UploadedFiles, clock: C
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[gr.Blocks]:
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "served"))
     (tmp_path / "recorded").mkdir()
-    with serving(Echo(), tmp_path / "recorded", Limits(import_bytes=LARGEST)) as demo:
+    with serving(Echo(), tmp_path / "recorded", Limits(import_bytes=LARGEST), ["watch"]) as demo:
         yield demo
 
 

@@ -24,8 +24,7 @@ FORM = {
 def form(**changes: object) -> tuple[dict[str, Any], dict[Any, object]]:
     """One stand-in component per value, and what an event would hand over."""
     values = {**FORM, **{name.replace("place_", "").replace("__", "."): value for name, value in changes.items()}}
-    with gr.Blocks():
-        fields = {name: gr.Textbox() for name in values}
+    fields = {name: gr.Textbox() for name in values}
     return fields, {fields[name]: value for name, value in values.items()}
 
 

@@ -29,7 +29,7 @@ from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.definition import cases, expand
 from specviz.protocol.sweeps.store import definition_of
 from specviz.trace import codec
-from tests.app.doubles import SAMPLE, ReplaySource, catalog, sample
+from tests.app.doubles import SAMPLE, ReplaySource, catalog, sample, unserved
 from tests.app.form.test_request import FORM
 
 
@@ -40,8 +40,7 @@ class Visitor:
 
 def form_of(names: dict[str, object]) -> tuple[Controls, dict[Any, object]]:
     """Controls with one stand-in component per value, and what an event would hand over."""
-    with gr.Blocks():
-        fields = {name: gr.Textbox() for name in names}
+    fields = {name: gr.Textbox() for name in names}
     return Controls(fields=dict(fields)), {fields[name]: value for name, value in names.items()}
 
 
@@ -99,7 +98,7 @@ def test_a_legal_combination_takes_an_error_away_and_leaves_what_a_run_has_said(
 
 
 def test_a_drafter_shows_its_line_and_its_tree_policies(actions: StepActions) -> None:
-    with gr.Blocks():
+    with unserved():
         controls = Controls()
         method_controls(controls, actions.catalog, actions.limits)
     drafter = kinds(actions.catalog)[0]
@@ -112,14 +111,14 @@ def test_a_drafter_shows_its_line_and_its_tree_policies(actions: StepActions) ->
 def test_the_memory_of_earlier_runs_is_offered_for_drafters_that_remember_alone(actions: StepActions) -> None:
     none, model, ngram = actions.catalog.drafters
     actions.catalog = replace(actions.catalog, drafters=(none, model, replace(ngram, remembers=True)))
-    with gr.Blocks():
+    with unserved():
         controls = Controls()
         method_controls(controls, actions.catalog, actions.limits)
     assert controls.fields["memory"].visible is False
     choose = actions.choose(controls, kinds(actions.catalog)[0])
     assert (choose("ngram")[-1].visible, choose("model")[-1].visible) == (True, False)
     assert [name for _, name in controls.fields["memory"].choices] == ["cold", "warm", "reset"]
-    with gr.Blocks():
+    with unserved():
         controls = Controls()
         method_controls(controls, actions.catalog, Limits(shared_memory=False))
     assert [name for _, name in controls.fields["memory"].choices] == ["cold"]
@@ -129,7 +128,7 @@ def test_the_memory_of_earlier_runs_is_offered_for_drafters_that_remember_alone(
 def test_the_datastores_that_lie_here_now_are_offered_for_drafters_that_retrieve_alone(actions: StepActions) -> None:
     none, model, ngram = actions.catalog.drafters
     actions.catalog = replace(actions.catalog, drafters=(none, model, replace(ngram, retrieves=True)))
-    with gr.Blocks():
+    with unserved():
         controls = Controls()
         method_controls(controls, actions.catalog, actions.limits)
     box = controls.fields["datastore"]
@@ -217,8 +216,7 @@ def test_a_branch_continues_the_shown_run_with_its_own_prompt(actions: StepActio
     row, text, place = actions.offer_branch(shown, gr.EventData(None, {"round": 2, "token": 14}))
     assert (row.visible, place, "round 3 with “${1+1}” as its next token" in text) == (True, (2, 14), True)
     controls, given = form_of({**FORM, "prompt": "typed meanwhile"})
-    with gr.Blocks():
-        player, state = gr.Textbox(), gr.State(None)
+    player, state = gr.Textbox(), gr.State(None)
     given.update({player: shown, state: place})
     list(actions.run_branch(controls, player, state)(given, Visitor()))
     request, resume = actions.source.requests[-1]

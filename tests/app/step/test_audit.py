@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import gradio as gr
 import pytest
 
 from specviz.app.form.request import Limits
@@ -18,7 +17,7 @@ from specviz.errors import ModelError
 from specviz.protocol.audits import KINDS, Audit, Count, Difference
 from specviz.trace import codec
 from specviz.trace.events import Trace
-from tests.app.doubles import ReplaySource, sample
+from tests.app.doubles import ReplaySource, sample, unserved
 from tests.app.step.test_actions import Visitor
 
 HOSTILE = '<img src=x onerror="alert(1)">'
@@ -149,7 +148,7 @@ def test_an_empty_player_is_a_sentence(source: AuditingSource) -> None:
 
 
 def test_the_button_stands_under_the_run_in_the_engines_lane(tmp_path: Path, source: AuditingSource) -> None:
-    with gr.Blocks() as page:
+    with unserved() as page:
         parts = step_tab(StepActions(source, gallery(tmp_path), Limits()))
     assert parts.audit.run.value == "Audit this run: recompute from the checkpoints"
     wired = [one for one in page.fns.values() if getattr(one.fn, "__name__", "") == "audit"]

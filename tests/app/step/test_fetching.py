@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
 from specviz.app.form.request import Limits
@@ -19,7 +18,7 @@ from specviz.app.step.opening import OpeningActions
 from specviz.app.step.tab import step_tab
 from specviz.errors import ModelError
 from specviz.protocol.runs import FetchableModel
-from tests.app.doubles import LACKING, MB, FetchingSource, ReplaySource, sample
+from tests.app.doubles import LACKING, MB, FetchingSource, ReplaySource, sample, unserved
 from tests.app.step.test_actions import Visitor
 
 
@@ -30,7 +29,7 @@ def source(monkeypatch: pytest.MonkeyPatch) -> FetchingSource:
 
 
 def buttons(folder: Path, source: ReplaySource, limits: Limits) -> list[FetchParts]:
-    with gr.Blocks():
+    with unserved():
         return step_tab(StepActions(source, gallery(folder), limits)).bar.fetches
 
 

@@ -54,8 +54,7 @@ def test_what_stands_in_the_controls_goes_to_the_browser_and_what_cannot_be_read
     given = {component: component.value for component in controls.fields.values()}
     rest = {"target": "target", "drafter_model": "drafter", "top_k": 0, "top_p": 1, "seed": 7, "max_new_tokens": 8}
     for name, value in rest.items():
-        with gr.Blocks():
-            controls.fields[name] = gr.Textbox()
+        controls.fields[name] = gr.Textbox()
         given[controls.fields[name]] = value
     asked = json.loads(ask_here(actions, controls)({**given, controls.fields["gamma"]: 5}))
     assert (asked["request"]["drafter"], asked["request"]["drafter_options"]["gamma"]) == ("model", 5)

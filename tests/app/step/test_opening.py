@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
 from specviz.app.form.request import Limits, acts, request_from
@@ -19,7 +18,7 @@ from specviz.app.step.opening import OpeningActions, Pair, changed, comparison, 
 from specviz.protocol.runs import request_of
 from specviz.trace import codec
 from specviz.trace.events import PlainDecoding, Trace
-from tests.app.doubles import SAMPLE, catalog, sample
+from tests.app.doubles import SAMPLE, catalog, sample, unserved
 
 """updates before those of the controls: player, badges, panels, message, moment, pair, row, text, and what the lists of
 examples and of recorded runs name"""
@@ -38,7 +37,7 @@ def run_of(gamma: int, gain: float | None = None, **started: Any) -> Trace:
 
 def controls_of(opening: dict[str, Any] | None = None) -> Controls:
     controls = Controls(opening=opening or {})
-    with gr.Blocks():
+    with unserved():
         bar_controls(controls, catalog())
         method_controls(controls, catalog(), Limits())
     return controls

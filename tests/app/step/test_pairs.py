@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
 from specviz.app.form.request import Limits, request_from
@@ -20,7 +19,7 @@ from specviz.app.step.tab import StepParts, step_tab
 from specviz.protocol.runs import RunRequest
 from specviz.trace import codec
 from specviz.trace.events import Trace
-from tests.app.doubles import FetchingSource, sample
+from tests.app.doubles import FetchingSource, sample, unserved
 
 EXAMPLE = Example("", "", 0)
 SOURCE = FetchingSource()
@@ -48,7 +47,7 @@ def recorded(tmp_path: Path) -> Gallery:
 
 
 def tab(shown: Gallery) -> StepParts:
-    with gr.Blocks():
+    with unserved():
         return step_tab(StepActions(SOURCE, shown, Limits()))
 
 

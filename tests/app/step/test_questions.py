@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
 from specviz.app.form.request import Limits, request_from
@@ -21,7 +20,7 @@ from specviz.live.catalog import saved
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
-from tests.app.doubles import ReplaySource, catalog, sample
+from tests.app.doubles import ReplaySource, catalog, sample, unserved
 
 BY_LABEL = {one.label: one for one in QUESTIONS}
 STANDING: dict[str, Any] = {
@@ -39,7 +38,7 @@ def asked(label: str) -> list[RunRequest]:
 def actions_over(source: TraceSource, recorded: Gallery, limits: Limits | None = None) -> QuestionActions:
     limits = limits or Limits()
     step, controls = StepActions(source, recorded, limits), Controls()
-    with gr.Blocks():
+    with unserved():
         bar_controls(controls, catalog())
         method_controls(controls, catalog(), limits)
         sampling_controls(controls, limits, RunRequest(""))
@@ -58,7 +57,7 @@ def without_engine() -> DeferredSource:
 
 
 def test_a_chip_is_offered_where_its_drafter_is() -> None:
-    with gr.Blocks():
+    with unserved():
         everywhere, few = question_chips(saved(), "target"), question_chips(catalog(), "target")
     assert [one.label for one, _ in everywhere.chips] == [
         "random drafter",

@@ -11,6 +11,7 @@ import pytest
 from specviz.app.studies import tab
 from specviz.app.studies.tab import studies_tab
 from specviz.studies.study import Study, studies
+from tests.app.doubles import unserved
 
 STUDIES = [study for study in studies() if study.order is not None]
 
@@ -30,7 +31,7 @@ def columns(page: gr.Blocks) -> list[bool]:
 
 
 def test_every_study_is_shipped_and_the_first_is_shown() -> None:
-    with gr.Blocks() as page:
+    with unserved() as page:
         (kept,) = studies_tab()
     assert [name for _, name in kept.controls["study"].choices] == [study.address for study in STUDIES]
     found = [block for block in page.blocks.values() if isinstance(block, gr.Column) and block.elem_id]
@@ -41,7 +42,7 @@ def test_every_study_is_shipped_and_the_first_is_shown() -> None:
 def test_a_question_shows_its_study_and_hides_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     three = STUDIES[:3]
     offer(monkeypatch, *three)
-    with gr.Blocks() as page:
+    with unserved() as page:
         studies_tab()
     assert columns(page) == [True, False, False]
     (choose,) = [fn.fn for fn in page.fns.values() if fn.fn is not None]
@@ -51,7 +52,7 @@ def test_a_question_shows_its_study_and_hides_the_others(monkeypatch: pytest.Mon
 def test_a_study_whose_result_is_missing_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     gone, there = without_result(STUDIES[0]), STUDIES[1]
     offer(monkeypatch, gone, there)
-    with gr.Blocks() as page:
+    with unserved() as page:
         (kept,) = studies_tab()
     assert kept.controls["study"].choices == [(there.question, there.address)]
     assert columns(page) == [True]
@@ -59,6 +60,6 @@ def test_a_study_whose_result_is_missing_is_not_offered(monkeypatch: pytest.Monk
 
 def test_without_any_result_the_tab_says_what_to_restore(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, without_result(STUDIES[0]))
-    with gr.Blocks() as page:
+    with unserved() as page:
         assert studies_tab() == []
     assert any("restore assets/studies" in str(getattr(block, "value", "")) for block in page.blocks.values())

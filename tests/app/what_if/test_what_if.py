@@ -134,8 +134,7 @@ def test_names_are_escaped(actions: WhatIfActions) -> None:
 
 
 def test_a_simulated_run_goes_to_the_player_with_its_labels(actions: WhatIfActions) -> None:
-    with gr.Blocks():
-        fields = {name: gr.Textbox() for name in FORM}
+    fields = {name: gr.Textbox() for name in FORM}
     controls = WhatIfFields(fields)
     given = {fields[name]: value for name, value in {**FORM, "tree": "2,1"}.items()}
     tabs, player, badges, _, message, _ = actions.step_through(controls)(given)

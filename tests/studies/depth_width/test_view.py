@@ -17,6 +17,7 @@ from specviz.studies.chart import Series
 from specviz.studies.depth_width.result import STUDY as DECLARED
 from specviz.studies.depth_width.result import opening_gamma, rows_of, sets_of, view
 from specviz.studies.study import View
+from tests.app.doubles import unserved
 from tests.studies.depth_width.sample import STUDY, TWO_SETS
 
 assert DECLARED.codec is not None
@@ -145,7 +146,7 @@ def test_a_file_of_one_set_still_opens_and_offers_no_other(tmp_path: Path) -> No
     with pytest.raises(OptionError, match="there is no set 'both' in this study; choose distilled"):
         view(STUDY, "matched", 1, "both")
     for kept, offered in ((STUDY, False), (TWO_SETS, True)):
-        with gr.Blocks() as page:
+        with unserved() as page:
             build(DECLARED, kept)
         (radio,) = (one for one in page.blocks.values() if getattr(one, "elem_id", None) == "sv-depth-width-set")
         assert bool(radio.visible) is offered
