@@ -84,7 +84,7 @@ static __attribute__((noinline)) void vector_product(const Matrix *by, int64_t f
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FIFTEEN_TO_0 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
+#define TILES
 enum { SIDE = 16, DEEP = 32, PARTS = 3, ASK_FOR_TILES = 0x1023, TILE_DATA = 18 };
 typedef struct {
   uint8_t palette, start, reserved[14];
@@ -114,26 +114,67 @@ static void end_tiles(TileShapes *before) {
   else _tile_release();
 }
 
+/* 16 rows of 16 numbers to their columns */
+INLINE void turn_over(__m512i *rows) {
+  __m512i some[SIDE];
+  UNROLL for (int i = 0; i < SIDE; i += 2) {
+    some[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
+    some[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
+  }
+  UNROLL for (int i = 0; i < SIDE; i += 4) {
+    rows[i] = _mm512_unpacklo_epi64(some[i], some[i + 2]);
+    rows[i + 1] = _mm512_unpackhi_epi64(some[i], some[i + 2]);
+    rows[i + 2] = _mm512_unpacklo_epi64(some[i + 1], some[i + 3]);
+    rows[i + 3] = _mm512_unpackhi_epi64(some[i + 1], some[i + 3]);
+  }
+  UNROLL for (int i = 0; i < 4; i++) {
+    some[i] = _mm512_shuffle_i32x4(rows[i], rows[i + 4], 0x88);
+    some[i + 4] = _mm512_shuffle_i32x4(rows[i], rows[i + 4], 0xdd);
+    some[i + 8] = _mm512_shuffle_i32x4(rows[i + 8], rows[i + 12], 0x88);
+    some[i + 12] = _mm512_shuffle_i32x4(rows[i + 8], rows[i + 12], 0xdd);
+  }
+  UNROLL for (int i = 0; i < 8; i++) {
+    rows[i] = _mm512_shuffle_i32x4(some[i], some[i + 8], 0x88);
+    rows[i + 8] = _mm512_shuffle_i32x4(some[i], some[i + 8], 0xdd);
+  }
+}
+
+/* 32 numbers to the nearest (and to even) of bfloat16, and what is left of them */
+INLINE __m512i to_bfloat16(Vec *rest) {
+  __m256i halves[2];
+  UNROLL for (int side = 0; side < 2; side++) {
+    Bits bits = (Bits)rest[side];
+    bits = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000u;
+    rest[side] -= (Vec)bits;
+    halves[side] = _mm512_cvtepi32_epi16((__m512i)(bits >> 16));
+  }
+  return _mm512_inserti64x4(_mm512_castsi256_si512(halves[0]), halves[1], 1);
+}
+
 /* x as two bfloat16 numbers that add up to it but for 2^-17 of it, or as three that are it: columns [ins / 32, parts,
    16 pairs, 16 rows of x, 2] of up to 16 rows; what stands in those of rows beyond n is nobody's */
 INLINE void split(const float *x, int n, int64_t ins, int parts, uint32_t *columns) {
-  for (int i = 0; i < n; i++)
-    for (int64_t k = 0; k < ins; k += LANES) {
-      Vec rest = load(x + i * ins + k);
-      UNROLL for (int part = 0; part < parts; part++) {
-        Bits bits = (Bits)rest;
-        bits = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000u;
-        rest -= (Vec)bits;
-        Halves halves = __builtin_convertvector(bits >> 16, Halves);
-        uint32_t pairs[LANES / 2], *to = columns + (k / DEEP * parts + part) * 256 + k % DEEP / 2 * SIDE + i;
-        memcpy(pairs, &halves, sizeof pairs);
-        UNROLL for (int j = 0; j < LANES / 2; j++) to[j * SIDE] = pairs[j];
-      }
+  __m512i pairs[PARTS][SIDE];
+  for (int64_t k = 0; k < ins; k += DEEP) {
+    for (int i = 0; i < n; i++) {
+      Vec rest[2] = {load(x + i * ins + k), load(x + i * ins + k + LANES)};
+      UNROLL for (int part = 0; part < parts; part++) pairs[part][i] = to_bfloat16(rest);
     }
+    UNROLL for (int part = 0; part < parts; part++) {
+      uint32_t *to = columns + (k / DEEP * parts + part) * 256;
+      if (n == 1) { /* half as long as turning all of them */
+        UNROLL for (int pair = 0; pair < SIDE; pair++) to[pair * SIDE] = ((uint32_t *)pairs[part])[pair];
+        continue;
+      }
+      turn_over(pairs[part]);
+      UNROLL for (int pair = 0; pair < SIDE; pair++) _mm512_storeu_si512(to + pair * SIDE, pairs[part][pair]);
+    }
+  }
 }
 
 /* outputs j to j + 15 of up to 16 rows; with `fresh`, the weights come from memory and so will the next ones */
-INLINE void sixteen(const Matrix *by, int64_t j, int n, float *y, int add, int parts, const uint32_t *columns, int fresh) {
+INLINE void sixteen(const Matrix *by, int64_t j, int n, float *y, int64_t stride, int add, int parts,
+                    const uint32_t *columns, int fresh) {
   float sums[PARTS][SIDE][SIDE];
   const char *at = by->weight + j * by->ins * 2, *next = at + SIDE * by->ins * 2;
   __asm__ volatile("" : : "r"(columns) : "memory");
@@ -157,32 +198,33 @@ INLINE void sixteen(const Matrix *by, int64_t j, int n, float *y, int add, int p
   _tile_stored(1, sums[1], 64);
   if (parts == 3) _tile_stored(2, sums[2], 64);
   __asm__ volatile("" : : "r"(sums) : "memory");
-  for (int out = 0; out < SIDE; out++) {
+  __m512i turned[SIDE];
+  UNROLL for (int out = 0; out < SIDE; out++) {
     Vec fine = load(sums[1][out]);
-    store(sums[0][out], (parts == 3 ? load(sums[2][out]) + fine : fine) + load(sums[0][out]));
+    turned[out] = (__m512i)((parts == 3 ? load(sums[2][out]) + fine : fine) + load(sums[0][out]));
   }
-  const __m512i outs_of_row = _mm512_mullo_epi32(_mm512_set1_epi32(SIDE), _mm512_set_epi32(FIFTEEN_TO_0));
+  turn_over(turned);
   const Vec scales = by->scales ? load(by->scales + j) : every(1.0f), bias = by->bias ? load(by->bias + j) : every(0.0f);
   for (int i = 0; i < n; i++) {
-    float *to = y + i * by->outs + j;
-    Vec results = (Vec)_mm512_i32gather_ps(outs_of_row, sums[0][0] + i, 4);
-    store(to, results * scales + bias + (add ? load(to) : every(0.0f)));
+    float *to = y + i * stride + j;
+    store(to, (Vec)turned[i] * scales + bias + (add ? load(to) : every(0.0f)));
   }
 }
 
-INLINE void tile_product_of(const Matrix *by, const float *x, int n, float *y, int add, int parts, uint32_t *columns) {
+INLINE void tile_product_of(const Matrix *by, const float *x, int n, float *y, int64_t stride, int add, int parts,
+                            uint32_t *columns) {
   const int64_t block = by->ins / DEEP * parts * 256; /* columns of 16 rows */
   for (int i = 0; i < n; i += SIDE)
     split(x + i * by->ins, n - i < SIDE ? n - i : SIDE, by->ins, parts, columns + i / SIDE * block);
   for (int64_t j = 0; j + SIDE <= by->outs; j += SIDE)
     for (int i = 0; i < n; i += SIDE) /* from the second time on, the weights are in the processor's cache */
-      sixteen(by, j, n - i < SIDE ? n - i : SIDE, y + i * by->outs, add, parts, columns + i / SIDE * block, i == 0);
+      sixteen(by, j, n - i < SIDE ? n - i : SIDE, y + i * stride, stride, add, parts, columns + i / SIDE * block, i == 0);
 }
 
-static __attribute__((noinline)) void tile_product(const Matrix *by, const float *x, int n, float *y, int add, int parts,
-                                                   uint32_t *columns) {
-  if (parts == 3) tile_product_of(by, x, n, y, add, 3, columns);
-  else tile_product_of(by, x, n, y, add, 2, columns);
+static __attribute__((noinline)) void tile_product(const Matrix *by, const float *x, int n, float *y, int64_t stride,
+                                                   int add, int parts, uint32_t *columns) {
+  if (parts == 3) tile_product_of(by, x, n, y, stride, add, 3, columns);
+  else tile_product_of(by, x, n, y, stride, add, 2, columns);
 }
 #else
 enum { SIDE = 16, DEEP = 32, PARTS = 0 };
@@ -190,19 +232,22 @@ typedef int TileShapes;
 static int have_tiles(void) { return 0; }
 static void begin_tiles(TileShapes *before) { *before = 0; }
 static void end_tiles(TileShapes *before) { *before = 0; }
-static void tile_product(const Matrix *by, const float *x, int n, float *y, int add, int parts, uint32_t *columns) {
-  (void)by, (void)x, (void)n, (void)y, (void)add, (void)parts, (void)columns;
+static void tile_product(const Matrix *by, const float *x, int n, float *y, int64_t stride, int add, int parts,
+                         uint32_t *columns) {
+  (void)by, (void)x, (void)n, (void)y, (void)stride, (void)add, (void)parts, (void)columns;
 }
 #endif
 
 /* Whether this processor has tiles and the system lends them; called from Python */
 int tiles(void) { return have_tiles(); }
 
+static int for_tiles(const Matrix *by) { return by->half && by->ins % DEEP == 0 && have_tiles(); }
+
 /* x [n, ins] → y [n, outs]; with `add`, on top of what is there; parts: as `split` makes them */
 static void product(const Matrix *by, int parts, const float *x, int n, float *y, int add, uint32_t *columns) {
   int64_t done = 0;
-  if (by->half && by->ins % DEEP == 0 && have_tiles()) {
-    tile_product(by, x, n, y, add, parts, columns);
+  if (for_tiles(by)) {
+    tile_product(by, x, n, y, by->outs, add, parts, columns);
     done = by->outs / SIDE * SIDE;
   }
   if (done < by->outs) vector_product(by, done, x, n, y, by->outs, add);

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from specviz.lm import compiled
-from specviz.lm.llama.few_rows import SOURCE
+from specviz.lm.llama.few_rows import ATTENTION, SOURCE
 from specviz.lm.load import load
 from specviz.lm.products import MOST_ROWS, VECTOR_ROWS
 from tests.lm.tiny_models import error, random_parents, random_tokens
@@ -17,6 +17,7 @@ from tests.lm.tiny_models import error, random_parents, random_tokens
 SHAPES = {
     "wide enough for tiles": {"hidden_size": 64, "intermediate_size": 96},
     "grouped": {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2},
+    "of wide heads": {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2, "head_dim": 32},
     "of odd sizes": {"attention_bias": True, "mlp_bias": True, "head_dim": 10},
 }
 CONTEXT = 96
@@ -61,6 +62,21 @@ def test_a_tree_on_a_text_gets_the_logits_of_the_plain_forward(folder, dtype, cl
     calls = (random_tokens(0, 7), None), (random_tokens(1, 9), random_parents(2, 7, 7, 9))
     plain = plainly(model, *calls)
     assert error(logits(model, *calls).float(), plain.float()) < close * plain.abs().max().item()
+
+
+@needs_compiler
+@torch.inference_mode()
+def test_what_attention_adds_is_as_near_to_float32s_as_a_cache_in_bfloat16_is(stored_short):
+    """In the logits of so small a model attention hardly shows."""
+    short, whole = (load(stored_short, dtype=dtype).model for dtype in ("bfloat16", "float32"))
+    whole._few_rows, caches = None, [short.new_cache(), whole.new_cache()]
+    for parents, n in ((None, 41), (random_parents(0, 41, 41, 19), 19)):
+        x, added = torch.randn(n, short.shape.hidden_size).bfloat16().float(), []
+        for model, cache in zip((short, whole), caches, strict=True):
+            placement = cache.place([0] * n, parents, CONTEXT)
+            added.append(model._runner(placement, cache)(x, bytes([ATTENTION, 0])) - x)
+            cache.add(placement)
+        assert error(*added) < 0.01 * added[1].abs().max().item()
 
 
 @needs_compiler

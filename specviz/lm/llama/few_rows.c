@@ -156,6 +156,64 @@ INLINE void mix_of(const float *scores, int64_t apart, int rows, const char *val
   }
 }
 
+#ifdef TILES
+/* The same of up to 16 rows by tiles, whose weights are two bfloat16 numbers each, from bfloat16 values */
+static void tile_mix(const float *scores, int64_t apart, int rows, const char *values, int64_t count, int64_t size,
+                     float *const *out) {
+  __m512i parts[2][SIDE] = {0}, pairs[SIDE];
+  float sums[SIDE][SIDE];
+  for (int64_t d = 0; d < size; d += 4 * SIDE) {
+    const int blocks = size - d < 4 * SIDE ? (int)(size - d) / SIDE : 4;
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (int64_t t = 0; t < count; t += DEEP) {
+      for (int i = 0; i < rows; i++) { /* up to the next whole vector there are zeros */
+        const float *at = scores + i * apart + t;
+        Vec rest[2] = {load(at), t + LANES < count ? load(at + LANES) : every(0.0f)};
+        UNROLL for (int part = 0; part < 2; part++) parts[part][i] = to_bfloat16(rest);
+      }
+      __asm__ volatile("" : : "r"(parts) : "memory");
+      _tile_loadd(4, parts[0], 64);
+      _tile_loadd(5, parts[1], 64);
+      for (int b = 0; b < blocks; b++) {
+        const char *at = values + (t * size + d + b * SIDE) * 2;
+        for (int64_t pair = 0, row = t; pair < SIDE; pair++, row += 2, at += 4 * size) {
+          __m512i first = row < count ? _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)at)) : _mm512_setzero_si512();
+          __m512i second = row + 1 < count ? _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(at + 2 * size)))
+                                           : _mm512_setzero_si512();
+          pairs[pair] = _mm512_or_si512(first, _mm512_slli_epi32(second, 16));
+        }
+        __asm__ volatile("" : : "r"(pairs) : "memory");
+        _tile_loadd(6, pairs, 64);
+        switch (b) {
+          case 0: _tile_dpbf16ps(0, 4, 6); _tile_dpbf16ps(0, 5, 6); break;
+          case 1: _tile_dpbf16ps(1, 4, 6); _tile_dpbf16ps(1, 5, 6); break;
+          case 2: _tile_dpbf16ps(2, 4, 6); _tile_dpbf16ps(2, 5, 6); break;
+          default: _tile_dpbf16ps(3, 4, 6); _tile_dpbf16ps(3, 5, 6);
+        }
+      }
+    }
+    for (int b = 0; b < blocks; b++) {
+      switch (b) {
+        case 0: _tile_stored(0, sums, 64); break;
+        case 1: _tile_stored(1, sums, 64); break;
+        case 2: _tile_stored(2, sums, 64); break;
+        default: _tile_stored(3, sums, 64);
+      }
+      __asm__ volatile("" : : "r"(sums) : "memory");
+      for (int i = 0; i < rows; i++) memcpy(out[i] + d + b * SIDE, sums[i], sizeof sums[i]);
+    }
+  }
+}
+#else
+static void tile_mix(const float *scores, int64_t apart, int rows, const char *values, int64_t count, int64_t size,
+                     float *const *out) {
+  (void)scores, (void)apart, (void)rows, (void)values, (void)count, (void)size, (void)out;
+}
+#endif
+
 typedef struct {
   float *x, *inputs, *qkv, *queries, *scores, *attended, *gate_up;
   uint32_t *columns;
@@ -165,24 +223,30 @@ typedef struct {
 static __attribute__((noinline)) void attention(const Model *model, const Cache *cache, int64_t layer, int n, const uint8_t *visible, Room *room) {
   const int64_t size = model->size, heads = model->heads, groups = model->groups, shared = heads / groups;
   const int64_t stride = (heads + 2 * groups) * size, count = cache->start + n, apart = (count + LANES) / LANES * LANES;
+  const int64_t padded_rows = (count + SIDE - 1) / SIDE * SIDE;
   const int half = (int)model->half_rows, width = half ? 2 : 4;
   char *rows = cache->rows + layer * cache->layer * width;
   keep_heads(model, cache, layer, room->qkv + heads * size, stride, n);
   for (int64_t group = 0; group < groups; group++) {
     for (int64_t r = 0; r < shared * n; r++) /* row r: head r / n of the group, row r % n of the pass */
       memcpy(room->queries + r * size, room->qkv + r % n * stride + (group * shared + r / n) * size, (size_t)size * 4);
-    const Matrix keys = {rows + group * cache->head * width, 0, 0, count, size, half};
-    vector_product(&keys, 0, room->queries, (int)(shared * n), room->scores, apart, 0);
+    Matrix keys = {rows + group * cache->head * width, 0, 0, count, size, half};
+    const int by_tiles = for_tiles(&keys) && padded_rows * size <= cache->head, at_once = by_tiles ? SIDE : 4;
+    if (by_tiles) {
+      keys.outs = padded_rows; /* what stands behind the text is nobody's */
+      tile_product(&keys, room->queries, (int)(shared * n), room->scores, apart, 0, 2, room->columns);
+    } else vector_product(&keys, 0, room->queries, (int)(shared * n), room->scores, apart, 0);
     for (int64_t r = 0; r < shared * n; r++)
       softmax(room->scores + r * apart, 1.0f / sqrtf((float)size), count, cache->start + r % n + 1,
               visible ? visible + r % n * count : 0);
     const char *values = rows + (groups + group) * cache->head * width;
-    for (int64_t r = 0; r < shared * n; r += 4) {
-      float *out[4];
-      int some = (int)(shared * n - r < 4 ? shared * n - r : 4);
+    for (int64_t r = 0; r < shared * n; r += at_once) {
+      float *out[SIDE];
+      int some = (int)(shared * n - r < at_once ? shared * n - r : at_once);
       for (int i = 0; i < some; i++)
         out[i] = room->attended + (r + i) % n * heads * size + (group * shared + (r + i) / n) * size;
-      if (half) mix_of(room->scores + r * apart, apart, some, values, 1, count, size, out);
+      if (by_tiles) tile_mix(room->scores + r * apart, apart, some, values, count, size, out);
+      else if (half) mix_of(room->scores + r * apart, apart, some, values, 1, count, size, out);
       else mix_of(room->scores + r * apart, apart, some, values, 0, count, size, out);
     }
   }
