@@ -71,8 +71,8 @@ class DraftTree:
 
     def arrange(self, nodes: Sequence[int]) -> None:
         """Keep these nodes in this order and renumber them: the root first, parents before children."""
-        place = {node: index for index, node in enumerate(nodes)}
-        self.parents = [place[self.parents[node]] if node != ROOT else -1 for node in nodes]
+        new_id = {node: index for index, node in enumerate(nodes)}
+        self.parents = [new_id[self.parents[node]] if node != ROOT else -1 for node in nodes]
         for name in ("tokens", "depths", "kinds", "proposals", "sources"):
             values = getattr(self, name)
             setattr(self, name, [values[node] for node in nodes])
