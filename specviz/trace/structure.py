@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any, Literal
 
 from specviz.errors import TraceError, shown
-from specviz.trace.events import Committed, Judged, Node, Round, TopK, Trace, VocabEntry
+from specviz.trace.events import Agreement, Committed, Judged, Node, Round, TopK, Trace, VocabEntry
 from specviz.trace.files import Limits
 from specviz.trace.header import ExhibitRow, Started
 
@@ -38,6 +38,7 @@ class Problem:
 
 TOPS = ("draft", "target", "draft_raw", "target_raw")
 """a node's distributions"""
+COMPARED = tuple(field.name for field in fields(Agreement))
 
 
 def bound_counts(data: dict[str, Any], limits: Limits) -> None:
@@ -186,7 +187,7 @@ def _node(where: str, id_: int, node: Node, nodes: list[Node], vocabulary: _Voca
         if prob is not None and not isfinite(prob):
             yield Problem(f"{where}.{name}", f"is {prob}, which is no number")
     for name, compared in (("agreement", node.agreement), ("agreement_raw", node.agreement_raw)):
-        if compared is not None and not all(isfinite(value or 0.0) for value in astuple(compared)):
+        if compared is not None and not all(isfinite(getattr(compared, part) or 0.0) for part in COMPARED):
             yield Problem(f"{where}.{name}", "holds something that is no finite number")
     if not (isfinite(node.x) and isfinite(node.y)):
         yield Problem(where, f"is laid out at ({node.x}, {node.y}), which is nowhere")

@@ -11,7 +11,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import Attaches, Observes, ReadsPrompt, Remembers
 from specviz.errors import MemoryFileError, PairingError, PromptError
@@ -87,7 +86,7 @@ def test_every_drafter_and_every_verifier_has_a_partner():
 
 @every_pairing
 def test_the_same_seed_gives_the_same_valid_trace(source, drafter, options, verifier, temperature):
-    request = request_for(drafter, options, verifier=verifier, temperature=temperature, max_new_tokens=12)
+    request = request_for(drafter, options, verifier=verifier, temperature=temperature, max_new_tokens=8)
     first, second = collect(source, request), collect(source, request)
     assert check(first) == []
     assert difference(first, second) is None
@@ -232,21 +231,10 @@ def test_bytes_that_are_no_memory_are_refused(pair, drafter, options):
 
 
 @every_method
-def test_kinds_are_declared_as_they_are_drawn(pair, drafter, options):
-    for temperature, verifier in ((0.0, "greedy"), (0.9, "sequential")):
-        request = request_for(drafter, options, verifier=verifier, temperature=temperature)
-        session = pair.session(request, [1, 2, 3, 1, 2])
-        session.begin()
-        declared = session.method.drafter.kinds(Sampling(temperature))
-        while session.finished is None:
-            assert set(session.round().proposal.tree.kinds[1:]) <= declared
-
-
-@every_method
 def test_greedy_text_is_that_of_plain_decoding(pair, drafter, options):
-    """fp32, four prompts of 48 tokens for a drafter's first options, one for the others."""
-    request = request_for(drafter, options, verifier="greedy", max_new_tokens=48)
-    for seed in range(4 if options == option_sets(drafter)[0] else 1):
+    """fp32, two prompts of 40 tokens for a drafter's first options, one for the others."""
+    request = request_for(drafter, options, verifier="greedy", max_new_tokens=40)
+    for seed in range(2 if options == option_sets(drafter)[0] else 1):
         prompt = random_tokens(seed, 3 + seed)
         assert pair.output(request, prompt) == pair.plain_output(request, prompt)
 
@@ -254,8 +242,6 @@ def test_greedy_text_is_that_of_plain_decoding(pair, drafter, options):
 @every_method
 def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, drafter, options):
     """The noise belongs to the position in the text, so the same seed gives the same tokens."""
-    request = request_for(drafter, options, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=32)
-    for seed in range(2 if options == option_sets(drafter)[0] else 1):
-        sampled = replace(request, seed=seed)
-        prompt = random_tokens(seed, 5)
-        assert pair.output(sampled, prompt) == pair.plain_output(sampled, prompt)
+    request = request_for(drafter, options, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=24)
+    prompt = random_tokens(0, 5)
+    assert pair.output(request, prompt) == pair.plain_output(request, prompt)

@@ -49,7 +49,7 @@ every_policy = pytest.mark.parametrize(
 
 def request_for(pair, draft_policies, **changes) -> RunRequest:
     """Weights of the pair's own for a policy that learns; temperature 0 for one that works there alone."""
-    request = replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24), **with_choices({**draft_policies, **changes}))
+    request = replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=16), **with_choices({**draft_policies, **changes}))
     drafter = pair.drafter.info
     weights = toy_weights(STOP_POLICIES.get(request.stop_policy.name), drafter.hidden_size, drafter.weights_sha256)
     return replace(
@@ -95,18 +95,15 @@ def test_the_same_seed_gives_the_same_valid_trace(source, pair, draft_policies, 
 @every_policy
 def test_greedy_text_is_that_of_plain_decoding(pair, draft_policies):
     request = request_for(pair, draft_policies, verifier="greedy", max_new_tokens=32)
-    for seed in range(2):
-        prompt = random_tokens(seed, 3 + seed)
-        assert output(pair, request, prompt) == plain_output(pair, request, prompt)
+    prompt = random_tokens(1, 4)
+    assert output(pair, request, prompt) == plain_output(pair, request, prompt)
 
 
 @every_policy
 def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, draft_policies):
     request = request_for(pair, draft_policies, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=24)
-    for seed in range(2):
-        prompt = random_tokens(seed, 5)
-        sampled = replace(request, seed=seed)
-        assert output(pair, sampled, prompt) == plain_output(pair, sampled, prompt)
+    prompt = random_tokens(1, 5)
+    assert output(pair, request, prompt) == plain_output(pair, request, prompt)
 
 
 @every_policy

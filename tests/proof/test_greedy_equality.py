@@ -19,7 +19,7 @@ TOKENS = 4
 VOCABULARY = 64
 PROMPTS = [tuple(byte % VOCABULARY for byte in card.text.encode()[-10:]) for card in bundled_prompts()[:20]]
 """the ends of twenty prompts of the set, their bytes as ids of a small random model"""
-SOME = 6
+SOME = 2
 """so many of them for every drafter's own trees, and one in turn for those that a policy grows: most of the cases, and
 the engine's paths are the same"""
 

@@ -18,8 +18,10 @@ CAUGHT = 1e-6
 NARROW = Sampling(temperature=1.0, top_k=2)
 
 
-def drafts(*branching: int, sampling: Sampling = WARM, **options) -> ProofCase:
-    return ProofCase("model", "kseq", (("branching", branching), ("draw", "iid")), sampling, **options)
+def drafts(*branching: int, sampling: Sampling = WARM, vocab_size: int = 2, **options) -> ProofCase:
+    """On two tokens, where drafts share one most often."""
+    given = (("branching", branching), ("draw", "iid"))
+    return ProofCase("model", "kseq", given, sampling, vocab_size=vocab_size, **options)
 
 
 def by_node(case: ProofCase) -> ProofCase:
@@ -31,33 +33,28 @@ def by_node(case: ProofCase) -> ProofCase:
     return replace(case, fault=plant)
 
 
-@pytest.mark.parametrize("sampling", [WARM, NARROW], ids=["warm", "top-k 2"])
-@pytest.mark.parametrize(("branching", "vocab_size"), [((2, 1), 3), ((3, 1), 2), ((2, 2), 2)])
-def test_the_surviving_drafts_leave_the_targets_law_alone(branching, vocab_size, sampling):
-    """The larger trees on two tokens, where drafts share one more often."""
-    assert error(drafts(*branching, sampling=sampling, vocab_size=vocab_size)) < 1e-12
+@pytest.mark.parametrize(
+    ("case", "rule"),
+    [
+        (drafts(2, 1, vocab_size=3), "survivors"),
+        (drafts(2, 1, vocab_size=3, sampling=NARROW), "survivors"),
+        (drafts(3, 1), "survivors"),
+        (drafts(2, 2), "survivors"),
+        (drafts(2, 1, 1, length=4), "survivors"),
+        (drafts(2, 1), "none"),
+    ],
+    ids=["(2, 1)", "(2, 1), top-k 2", "(3, 1)", "(2, 2)", "three levels", "without survivors"],
+)
+def test_the_surviving_drafts_leave_the_targets_law_alone(case, rule):
+    assert error(case if rule == "survivors" else by_node(case)) < 1e-12
 
 
-def test_three_levels_of_surviving_drafts_leave_the_targets_law_alone():
-    assert error(drafts(2, 1, 1, length=4, vocab_size=2)) < 1e-12
-
-
-def test_without_survivors_the_law_is_the_targets_too():
-    assert error(by_node(drafts(2, 1))) < 1e-12
-
-
-@pytest.mark.parametrize(("branching", "vocab_size"), [((2, 1), 3), ((3, 1), 2)])
-def test_surviving_drafts_accept_more(branching, vocab_size):
-    case = drafts(*branching, vocab_size=vocab_size)
-    assert expectation(case) > expectation(by_node(case)) + 0.001
-
-
-@pytest.mark.parametrize(("branching", "vocab_size"), [((2, 1), 3), ((3, 1), 2)])
-def test_the_expectation_of_a_drafted_tree_is_that_of_all_its_verdicts(branching, vocab_size):
+@pytest.mark.parametrize("branching", [(2, 1), (3, 1)])
+def test_surviving_drafts_accept_more_and_as_many_as_all_verdicts_of_all_trees_say(branching):
     """What `specviz prove survivors` works out per tree, over all trees, is what the walk over all runs counts."""
-    case = drafts(*branching, vocab_size=vocab_size)
-    rule = KSeqVerifier(KSeqOptions())
+    case, rule = drafts(*branching), KSeqVerifier(KSeqOptions())
     exact = expectation(case)
+    assert exact > expectation(by_node(case)) + 0.001
     told = expectation(case, lambda record: expected(rule, record.proposal.tree, record.scored))
     assert told == pytest.approx(exact, abs=1e-12)
 
@@ -127,7 +124,7 @@ def test_survivors_by_their_token_alone_are_refused_or_lossy(monkeypatch):
 
     monkeypatch.setattr(KSeqVerifier, "_candidates", loose)
     monkeypatch.setattr(kseq, "_shared", lambda tree, children: tree.proposals[children[0]])
-    assert error(drafts(2, 1, 1, length=4, vocab_size=2)) > CAUGHT
+    assert error(drafts(2, 1, 1, length=4)) > CAUGHT
 
 
 def test_a_residual_of_the_wrong_number_of_drafts_is_lossy(monkeypatch):

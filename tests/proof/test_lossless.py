@@ -46,24 +46,28 @@ def legal() -> Iterator[tuple[str, Options, Sampling, list[str]]]:
 def meetings(drafter: str, options: Options, sampling: Sampling, verifier: str) -> set[tuple[object, ...]]:
     """Of a case: who meets whom, and what the verifier has to judge, a mixture of kinds in chains or trees."""
     kinds = DRAFTERS.get(drafter).of(options).kinds(sampling)
-    return {(verifier, sampling, drafter), (verifier, sampling, kinds, bool(options.get("branching")))}
+    judged = {(verifier, sampling, kinds, bool(options.get("branching")))}
+    alone = VERIFIERS.get(verifier).temperatures == "zero"
+    return judged | ({(verifier, drafter)} if sampling == WARM or alone else set())
 
 
 def cases() -> list[ProofCase]:
-    """Every drafter's first options, and `model` with all its options, meet every verifier that may judge them. Of a
-    verdict a drafter sees path and token alone, so further options meet `sequential`, unless two tokens alone are drawn
-    from without a network, those for which anything is new, and where there are none the one that has met the fewest so
-    far."""
-    chosen, met, seen = [], set[tuple[object, ...]](), Counter[tuple[str, Sampling]]()
+    """At a temperature every drafter's first options, and `model` with all its options, meet every verifier that may
+    judge them. Of a verdict a drafter sees path and token alone, so all else meets `sequential`, unless two tokens
+    alone are drawn from without a network, those for which anything is new, and at a temperature, where there are none,
+    the one that has met the fewest so far."""
+    chosen, met, seen = [], set[tuple[object, ...]](), Counter[str]()
     for drafter, options, sampling, rules in legal():
-        if options != option_sets(drafter)[0] and (drafter != "model" or sampling == NARROW):
+        first = options == option_sets(drafter)[0]
+        if sampling != WARM or not (first or drafter == "model"):
             new = [rule for rule in rules if not meetings(drafter, options, sampling, rule) <= met]
-            others = sorted((rule for rule in rules if rule != "sequential"), key=lambda rule: seen[rule, sampling])
-            always = "sequential" if sampling != NARROW or "weights" in options else ""
-            rules = [rule for rule in rules if rule == always or rule in (new or others[:1])]
+            others = sorted((rule for rule in rules if rule != "sequential"), key=lambda rule: seen[rule])
+            always = "sequential" if sampling != NARROW or first or "weights" in options else ""
+            further = new or (others[:1] if sampling == WARM or not always else [])
+            rules = [rule for rule in rules if rule == always or rule in further]
         for rule in rules:
             met |= meetings(drafter, options, sampling, rule)
-            seen[rule, sampling] += 1
+            seen[rule] += 1
             chosen.append(_case(drafter, options, sampling, rule))
     return chosen
 
@@ -72,7 +76,8 @@ def _case(drafter: str, options: Options, sampling: Sampling, verifier: str) -> 
     """At a temperature texts are three tokens long, or two where candidates are six, where a network runs anew on every
     branch (unless `sequential` judges: the network sees of a verdict path and token alone), and with the further
     options of a drafter that learns nothing from round to round; the token after three accepted ones is walked to with
-    one drafter, because it is the verifier's alone."""
+    one drafter, because it is the verifier's alone. Races remember who won them, so that drafter's further options
+    meet them on two tokens."""
     first = options == option_sets(drafter)[0]
     costly = "weights" in options and (verifier != "sequential" or (not first and sampling == WARM))
     forgets = not first and not issubclass(DRAFTERS.get(drafter), Observes)
@@ -80,7 +85,10 @@ def _case(drafter: str, options: Options, sampling: Sampling, verifier: str) -> 
     wide = options.get("branching") == (2, 2)
     short = drafter != "model" and (costly or (sampling == WARM and (wide or forgets)))
     length = 6 if sampling.greedy else 4 if deep else 2 if short else 3  # at temperature 0 there is one branch
-    return ProofCase(drafter, verifier, tuple(options.items()), sampling, length=length)
+    rule = VERIFIERS.get(verifier).rule
+    many = drafter == "model" and not first and sampling == WARM
+    tokens = 2 if many and rule is not None and rule.races else 3
+    return ProofCase(drafter, verifier, tuple(options.items()), sampling, length=length, vocab_size=tokens)
 
 
 def parameters():
@@ -90,7 +98,7 @@ def parameters():
         yield pytest.param(case, id=str(case), marks=() if quick else pytest.mark.slow)
 
 
-def test_every_verifier_meets_every_drafter_and_all_that_it_may_judge_at_every_sampling():
+def test_every_verifier_meets_every_drafter_and_at_every_sampling_all_that_it_may_judge():
     walked = set[tuple[object, ...]]()
     for case in cases():
         walked |= meetings(case.drafter, dict(case.options), case.sampling, case.verifier)

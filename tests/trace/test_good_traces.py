@@ -73,12 +73,12 @@ DRAFTS = [
 
 
 def parameters() -> Iterator[Any]:
-    """The first options of each method are quick and meet three samplings in turn; the others are slow and meet one."""
+    """The first options of each method are quick and meet two samplings in turn; the others are slow and meet one."""
     seen = set[str]()
     for place, draft in enumerate(DRAFTS):
         method, *_ = draft.values()
         first = method not in seen
-        seeds = range(place, place + (3 if first else 1))
+        seeds = range(place, place + (2 if first else 1))
         yield pytest.param(draft, seeds, id="-".join(map(str, draft.values())), marks=() if first else pytest.mark.slow)
         seen.add(method)
 

@@ -18,10 +18,10 @@ def _all_reads(data: Data, worked: Callable[[int], int | None]) -> None:
             one["read"] = None if one["read"] is None else worked(one["read"])
 
 
-@forgeries("fewer bytes of weights than the passes read", made=18, found=15, named=OWN)
+@forgeries("fewer bytes of weights than the passes read", made=12, found=9, named=OWN)
 def fewer_bytes() -> Iterator[Forged]:
     for name, data in shipped(*READS):
-        for what, worked in (("half", lambda read: read // 2), ("none", lambda read: 0), ("untold", lambda read: None)):
+        for what, worked in (("half", lambda read: read // 2), ("untold", lambda read: None)):
             yield forged(f"{name}: {what}", data, lambda data, worked=worked: _all_reads(data, worked))
 
 
@@ -36,15 +36,14 @@ def fewer_in_one_round() -> Iterator[Forged]:
         yield forged(name, data, change)
 
 
-@forgeries("other words for what passes read", made=12, found=12)
+@forgeries("other words for what passes read", made=6, found=6)
 def other_words() -> Iterator[Forged]:
     for name, data in shipped(*READS):
-        for words in ("", "next to nothing"):
 
-            def change(data: Data, words: str = words) -> None:
-                data["started"]["drafter"]["pass_reads"] = words
+        def change(data: Data) -> None:
+            data["started"]["drafter"]["pass_reads"] = "next to nothing"
 
-            yield forged(f"{name}: {words!r}", data, change)
+        yield forged(name, data, change)
 
 
 @forgeries("a target of which a pass reads more, or less", made=4, found=4)
@@ -67,14 +66,14 @@ BEYOND = ("what exhibits show beyond",)
 
 
 def _exhibits(data: Data) -> list[tuple[int, str, int]]:
-    """(round, part, number) of every third exhibit."""
+    """(round, part, number) of two exhibits."""
     found = [
         (r, part, number)
         for r, this in enumerate(data["rounds"])
         for part in ("knew", "learned")
         for number in range(len(this["drafted"][part]))
     ]
-    return found[:: max(1, len(found) // 4)][:5]
+    return found[:: max(1, len(found) // 2)][:2]
 
 
 def _each(name: str, data: Data, what: str, change: Callable[[Data, Any], None]) -> Iterator[Forged]:
@@ -91,7 +90,7 @@ def _each(name: str, data: Data, what: str, change: Callable[[Data, Any], None])
         yield forged(f"{name} round {r} {part}[{number}]: {what}", data, whole)
 
 
-@forgeries("all scores of an exhibit 0.5", made=20, found=12, named=BEYOND)
+@forgeries("all scores of an exhibit 0.5", made=11, found=6, named=BEYOND)
 def scores() -> Iterator[Forged]:
     def change(this: Data, exhibit: Data) -> None:
         for row in exhibit["rows"]:
@@ -102,7 +101,7 @@ def scores() -> Iterator[Forged]:
             yield from _each(name, data, "scores", change)
 
 
-@forgeries("tokens of an exhibit replaced", made=50, found=40, named=BEYOND)
+@forgeries("tokens of an exhibit replaced", made=24, found=20, named=BEYOND)
 def tokens() -> Iterator[Forged]:
     def change(this: Data, exhibit: Data) -> None:
         for row in exhibit["rows"]:
@@ -115,7 +114,7 @@ def tokens() -> Iterator[Forged]:
         yield from _each(name, data, "tokens", change)
 
 
-@forgeries("rows of an exhibit removed", made=50, found=15, named=BEYOND)
+@forgeries("rows of an exhibit removed", made=24, found=10, named=BEYOND)
 def rows() -> Iterator[Forged]:
     def change(this: Data, exhibit: Data) -> None:
         exhibit["rows"] = []
@@ -136,10 +135,10 @@ def lane_names() -> Iterator[Forged]:
         yield forged(name, data, change)
 
 
-@forgeries("a lane emptied for one round", made=28, found=2, named=("how many tokens were drafted beside the passes",))
+@forgeries("a lane emptied for one round", made=9, found=2, named=("how many tokens were drafted beside the passes",))
 def lane_emptied() -> Iterator[Forged]:
     for name, data in shipped("amusd-story", "pearl-story"):
-        for r, this in enumerate(data["rounds"]):
+        for r, this in list(enumerate(data["rounds"]))[::3]:
             if this["drafted"]["lanes"]:
 
                 def change(data: Data, r: int = r) -> None:

@@ -12,15 +12,15 @@ STOPPED = ("stop-confidence", "stop-draft-verify", "stop-entropy", "kangaroo-sto
 
 @forgeries(
     "the threshold of a stop policy",
-    made=34,
-    found=32,
+    made=20,
+    found=19,
     named=("the threshold of", "the floor of", "the first_threshold of"),
 )
 def thresholds() -> Iterator[Forged]:
     for name, data in [*shipped(*STOPPED), *kept("stop-entropy")]:
         said = data["started"]["stop_policy"]["options"]
         option = next(one for one in ("threshold", "first_threshold", "floor") if one in said)
-        for value in (0.0, 0.05, 0.1, 0.9, 0.95, 0.99, 1.0):
+        for value in (0.0, 0.1, 0.95, 1.0):
             yield options(name, data, "stop_policy", **{option: value})
 
 
@@ -81,11 +81,11 @@ SIZES: dict[str, tuple[str, str, tuple[object, ...]]] = {
 """recording → (method, option, other values)"""
 
 
-@forgeries("the size of a shape", made=38, found=38)
+@forgeries("the size of a shape", made=24, found=24)
 def sizes() -> Iterator[Forged]:
     for name, (part, option, values) in SIZES.items():
         ((_, data),) = shipped(name)
-        for value in values:
+        for value in values[len(values) // 2 - 1 :][:2]:
             yield options(name, data, part, **{option: value})
 
 
@@ -117,14 +117,14 @@ def continuations() -> Iterator[Forged]:
         yield forged(f"{name}: a second path", data, change)
 
 
-@forgeries("a tree policy that makes other trees", made=25, found=23, named=("whether the shape",))
+@forgeries("a tree policy that makes other trees", made=13, found=12, named=("whether the shape",))
 def claimed() -> Iterator[Forged]:
     cards: dict[str, Data] = {}
     names = ("growth-dyspec", "growth-eagle2", "growth-rsd-s", "growth-rsd-c", "growth-sequoia", "growth-levels")
     for name, data in shipped(*names):
         cards[name] = data["started"]["tree_policy"]
     for name, data in shipped(*names, "model-tree-story"):
-        for other, card in cards.items():
+        for other, card in list(cards.items())[len(name) % 2 :: 2]:
             if other == name or (name == "growth-eagle2") != (other == "growth-eagle2"):
                 continue
 
@@ -183,21 +183,20 @@ def dropped_leaf() -> Iterator[Forged]:
                 )
 
 
-@forgeries("a pass of the drafter removed", made=50, found=50)
+@forgeries("a pass of the drafter removed", made=20, found=20)
 def removed_pass() -> Iterator[Forged]:
-    for name, data in shipped():
-        made = 0
-        for r, this in enumerate(data["rounds"]):
-            count = len(this["drafted"]["passes"])
-            if count < 2 or made == 1:
-                continue
-            made += 1
-            for gone in {0, count // 2, count - 1}:
+    """Of each recording one: the first, one in the middle and the last in turn."""
+    for turn, (name, data) in enumerate(shipped()):
+        r = next((r for r, this in enumerate(data["rounds"]) if len(this["drafted"]["passes"]) > 1), None)
+        if r is None:
+            continue
+        count = len(data["rounds"][r]["drafted"]["passes"])
+        gone = (0, count // 2, count - 1)[turn % 3]
 
-                def change(data: Data, r: int = r, gone: int = gone) -> None:
-                    passes = data["rounds"][r]["drafted"]["passes"]
-                    rows = passes.pop(gone)["rows"]
-                    for later in passes[gone:]:  # so that the cache still fits
-                        later["cached_rows"] = max(0, later["cached_rows"] - rows)
+        def change(data: Data, r: int = r, gone: int = gone) -> None:
+            passes = data["rounds"][r]["drafted"]["passes"]
+            rows = passes.pop(gone)["rows"]
+            for later in passes[gone:]:  # so that the cache still fits
+                later["cached_rows"] = max(0, later["cached_rows"] - rows)
 
-                yield forged(f"{name} round {r} pass {gone}", data, change)
+        yield forged(f"{name} round {r} pass {gone}", data, change)

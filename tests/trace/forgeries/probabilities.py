@@ -45,7 +45,7 @@ def _shifted(name: str, data: Data, r: int, n: int, field: str) -> Iterator[Forg
     drawn = any(one["parent"] == n for one in data["rounds"][r]["nodes"][1:])
     if (n + len(name)) % 3 == 0 or head is None or (field == "draft_raw" and not drawn):
         return
-    for place, prob in enumerate(head["probs"]):
+    for place, prob in list(enumerate(head["probs"]))[(r + n) % 3 :: 3]:
         for factor in ((0.9, 1.05), (0.95, 1.1))[(n + place) % 2]:
             moved = prob * (factor - 1)
             probs = [*head["probs"][:place], round(prob + moved, 6), *head["probs"][place + 1 :]]
