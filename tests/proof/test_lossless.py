@@ -76,8 +76,8 @@ def _case(drafter: str, options: Options, sampling: Sampling, verifier: str) -> 
     """At a temperature texts are three tokens long, or two where candidates are six, where a network runs anew on every
     branch (unless `sequential` judges: the network sees of a verdict path and token alone), and with the further
     options of a drafter that learns nothing from round to round; the token after three accepted ones is walked to with
-    one drafter, because it is the verifier's alone. Races remember who won them, so that drafter's further options
-    meet them on two tokens."""
+    one drafter, because it is the verifier's alone. There are three tokens where `sequential` judges, `model` drafts or
+    kinds are mixed, and two elsewhere, and where the races of that drafter's further options are remembered."""
     first = options == option_sets(drafter)[0]
     costly = "weights" in options and (verifier != "sequential" or (not first and sampling == WARM))
     forgets = not first and not issubclass(DRAFTERS.get(drafter), Observes)
@@ -85,9 +85,10 @@ def _case(drafter: str, options: Options, sampling: Sampling, verifier: str) -> 
     wide = options.get("branching") == (2, 2)
     short = drafter != "model" and (costly or (sampling == WARM and (wide or forgets)))
     length = 6 if sampling.greedy else 4 if deep else 2 if short else 3  # at temperature 0 there is one branch
-    rule = VERIFIERS.get(verifier).rule
-    many = drafter == "model" and not first and sampling == WARM
-    tokens = 2 if many and rule is not None and rule.races else 3
+    rule, mixed = VERIFIERS.get(verifier).rule, len(DRAFTERS.get(drafter).of(options).kinds(sampling)) > 1
+    remembered = drafter == "model" and not first and rule is not None and rule.races
+    seen_elsewhere = verifier != "sequential" and drafter != "model" and not mixed
+    tokens = 2 if sampling == WARM and (remembered or seen_elsewhere) else 3
     return ProofCase(drafter, verifier, tuple(options.items()), sampling, length=length, vocab_size=tokens)
 
 

@@ -164,6 +164,6 @@ def test_a_trace_of_the_bundled_pair_has_no_finding(draft: dict[str, Any], place
     """Its vocabulary is so large that a softmax of single precision adds up to 1.000002. Four ways of drawing in turn,
     one of them in half precision."""
     dtype, temperature, top_k, top_p = DRAWN[place % len(DRAWN)]
-    request = RunRequest("def read(path):\n", max_new_tokens=20, seed=place, dtype=dtype, **with_choices(draft))
+    request = RunRequest("def read(path):\n", max_new_tokens=12, seed=place, dtype=dtype, **with_choices(draft))
     sampled = replace(request, temperature=temperature, top_k=top_k, top_p=top_p)
     assert check(collect(pair, sampled)) == [], sampled

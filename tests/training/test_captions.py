@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -81,15 +82,23 @@ def test_the_loss_of_fresh_weights_is_that_of_guessing_and_reaches_the_eyes_of_a
     assert float(model.eyes.patches.weight.grad.abs().sum()) > 0
 
 
-def test_a_short_training_lowers_the_loss_resumes_and_loads_as_it_was(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(train, "TOKENS", dict.fromkeys(ROLES, 600) | {EYES_ALONE: 80})
-    training = CaptionTraining(tmp_path, batch_size=4)
+@pytest.fixture(scope="module")
+def short(tmp_path_factory) -> Iterator[tuple[CaptionTraining, dict[str, list[float]]]]:
+    """Every stage trained for a moment, with its losses."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "TOKENS", dict.fromkeys(ROLES, 300) | {EYES_ALONE: 80})
+        training, losses = CaptionTraining(tmp_path_factory.mktemp("captions"), batch_size=4), {}
+        for stage in STAGES:
+            rows: list[dict[str, float]] = []
+            trained(training, stage, rows.append)
+            losses[stage] = [row["loss"] for row in rows]
+        yield training, losses
+
+
+def test_a_short_training_lowers_the_loss_resumes_and_loads_as_it_was(tmp_path: Path, short) -> None:
+    training, losses = short
+    assert [stage for stage in STAGES if not losses[stage][-1] < losses[stage][0]] == []
     rows: list[dict[str, float]] = []
-    for stage in STAGES:
-        rows.clear()
-        trained(training, stage, rows.append)
-        assert rows[-1]["loss"] < rows[0]["loss"]
-    rows.clear()
     trained(training, ROLES[0], rows.append)
     assert rows == [], "what is trained to its end is not trained again"
     write_checkpoint(training, ROLES[0], tmp_path / "captioner")
@@ -117,11 +126,9 @@ def test_named_models_are_trained_and_written_alone_and_an_unknown_name_is_refus
         train_captions(replace(options, names=("captionr",)), rows.append)
 
 
-def test_captions_leave_the_captioners_eyes_as_they_were_taught(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(train, "TOKENS", dict.fromkeys(ROLES, 60) | {EYES_ALONE: 4})
-    training = CaptionTraining(tmp_path, batch_size=2)
+def test_captions_leave_the_captioners_eyes_as_they_were_taught(short) -> None:
     taught, captioner = (
-        trained(training, stage, lambda row: None).model.state_dict() for stage in (EYES_ALONE, ROLES[0])
+        trained(short[0], stage, lambda row: None).model.state_dict() for stage in (EYES_ALONE, ROLES[0])
     )
     untaught = fresh(ROLES[0], tokenizer().get_vocab_size()).state_dict()
     for name, before in taught.items():
