@@ -18,9 +18,10 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from specviz.errors import OptionError
+from specviz.options import idle_among
 from specviz.protocol.choice import FORMER_NAMES, STANDARD, Choice
 from specviz.protocol.pairs import for_target
-from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, RunRequest, TraceSource
+from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.points import BASELINE, Policies, SweepPoint, title, words
 from specviz.trace.events import Option
 
@@ -136,7 +137,7 @@ class DrafterEntry:
     name: str
     options: dict[str, Option] = field(default_factory=dict)
     length: str = LENGTH
-    """the option that takes each speculation length; a drafter without it runs once"""
+    """the option that takes each speculation length; a drafter without it, or with others that replace it, runs once"""
     lengths: tuple[int, ...] | None = None
     """its own speculation lengths; none at all: it runs once, with its options. Left out: those of the sweep"""
     label: str = ""
@@ -303,7 +304,7 @@ def _drafters(entry: DrafterEntry, definition: SweepDefinition, catalog: Catalog
     """One entry's cases but for its lengths: itself, and where it has nothing of its own, every shape with every stop
     policy."""
     method = _named(entry.name, catalog.drafters, "drafter")
-    own = _itself(entry, method, catalog)
+    own = _itself(entry, method, catalog, definition.gammas)
     if entry != DrafterEntry(entry.name):
         yield own
         return
@@ -319,7 +320,7 @@ def _drafters(entry: DrafterEntry, definition: SweepDefinition, catalog: Catalog
                 yield replace(shape, policies=replace(shape.policies, stop_policy=Choice(stop)))
 
 
-def _itself(entry: DrafterEntry, method: MethodDescription, catalog: Catalog) -> SweepDrafter:
+def _itself(entry: DrafterEntry, method: MethodDescription, catalog: Catalog, gammas: Sequence[int]) -> SweepDrafter:
     _check_options(method, entry.options)
     for kind, known, choice, usual in (
         ("tree policy", catalog.tree_policies, entry.tree_policy, STANDARD["tree_policy"]),
@@ -327,21 +328,31 @@ def _itself(entry: DrafterEntry, method: MethodDescription, catalog: Catalog) ->
     ):
         if choice.name != usual.name:
             _check_options(_named(choice.name, known, kind), choice.options)
-    has_length = any(card.name == entry.length for card in method.options)
-    if not has_length and entry.length != LENGTH:
+    card = next((card for card in method.options if card.name == entry.length), None)
+    if card is None and entry.length != LENGTH:
         _check_options(method, {entry.length: None})
     label = entry.label or words(" with ".join(filter(None, (method.name, entry.drafter_model))), entry.options)
     policies = Policies(entry.tree_policy, entry.stop_policy)
-    runs_once = not has_length or entry.lengths == () or entry.tree_policy.name != STANDARD["tree_policy"].name
+    has_policy = entry.tree_policy.name != STANDARD["tree_policy"].name
+    beside = idle_among(method.options, {**entry.options, entry.length: None}, has_policy) if card else {}
+    idle = entry.lengths is None and entry.length in beside
+    runs_once = card is None or entry.lengths == () or has_policy or idle
+    lengths = entry.lengths or (() if card is None or idle else _taken_by(gammas, card))
     return SweepDrafter(
         method.name,
         entry.options,
         None if runs_once else entry.length,
-        entry.lengths or (),
+        lengths,
         label,
         policies,
         entry.drafter_model,
     )
+
+
+def _taken_by(gammas: Sequence[int], card: OptionCard) -> tuple[int, ...]:
+    """The sweep's lengths that the option takes, where it takes some and not all of them."""
+    taken = tuple(gamma for gamma in gammas if (card.minimum or 0) <= gamma <= (card.maximum or gamma))
+    return taken if len(taken) < len(gammas) else ()
 
 
 def _shapes(method: MethodDescription, definition: SweepDefinition, catalog: Catalog) -> Iterator[SweepDrafter]:

@@ -57,6 +57,27 @@ def listed() -> Any:
     return catalog.saved()
 
 
+def test_a_drafter_whose_length_does_nothing_beside_its_other_options_runs_once(listed: Any) -> None:
+    """`suffix` drafts no length of its own without a fallback, and of `merged` its branching replaces the length; who
+    gives lengths means them."""
+    spec = expand(definition_of('drafters = ["suffix", "merged", "ngram"]\ngammas = [1, 4]'), listed)
+    assert [(case.label, case.gamma) for case in cases(spec)] == [
+        ("none", None), ("suffix", None), ("merged", None), ("ngram", 1), ("ngram", 4),
+    ]  # fmt: skip
+    falls_back = (
+        'drafters = [{ name = "suffix", options = { fallback = "model" } }, { name = "merged", lengths = [2] }]'
+    )
+    assert [case.gamma for case in cases(expand(definition_of(falls_back + "\ngammas = [1]"), listed))] == [None, 1, 2]
+
+
+def test_a_drafter_is_measured_at_those_lengths_of_the_sweep_that_it_takes(listed: Any) -> None:
+    """`pearl` takes 2 to 32; where it takes none of them, or who gives lengths means others, a run says so."""
+    spec = expand(definition_of('drafters = ["pearl"]\ngammas = [1, 2, 40]'), listed)
+    assert [case.gamma for case in cases(spec)] == [None, 2]
+    for asked in ('drafters = ["pearl"]\ngammas = [1]', 'drafters = [{ name = "pearl", lengths = [1] }]'):
+        assert [case.gamma for case in cases(expand(definition_of(asked), listed))] == [None, 1]
+
+
 def test_a_sweep_file_is_the_product_of_its_axes(listed: Any) -> None:
     """Each shape of `model` with and without the stop policy; the others as they stand."""
     spec = expand(definition_of(WHOLE), listed)
