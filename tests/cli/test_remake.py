@@ -148,11 +148,11 @@ def test_an_output_is_outdated_where_it_is_missing_or_of_other_weights(tmp_path:
 def test_what_is_shipped_for_the_real_model_was_made_with_its_weights_and_not_with_the_bundled_targets() -> None:
     """Whether that model lies here or not."""
     real = [one for one in steps() if one.rests_on == (SMOLLM2.name,)]
-    assert [one.name for one in real] == ["real-modules", "real", "real-race", "real-sweep"]
+    assert [one.name for one in real] == ["real-modules", "real-times", "real", "real-race", "real-sweep"]
     for one in real:
         assert [why for why in reasons(one, REPOSITORY, fetched()) if "asks for other runs" not in why] == []
-        [*unlike] = [why for why in reasons(one, REPOSITORY, {SMOLLM2.name: OLD[:12]}) if "sweep file" not in why]
-        assert all(f"made with other weights ({SMOLLM2.weights_sha256[:12]})" in why for why in unlike)
+        unlike = [why for why in reasons(one, REPOSITORY, {SMOLLM2.name: OLD[:12]}) if "sweep file" not in why]
+        assert all(f"({SMOLLM2.weights_sha256[:12]})" in why or f"({OLD[:12]})" in why for why in unlike)
         assert len(unlike) >= len(one.outputs)
 
 
