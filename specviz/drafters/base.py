@@ -109,6 +109,14 @@ class RoundOutcome:
     features: Tensor | None = None
     """[len(tree), depths, H], the target's states at every node, for drafters that are `ReadsFeatures`"""
 
+    def features_at(self, nodes: Sequence[int]) -> Tensor:
+        """[len(nodes), depths, H], at one node at least; a view where they follow one another, as a chain's do."""
+        assert self.features is not None, "this round left no states: the drafter is no `ReadsFeatures`."
+        first, count = nodes[0], len(nodes)
+        if list(nodes) == list(range(first, first + count)):
+            return self.features[first : first + count]
+        return self.features[list(nodes)]
+
 
 @dataclass(frozen=True, slots=True)
 class DraftPolicies:

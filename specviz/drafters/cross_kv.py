@@ -250,7 +250,7 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
         if outcome.features is not None:
             path = [ROOT, *outcome.path][: len(outcome.tokens) - 1 - self._known]
             if path:
-                self.read_features([], outcome.features[torch.tensor(path, device=outcome.features.device)])
+                self.read_features([], outcome.features_at(path))
         return []
 
     def _catch_up(self, tokens: Sequence[int]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -155,12 +156,13 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
         return self._module.logits(depth, self._state.expand(len(level), -1), tokens)  # state [H] → [n, H]
 
     def done(self, proposal: Proposal) -> None:
+        proposal.late_exhibits.append(partial(self._exhibit, proposal))
+
+    def _exhibit(self, proposal: Proposal) -> Exhibit:
         tree, rows = proposal.tree, []
         depths = tree.depths
         for nodes, logits in proposal.draft_logits:
             for node, probs in zip(nodes, logits.softmax(-1), strict=True):
                 where = "the root" if node == 0 else f"node {node}"
                 rows.append(likely_row(f"head {depths[node] + 1} after {where}", tree, [node], probs))
-        proposal.exhibits.append(
-            Exhibit("what each head holds probable after what was drafted", rows, marked="drafted")
-        )
+        return Exhibit("what each head holds probable after what was drafted", rows, marked="drafted")

@@ -103,7 +103,8 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
         return self._rows[[depths[node] for node in nodes]]  # [n, V]: below a node of depth d speaks head d (from 0)
 
     def done(self, proposal: Proposal) -> None:
-        proposal.exhibits.append(heads_exhibit(proposal.tree, self._rows.softmax(-1)))
+        rows = self._rows
+        proposal.late_exhibits.append(lambda: heads_exhibit(proposal.tree, rows.softmax(-1)))
 
 
 def heads_exhibit(tree: DraftTree, probs: Tensor) -> Exhibit:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from specviz.core.clock import PhaseClock, now
 from specviz.core.randomness import RandomSource
@@ -189,7 +190,7 @@ class Session:
             cache_before = self._cache.length
             logits = score(self.target, self._cache, proposal.tree, proposal.unfinished)
         with clock.phase("judge"):
-            features = self._features.seen(self._cache)[proposal.tree.rows()] if self._features else None
+            features = self._seen(self._features, proposal.tree) if self._features else None
             scored = ScoredTree(proposal.tree, logits, method.sampling)
             verdict = self._judge(proposal.tree, scored)
         with clock.phase("commit"):
@@ -217,6 +218,11 @@ class Session:
         self.decode_s += times.total
         self.rounds += 1
         return record
+
+    def _seen(self, target: GivesFeatures, tree: DraftTree) -> Tensor:
+        """The target's states at every node [len(tree), depths, H]."""
+        states = target.seen(self._cache)
+        return states if len(states) == len(tree) else states[tree.rows()]
 
     def _observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         drafter = self.method.drafter

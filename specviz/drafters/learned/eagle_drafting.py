@@ -102,10 +102,9 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
 
     def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         """The true states of what was accepted take the place of those that were guessed."""
-        assert outcome.features is not None, "this round left no states."
         path = [ROOT, *outcome.path][: len(outcome.tokens) - 1 - self._known]
         if path:
-            self._read(outcome.features[torch.tensor(path, device=outcome.features.device)])
+            self._read(outcome.features_at(path))
         return []
 
     def propose(self, context: DraftContext) -> Proposal:

@@ -104,6 +104,7 @@ class LeanFlash:
         self._fuse = projected(network.fc.weight.detach())
         self._fused_norm = Norm(network.hidden_norm.weight.detach(), self.sizes.eps)
         self._keys_values = projected(torch.cat(halves), self._fused_norm)
+        self._words = network.mask.detach().expand(trunk.options.rows, -1).contiguous()
         self._last_norm = Norm(network.norm.weight.detach(), self.sizes.eps, alone=True)
         self._head = projected(trunk.read_head().detach().contiguous())
         positions = trunk.target.context_length + trunk.options.rows
@@ -155,7 +156,7 @@ class LeanFlash:
     def fill(self, root: int, text: FlashText, depth: int) -> tuple[Tensor, Tensor]:
         """States [S, H] of the slots behind this token, and what the first `depth` of them say [depth, V']."""
         options = self.trunk.options
-        words = self.trunk.network.mask.detach().expand(options.rows, -1).clone()  # [R, H]
+        words = self._words.clone()  # [R, H]
         words[0] = self.trunk.embedding[root]
         visible = np.ones((options.rows, text.length + options.rows), np.bool_)
         if options.causal:
@@ -339,10 +340,9 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
 
     def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         """The states of the root and of what was accepted behind it; the last token has none yet."""
-        assert outcome.features is not None, "this round left no states."
         path = [ROOT, *outcome.path][: len(outcome.tokens) - 1 - self._text.length]
         if path:
-            self.read_features([], outcome.features[torch.tensor(path, device=outcome.features.device)])
+            self.read_features([], outcome.features_at(path))
         return []
 
     def propose(self, context: DraftContext) -> Proposal:

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
-import torch
 from torch import Tensor
 
 from specviz.core.clock import now
@@ -175,9 +174,8 @@ class FeatureText:
     def extend(self, outcome: RoundOutcome) -> Tensor:
         """Append the states of what a round committed, but of its last token: they are not computed yet. Returns those
         appended [n, depths, H], of the root and the accepted tokens after it."""
-        assert outcome.features is not None, "this round left no states: the drafter is no `ReadsFeatures`."
         path = [ROOT, *outcome.path][: len(outcome.tokens) - 1 - self.length]
-        found = outcome.features[torch.tensor(path, device=outcome.features.device)]
+        found = outcome.features_at(path)
         self.read(found)
         return found
 

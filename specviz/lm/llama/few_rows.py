@@ -185,11 +185,12 @@ class FewRows:
         visible: Mask,
         wanted: tuple[int, int],
     ) -> tuple[Tensor, Tensor]:
-        """A drafter's block behind `start` rows: words of its rows [n, hidden] through all blocks and the final norm.
+        """A drafter's block behind `start` rows: words of its rows [n, hidden], which may be written over, through all
+        blocks and the final norm.
         wanted (first, count): states [n - first, hidden] of the rows from the first on, and of the first `count` of
         those logits [count, outs]."""
         first, count = wanted
-        x = words.to(torch.float32, copy=True).contiguous()
+        x = words.to(torch.float32).contiguous()
         logits = torch.empty(count, self._model.head.outs)
         failed = self._compiled.fill_block(
             self._at,
