@@ -26,7 +26,7 @@ CASES |= {kind: ("transformers", kind, {}) for kind in KINDS}
 CLOSE = 1e-5
 
 
-@pytest.fixture(params=CASES.values(), ids=CASES.keys())
+@pytest.fixture(scope="module", params=CASES.values(), ids=CASES.keys())
 def pair(request, checkpoint):
     """(the model, the same checkpoint in bare transformers)."""
     adapter, kind, changes = request.param

@@ -20,7 +20,7 @@ LAYERS = 2
 KINDS = [("llama", "lean-llama"), ("llama", "transformers"), ("qwen3", "transformers"), ("gpt2", "transformers")]
 
 
-@pytest.fixture(params=KINDS, ids=lambda kind: "-".join(kind))
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: "-".join(kind))
 def pair(request, checkpoint):
     """(our model, the same checkpoint in transformers)."""
     kind, adapter = request.param
