@@ -10,8 +10,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from specviz.corpus.standard_library import Corpus
 from specviz.errors import TrainingError
-from specviz.training import publication, stages
+from specviz.training import pair_figures, pair_report, publication, stages
 from specviz.training.drafter import drafter_from, joined, save_rows, train_drafter, train_weak, trained_target
 from specviz.training.generation import LARGEST_SHARE, Beginnings, continue_batch, corpus_rows, row_attention
 from specviz.training.options import TrainOptions
@@ -142,8 +143,13 @@ def run_all_stages(options: TrainOptions) -> TrainOptions:
 
 @pytest.mark.slow
 def test_exported_models_load_with_the_auto_classes_and_carry_their_card(
-    mini_options: TrainOptions, tmp_path: Path
+    mini_options: TrainOptions, mini_corpus: Corpus, tmp_path: Path, monkeypatch
 ) -> None:
+    """Measured on short answers, and on the corpus that the miniature was prepared from."""
+    for name in ("MOST_TOKENS", "SUM_TOKENS"):
+        monkeypatch.setattr(pair_figures, name, 8)
+    monkeypatch.setattr(pair_report, "collect", lambda seed: mini_corpus)
+    monkeypatch.setattr(pair_report, "ENGLISH_CHARACTERS", 20_000)
     options = run_all_stages(mini_options)
     for name in ("target", "drafter", "drafter-weak"):
         folder = options.out_dir / name
