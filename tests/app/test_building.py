@@ -24,7 +24,7 @@ from specviz.errors import ModelError
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, catalog, sample
-from tests.browser.page_server import MEASURING
+from tests.browser.page_server import MEASURING, free_port
 from tests.event_loop import run_to_the_end
 
 ROOT = Path(__file__).parents[2]
@@ -81,6 +81,19 @@ def test_a_name_opens_its_tab_in_either_row(name: str, rows: tuple[str | None, s
 def test_it_listens_here_only_and_on_a_space_everywhere() -> None:
     assert launch_settings(Limits(), {})["server_name"] == "127.0.0.1"
     assert launch_settings(Limits(), {"SPACE_ID": "someone/specviz"})["server_name"] == "0.0.0.0"
+
+
+def test_a_machine_that_is_slow_to_answer_itself_serves_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gradio asks for the page once it listens, and ends where no answer comes within three seconds."""
+    monkeypatch.setattr("gradio.networking.url_ok", lambda url: False)
+    with gr.Blocks() as small:
+        gr.Markdown("small")
+    settings = {**launch_settings(Limits(), {}), "server_port": free_port(), "mcp_server": False, "quiet": True}
+    _, url, _ = small.launch(prevent_thread_lock=True, **settings)
+    try:
+        assert httpx.get(url, timeout=60).status_code == 200
+    finally:
+        small.close()
 
 
 def test_the_document_travels_compressed_and_an_answer_of_gradio_as_it_is() -> None:

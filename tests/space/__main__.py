@@ -98,7 +98,8 @@ def first_byte(url: str, process: subprocess.Popen[bytes], begun: float) -> floa
 def first_run(url: str) -> str:
     """What its answer begins with, or the sentence of a refusal."""
     try:
-        return repr(Client(url, verbose=False).predict(**ASKED)["text"][:40])
+        client = Client(url, verbose=False, httpx_kwargs={"timeout": START_S})
+        return repr(client.predict(**ASKED)["text"][:40])
     except Exception as error:  # the page's own sentence, whatever class the client gives it
         return str(error)
 

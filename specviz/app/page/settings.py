@@ -210,6 +210,7 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
     return {
         "server_name": address(environment),
         "share": False,  # else a variable of Gradio's opens a tunnel
+        "_frontend": False,  # else it asks for its own page at once, and ends where that takes three seconds
         "theme": page_theme(),
         "head": head() + page_style(),
         "max_file_size": limits.zip_bytes,
