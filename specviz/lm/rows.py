@@ -138,10 +138,6 @@ class TreeCache(ABC):
         """The same of states [n, K, H] in the order in which they were asked for."""
         self._seen = states
 
-    def join_seen(self, parts: Sequence[Tensor]) -> None:
-        """Hold what the parts of a pass left, one after the other, in place of the last one's."""
-        self._seen = torch.cat([*parts])
-
     @property
     def length(self) -> int:
         """Rows held, linear and tree."""

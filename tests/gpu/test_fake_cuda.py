@@ -137,10 +137,13 @@ def test_trimmed_heads_hidden_states_features_and_keys_stay_on_the_device(device
     assert all(close(one, other) for one, other in zip(*found, strict=True))
 
 
-def test_some_layers_alone_and_what_they_leave_stay_on_the_device(device, models):
+@graphs
+def test_some_layers_alone_and_what_they_leave_stay_on_the_device(device, models, graphs):
     found = []
-    for model in (moved(models[0]), models[0]):
+    for model in (moved(models[0], graphs), models[0]):
         cache = model.new_cache()
+        model.partial(TEXT, cache, None, Blocks.first(2))
+        cache.keep([])
         states = model.partial(TEXT, cache, None, Blocks.first(2))
         aside = model.set_aside(cache, [0, 1, 1], states[[0, 1, 1]], 2)
         found.append((states, model.read_out(states), model.finish([5, 9, 9], cache, [-1, 0, 0], aside)))

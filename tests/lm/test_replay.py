@@ -11,6 +11,7 @@ import torch
 from specviz.drafters.eagle import EagleModule
 from specviz.drafters.learned.eagle_network import EagleShape
 from specviz.drafters.learned.module import TargetParts, fresh
+from specviz.lm.base import Blocks
 from specviz.lm.llama.replay import FEW, WIDTHS, Replays, direct
 from specviz.lm.load import load
 from tests.lm.tiny_models import error, random_parents, random_tokens
@@ -214,6 +215,59 @@ def test_hidden_states_and_last_rows_are_those_of_a_plain_pass(models, last_only
     assert [len(one) for one in fixed] == [1 if last_only else 3] * 2
     assert all(error(one, other) < CLOSE for one, other in zip(plain, fixed, strict=True))
     assert error(*both(models, caches, [6, 7], None, last_only)) < CLOSE
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 9, 17])
+@pytest.mark.parametrize("shape", ["chain", "tree"])
+def test_some_layers_alone_and_the_others_after_them_leave_what_plain_passes_do(models, recorded, n, shape):
+    """Three rounds: the first layer drafts, its rows are finished by the second, and a path of them stays."""
+    caches, first = caches_of(models, random_tokens(0, TEXT)), Blocks.first(1)
+    for model, cache in zip(models, caches, strict=True):
+        model.watch(cache, [1, 2])
+    before, drafted = recorded["passes"], list[tuple[torch.Tensor, torch.Tensor]]()
+    for turn in range(3):
+        start = caches[0].length
+        parents = None if shape == "chain" else random_parents(turn, start, start, n)
+        tokens = random_tokens(turn, n)
+        states = [model.partial(tokens, cache, parents, first) for model, cache in zip(models, caches, strict=True)]
+        assert error(*states) < CLOSE
+        drafted.append((states[1], states[1].clone()))
+        finished = []
+        for model, cache, state in zip(models, caches, states, strict=True):
+            aside = model.set_aside(cache, list(range(n)), state, 1)
+            finished.append(model.finish(tokens, cache, parents, aside))
+        assert finished[0].shape == finished[1].shape == (n, 60)
+        assert error(*finished) < CLOSE
+        assert same_rows(caches)
+        assert error(*(model.seen(cache) for model, cache in zip(models, caches, strict=True))) < CLOSE
+        for cache in caches:
+            cache.keep([start] if parents is None or parents[0] == start - 1 else [])
+    assert all(torch.equal(*pair) for pair in drafted), "what was drafted from is written over"
+    # the first layer alone from its second time on, and the second; some of the drawn trees are chains
+    assert recorded["passes"] == before + 2 if shape == "chain" else before + 2 <= recorded["passes"] <= before + 4
+
+
+def test_layers_that_a_search_tries_once_are_not_recorded(models, recorded):
+    caches = caches_of(models, random_tokens(0, TEXT))
+    before = recorded["passes"]
+    for blocks in (Blocks.first(1), Blocks(frozenset({1}), frozenset({0, 1})), Blocks(frozenset(), frozenset({1}))):
+        states = [model.partial([3, 4], cache, None, blocks) for model, cache in zip(models, caches, strict=True)]
+        assert error(*states) < CLOSE
+        for cache in caches:
+            cache.keep([])
+    assert recorded["passes"] == before
+
+
+def test_rows_that_wait_for_their_other_layers_are_there_after_a_text_outgrows_its_storage(models):
+    caches = caches_of(models, random_tokens(0, 253))
+    tokens, logits = random_tokens(1, 5), []
+    for model, cache in zip(models, caches, strict=True):
+        states = model.partial(tokens[:3], cache, None, Blocks.first(1))
+        aside = model.set_aside(cache, [253, 254, 255], states, 1)
+        logits.append(model.finish(tokens[:3], cache, None, aside))
+    assert caches[1].storage.kv.shape[3] == 512, "three rows are padded to four"
+    assert error(*logits) < CLOSE
+    assert same_rows(caches)
 
 
 def test_a_trimmed_head_is_no_other_heads_pass(models):

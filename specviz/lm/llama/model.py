@@ -19,19 +19,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
-from specviz.lm.checkpoint import StoredTensors
-from specviz.lm.compiled import library
-from specviz.lm.kernels import ONE_COPY_BYTES, Projection, calibrate
+from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama.batch import LlamaBatch
-from specviz.lm.llama.few_rows import ATTENTION, MLP, SOURCE, FewRows
-from specviz.lm.llama.replay import FEW, WIDTHS, FixedStep, ReplayedCache, Replays
-from specviz.lm.llama.rows import Layer, LlamaCache, LlamaRows, Norm
+from specviz.lm.llama.few_rows import ATTENTION, MLP, FewRows
+from specviz.lm.llama.replay import FEW, WIDTHS, FixedStep, ReplayedCache, Replays, width_for
+from specviz.lm.llama.rows import LlamaCache, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.llama.weights import EMBEDDING, as_stored, for_lookup, layer
 from specviz.lm.products import Short
-from specviz.lm.rotary import paired
 from specviz.lm.rows import Placement
 
-EMBEDDING = "model.embed_tokens.weight"
 HEAD_OF = {True: EMBEDDING, False: "lm_head.weight"}
 """tied or not → the tensor that the head is"""
 PREFILL_ROWS = 512
@@ -45,8 +42,8 @@ class LlamaModel(LlamaRows):
 
     def __init__(self, shape: LlamaShape, weights: Mapping[str, Tensor], info: ModelInfo) -> None:
         self._info = info
-        stored = _as_stored(weights, info)
-        layers = [_layer(weights, f"model.layers.{i}.", shape, stored) for i in range(shape.layers)]
+        stored = as_stored(weights, info)
+        layers = [layer(weights, f"model.layers.{i}.", shape, stored) for i in range(shape.layers)]
         norm = weights["model.norm.weight"]
         super().__init__(shape, layers, norm.device, norm.dtype)
         self._norm = Norm(norm, shape.norm_eps)
@@ -59,7 +56,7 @@ class LlamaModel(LlamaRows):
         shared = self._head.weight is head
         self._head_weight = head if shared else None
         """None: the projection's differs, and this is read again for those who ask"""
-        self._embedding = table if shared and shape.tied else _for_lookup(weights)
+        self._embedding = table if shared and shape.tied else for_lookup(weights)
         del table, head  # before the routines make their own copies
         self._last_trimmed: tuple[tuple[int, ...], LlamaModel] | None = None
         self._few_rows = self._compiled_with(self._head)
@@ -151,7 +148,7 @@ class LlamaModel(LlamaRows):
             logits = self._forward(tokens[start : start + part], cache, None, last_only=True)
             seen += [cache.seen] if cache.watched else []
         if seen:
-            cache.join_seen(seen)
+            cache.see_all(torch.cat(seen))
         return logits
 
     @torch.inference_mode()
@@ -284,9 +281,18 @@ class LlamaModel(LlamaRows):
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
         placement = cache.place(tokens, parents, self._info.context_length)
         chosen = bytes(ATTENTION * (i in blocks.attention) + MLP * (i in blocks.mlp) for i in range(self.shape.layers))
-        x = self._runner(placement, cache)(self._look_up(placement.tokens), chosen)
+        replays = self.replays
+        replayed = isinstance(cache, ReplayedCache) and cache.again(chosen)
+        if replays is not None and replayed and replays.takes(len(tokens), cache):
+
+            def body(ids: Tensor, step: FixedStep, states: Tensor | None) -> tuple[Tensor]:
+                return (self.run_chosen(self._embedded(ids), chosen, step).to(self.dtype),)
+
+            x = replays.run((id(self), chosen), body, placement, cache)[0].clone()
+        else:
+            x = self._runner(placement, cache)(self._look_up(placement.tokens), chosen).to(self.dtype)
         cache.add(placement)
-        return x.to(self.dtype)
+        return x
 
     def block_bytes(self, blocks: Blocks) -> int:
         """See `SplitModel.block_bytes`."""
@@ -323,70 +329,27 @@ class LlamaModel(LlamaRows):
         """See `SplitModel.finish`."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
         placement = cache.place(tokens, parents, self._info.context_length)
-        run = self._runner(placement, cache)
-        layers = unfinished.layers
-        cache.room(placement.stop)[:layers, :, placement.start : placement.stop] = unfinished.kept[0]
-        x = self._read_on(unfinished.states, layers, run, cache)
+        layers, replays, n = unfinished.layers, self.replays, len(tokens)
+        if replays is not None and replays.takes(n, cache):
+            rows = cache.room(placement.start + width_for(n))
+            rows[:layers, :, placement.start : placement.stop] = unfinished.kept[0]
+            logits = self._finished(replays, placement, cache, unfinished)
+        else:
+            run = self._runner(placement, cache)
+            cache.room(placement.stop)[:layers, :, placement.start : placement.stop] = unfinished.kept[0]
+            logits = self.read_out(self._read_on(unfinished.states, layers, run, cache))
         cache.add(placement)
-        return self.read_out(x)
+        return logits
 
+    def _finished(self, replays: Replays, placement: Placement, cache: LlamaCache, unfinished: Unfinished) -> Tensor:
+        """Logits [n, V] of the other layers, replayed."""
+        first, depths = unfinished.layers, tuple(sorted(set(cache.watched)))
 
-def _for_lookup(weights: Mapping[str, Tensor]) -> Tensor:
-    """The embedding, of which a pass reads a few rows: on a CPU as it is stored, so that only those take memory."""
-    if isinstance(weights, StoredTensors) and weights.device.type == "cpu":
-        return weights.as_stored(EMBEDDING)
-    return weights[EMBEDDING]
+        def body(ids: Tensor, step: FixedStep, states: Tensor | None) -> tuple[Tensor, ...]:
+            assert states is not None, "the other layers go on from states."
+            x, seen = self._through(states, first, partial(self.run_chosen, step=step), depths)
+            return self.read_out(x), *seen.values()
 
-
-def _as_stored(weights: Mapping[str, Tensor], info: ModelInfo) -> Callable[[str], Tensor | None]:
-    """A tensor's name → the tensor in bfloat16, where the checkpoint holds it so, float32 is asked for, and a few rows
-    are to be multiplied by what is stored: a second copy, half as large, of a model that is not large."""
-    if (
-        not isinstance(weights, StoredTensors)
-        or (weights.dtype, weights.device.type) != (torch.float32, "cpu")
-        or info.parameters * 4 > ONE_COPY_BYTES
-        or library(SOURCE) is None
-    ):
-        return lambda name: None
-
-    def stored(name: str) -> Tensor | None:
-        tensor = weights.as_stored(name)
-        return tensor if tensor.dtype == torch.bfloat16 else None
-
-    return stored
-
-
-def _layer(
-    weights: Mapping[str, Tensor], prefix: str, shape: LlamaShape, as_stored: Callable[[str], Tensor | None]
-) -> Layer:
-    """Fuse projections that read the same input; query and key rows are put in rotary pair order."""
-
-    def fused(norm: Norm | None, *names: str) -> Projection:
-        def turned(name: str, rows: Tensor) -> Tensor:
-            return paired(rows, shape.head_size) if name.endswith(("q_proj", "k_proj")) else rows
-
-        parts, biases, stored = list[Tensor](), list[Tensor](), list[Tensor]()
-        for name in names:
-            key = f"{prefix}{name}"
-            parts.append(turned(name, weights[f"{key}.weight"]))
-            short, bias = as_stored(f"{key}.weight"), weights.get(f"{key}.bias")
-            stored += [] if short is None else [turned(name, short)]
-            biases += [] if bias is None else [turned(name, bias)]
-        weight = torch.cat(parts)
-        parts.clear()  # what they were read through is given back before the norm's factor makes another copy
-        return Projection(
-            norm.absorbed_by(weight) if norm else weight,
-            torch.cat(biases) if biases else None,
-            Short(torch.cat(stored)) if len(stored) == len(names) else None,
-        )
-
-    attention_norm = Norm(weights[f"{prefix}input_layernorm.weight"], shape.norm_eps)
-    ffn_norm = Norm(weights[f"{prefix}post_attention_layernorm.weight"], shape.norm_eps)
-    return Layer(
-        attention_norm=attention_norm,
-        qkv=fused(attention_norm, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
-        output=fused(None, "self_attn.o_proj"),
-        ffn_norm=ffn_norm,
-        gate_up=fused(ffn_norm, "mlp.gate_proj", "mlp.up_proj"),
-        down=fused(None, "mlp.down_proj"),
-    )
+        logits, *states = replays.run((id(self), first, depths), body, placement, cache, unfinished.states)
+        cache.see(dict(zip(depths, states, strict=True)))
+        return logits.clone()

@@ -180,7 +180,15 @@ class ReplayedCache(LlamaCache):
         self._replays = replays
         self._borrowed = [replays.take(FIRST_ROWS)]
         self._kv = self.storage.kv[:, :, 0]
+        self._chosen: set[bytes] = set()
         finalize(self, replays.give_back, self._borrowed)
+
+    def again(self, chosen: bytes) -> bool:
+        """Whether these layers alone were asked for over this text before: a search among choices asks for each once,
+        and is not worth recording."""
+        known = chosen in self._chosen
+        self._chosen.add(chosen)
+        return known
 
     @property
     def storage(self) -> Storage:

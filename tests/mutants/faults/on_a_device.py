@@ -161,8 +161,29 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "replay: of a text read in parts only the last part's states are held",
         "specviz/lm/llama/model.py",
-        "            cache.join_seen(seen)",
+        "            cache.see_all(torch.cat(seen))",
         "            pass",
+        (REPLAY,),
+    ),
+    Fault(
+        "replay: a search among layers records each choice",
+        "specviz/lm/llama/replay.py",
+        "known = chosen in self._chosen",
+        "known = True",
+        (REPLAY,),
+    ),
+    Fault(
+        "replay: room is made after what waits for its other layers was written",
+        "specviz/lm/llama/model.py",
+        "rows = cache.room(placement.start + width_for(n))",
+        "rows = cache.room(placement.stop)",
+        (REPLAY,),
+    ),
+    Fault(
+        "replay: states that are drafted from are those that the next pass writes over",
+        "specviz/lm/llama/model.py",
+        "x = replays.run((id(self), chosen), body, placement, cache)[0].clone()",
+        "x = replays.run((id(self), chosen), body, placement, cache)[0]",
         (REPLAY,),
     ),
     Fault(
