@@ -127,14 +127,14 @@ def grant(wishes: Sequence[Wish], settled: Settled, prices: Prices, paces: Numbe
     for number, wish in enumerate(wishes):
         chances[: len(wish.chances), number] = wish.chances
     left = np.array([*settled.left.values()])  # [B]
-    place = {text: index for index, text in enumerate(settled.left)}
-    places = np.array([place[wish.text] for wish in wishes])  # [W]
-    saved = chances * worth(left, paces)[places]
+    columns = {text: index for index, text in enumerate(settled.left)}
+    asks = np.array([columns[wish.text] for wish in wishes])  # [W]
+    saved = chances * worth(left, paces)[asks]
     queue = np.argsort(-saved, axis=None, kind="stable")[: np.count_nonzero(saved)]  # [Q]
     if not len(queue):
         return [0] * asking
     level, wisher = np.divmod(queue, asking)
-    ahead = np.cumsum(np.eye(texts)[places[wisher]] * chances.ravel()[queue][:, None], 0)  # [Q, B] tokens
+    ahead = np.cumsum(np.eye(texts)[asks[wisher]] * chances.ravel()[queue][:, None], 0)  # [Q, B] tokens
     first = np.array([wish.unread for wish in wishes])[wisher]
     passes = np.cumsum(np.eye(len(chances))[level] * np.where(level, 1.0, first)[:, None], 0)  # [Q, L] their rows
     target_s, drafter_s = prices.target_s[texts], prices.drafter_s[texts]

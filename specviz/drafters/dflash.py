@@ -42,21 +42,29 @@ class DFlashShape(FlashShape):
     selected: int = option(
         16, help="likeliest tokens of a slot that the selector scores, and that can be drafted", minimum=1, maximum=512
     )
+    selector_tables: bool = option(
+        False,
+        help="whether the selector has a row of its own for each token, as DFlash 2's weights have; otherwise rows are "
+        "worked out of the embedding",
+    )
 
 
 class PairSelector(nn.Module):
-    """How well a token follows another at a slot: one product of low rank over the target's own embedding. At first it
-    says nothing."""
+    """How well a token follows another at a slot: one product of low rank over rows of both tokens, worked out of the
+    target's own embedding, or their own. At first it says nothing."""
 
-    def __init__(self, hidden: int, rank: int) -> None:
+    def __init__(self, hidden: int, rank: int, own_rows: int = 0) -> None:
+        """`own_rows`: tokens that have rows of their own; 0: none."""
         super().__init__()
-        self.before, self.slot, self.after = (nn.Linear(hidden, rank, bias=False) for _ in range(3))
+        self.slot = nn.Linear(hidden, rank, bias=False)
+        # a token's rows [R], as the one before and as the one after
+        self.before, self.after = (nn.Linear(own_rows or hidden, rank, bias=False) for _ in range(2))
         nn.init.zeros_(self.after.weight)
 
     def forward(self, states: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """[..., k], to be added to the logits of k tokens: of slots with the states [..., H], behind tokens whose
-        embeddings are [..., H]; `after` [..., k, R] are the k tokens' own rows."""
-        wanted = self.before(before) * self.slot(states)  # [..., R]
+        """[..., k], to be added to the logits of k tokens: of slots with the states [..., H], behind tokens with the
+        rows [..., R]; `after` [..., k, R] are the k tokens' own rows."""
+        wanted = before * self.slot(states)  # [..., R]
         scores: Tensor = (after @ wanted[..., None])[..., 0]
         return scores
 
@@ -70,18 +78,33 @@ class DFlashModule(FlashTrunk[DFlashShape]):
     def __init__(self, target: TargetParts, options: DFlashShape) -> None:
         super().__init__(target, options)
         rank = options.selector_rank
-        self.selector = PairSelector(self.hidden_size, rank) if rank else None
+        tokens = self.target.vocab_size if options.selector_tables else 0
+        self.selector = PairSelector(self.hidden_size, rank, tokens) if rank else None
 
     def weights_read(self) -> int:
-        """With a selector also its two matrices for one token; the third is worked into a table once a run."""
-        selector = self.selector
-        return super().weights_read() + (bytes_of(selector.before, selector.slot) if selector else 0)
+        """With a selector also its two matrices for one token, of which a table is read in one row; the third is worked
+        into a table once a run."""
+        read = list[nn.Module]()
+        if self.selector is not None:
+            read = [self.selector.slot, *([] if self.options.selector_tables else [self.selector.before])]
+        return super().weights_read() + bytes_of(*read)
 
     def followers(self) -> Tensor | None:
         """The selector's rows [V', R] of the tokens that can be drafted, where there is one."""
         if self.selector is None:
             return None
+        if self.options.selector_tables:
+            table = self.selector.after.weight.T  # [V, R]
+            return table if self.map is None else table[self.map.tokens]
         rows: Tensor = self.selector.after(self.embedding if self.map is None else self.embedding[self.map.tokens])
+        return rows
+
+    def rows_before(self, tokens: Tensor) -> Tensor:
+        """The selector's rows [..., R] of the tokens [...] that others follow."""
+        assert self.selector is not None, "these weights have no selector."
+        if self.options.selector_tables:
+            return functional.embedding(tokens, self.selector.before.weight.T)
+        rows: Tensor = self.selector.before(functional.embedding(tokens, self.embedding))
         return rows
 
     def selected(
@@ -92,8 +115,7 @@ class DFlashModule(FlashTrunk[DFlashShape]):
         assert self.selector is not None, "these weights have no selector."
         assert followers is not None, "its rows of the tokens were not worked out."
         likeliest = logits.topk(min(self.options.selected, logits.shape[-1]))
-        embedded = functional.embedding(before, self.embedding)  # [..., H]
-        pairs = self.selector(states, embedded, followers[likeliest.indices])
+        pairs = self.selector(states, self.rows_before(before), followers[likeliest.indices])
         return likeliest.values + pairs, likeliest.indices
 
     def logits(self, blind: Tensor, states: Tensor, before: Tensor, followers: Tensor | None) -> Tensor:

@@ -30,6 +30,7 @@ SHAPES = {
     "fused": EagleShape(depths=(1, 2, 3)),
     "eagle3": EagleShape(wiring="eagle3", depths=(0, 1, 3), draft_tokens=24, heads=4, kv_heads=2),
     "eagle3 on one depth": EagleShape(wiring="eagle3"),
+    "heads normed": EagleShape(wiring="eagle3", depths=(1, 3), heads=4, kv_heads=2, head_norms=True),
     "some rows of the target's head": EagleShape(draft_tokens=24, own_head=False),
 }
 PARALLEL = {
@@ -45,7 +46,11 @@ def target():
 
 @pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
 def module(target, request):
-    return fresh(EagleModule, TargetParts.of(target), request.param)
+    made = fresh(EagleModule, TargetParts.of(target), request.param)
+    with torch.no_grad():
+        for norm in filter(None, (made.block.self_attn.q_norm, made.block.self_attn.k_norm)):
+            norm.weight.uniform_(0.5, 2.0)
+    return made
 
 
 def text(n: int) -> list[int]:

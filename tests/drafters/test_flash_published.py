@@ -122,7 +122,12 @@ def altered(folders, tmp_path, name, **changes):
     [
         ({"model_type": "llama"}, "its kind is 'llama', and known are muse_glimmer_assistant, qwen3"),
         ({"speculators_model_type": "eagle3"}, "its layout is 'eagle3' of speculators, and known of those is 'dflash'"),
-        ({"layer_types": ["sliding_attention"] * 2}, "some of its layers see a window"),
+        ({"layer_types": ["sliding_attention"] * 2}, "its layers see [^ ]+ tokens alone, and target reads more"),
+        ({"use_sliding_window": True, "layer_types": None, "sliding_window": 64}, "its layers see 64 tokens alone"),
+        ({"final_logit_softcapping": 20.0}, "it sets final_logit_softcapping, which is not known here"),
+        ({"conv_kernel_size": 3, "conv_group_size": 8}, "its convolution has 3 taps, and known are 2"),
+        ({"conv_kernel_size": 2, "conv_group_size": 8}, "it lacks 'layers.0.convolutions.0.base'"),
+        ({"selector_rank": 6, "selector_top_k": 5}, "it lacks 'selector.slot.weight'"),
         ({"is_causal": True}, "it sets is_causal, which is not known here"),
         ({"hidden_size": 64}, "its hidden size is 64, and that of target is 32"),
         ({"intermediate_size": 40}, r"'layers.0.mlp.gate_proj.weight' should be \(40, 32\), but is \(48, 32\)"),
@@ -275,3 +280,89 @@ def test_maps_of_speculators_that_disagree_and_other_projectors_are_refused(fold
     (tmp_path / "b").mkdir()
     with pytest.raises(ModelError, match="its layout is 'dflash domino' of speculators"):
         module_of(folders, "dflash", as_speculators(folders, tmp_path / "b", projector_type="domino"))
+
+
+SECOND_NAMES = (("convolutions.0", "attention_conv"), ("convolutions.1", "mlp_conv"), (".base", ".base_kernel"),
+                (".changes.", ".kernel_projection."))  # fmt: skip
+
+
+def as_dflash2(folders, tmp_path, **changes):
+    """A block with convolution and selector in the layout of DFlash 2: tables stand upright, windows are longer than
+    any text, and the mask is a token."""
+    target = load(str(folders / "target")).model
+    shape = {"slots": BLOCK - 1, "from_root": False, "layers": 2, "depths": (2, 4), "heads": 4, "kv_heads": 2,
+             "head_size": 8, "ffn": 48, "convolution": 8, "selector_rank": 6, "selected": 5,
+             "selector_tables": True}  # fmt: skip
+    module = taught("dflash", target, **shape)
+    with torch.no_grad():
+        module.network.mask.copy_(module.embedding[7])
+    tensors = {
+        "candidate_selector.hidden_projection.weight": module.selector.slot.weight,
+        "candidate_selector.predecessor_codebook": module.selector.before.weight.T,
+        "candidate_selector.successor_codebook": module.selector.after.weight.T,
+    }
+    for name, tensor in module.network.state_dict().items():
+        for own, theirs in SECOND_NAMES:
+            name = name.replace(own, theirs) if "convolutions" in name or "_conv" in name else name
+        tensors |= {} if name == "mask" else {name: tensor}
+    config = {
+        "architectures": ["DFlash2DraftModel"],
+        "model_type": "qwen3",
+        "hidden_size": HIDDEN,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "rms_norm_eps": module.options.eps,
+        "rope_theta": module.options.theta,
+        "is_causal": False,
+        "layer_types": ["sliding_attention"] * 2,
+        "use_sliding_window": True,
+        "sliding_window": 256,
+        "dflash_config": {"block_size": BLOCK, "conv_group_size": 8, "conv_kernel_size": 2, "mask_token_id": 7,
+                          "selector_rank": 6, "selector_top_k": 5, "target_layer_ids": [1, 3]},
+        **changes,
+    }  # fmt: skip
+    return module, written(tmp_path / "dflash2", config, {name: tensor.detach() for name, tensor in tensors.items()})
+
+
+def test_a_block_in_the_layout_of_dflash_2_is_the_module_that_it_was_written_from(folders, tmp_path):
+    written_from, folder = as_dflash2(folders, tmp_path)
+    module, _ = module_of(folders, "dflash", folder)
+    assert module.options == written_from.options
+    assert all(torch.equal(tensor, written_from.state_dict()[name]) for name, tensor in module.state_dict().items())
+
+
+def test_a_block_of_dflash_2_drafts_by_its_tables_behind_the_token_before(folders, tmp_path):
+    """Of each slot's 5 likeliest tokens the one that scores best by the published tensors, from the root on."""
+    _, folder = as_dflash2(folders, tmp_path)
+    this = session(folders, folder)
+    this.begin()
+    drafter, tensors = this.method.drafter, load_file(folder / "model.safetensors")
+    project, before, after = (tensors[f"candidate_selector.{name}"] for name in
+                              ("hidden_projection.weight", "predecessor_codebook", "successor_codebook"))  # fmt: skip
+    compared = 0
+    while this.finished is None:
+        root = this.tokens[-1]
+        tokens = this.round().proposal.tree.tokens[1:]
+        for slot, token in enumerate(tokens):
+            unary, candidates = drafter.slots[slot].topk(5)
+            scores = unary + (after[candidates] * before[root] * (project @ drafter.states[slot])).sum(-1)
+            assert token == int(candidates[scores.argmax()])
+            root, compared = token, compared + 1
+    assert compared > 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"sliding_window": 130}, "its layers see 130 tokens alone, and target reads more"),
+        ({"is_causal": None}, "its layers see 256 tokens alone, and target reads more"),
+        ({"output_multiplier": 0.2}, "it sets output_multiplier, which is not known here"),
+    ],
+)
+def test_what_of_dflash_2_is_not_known_here_is_refused_by_its_name(folders, tmp_path, changes, reason):
+    _, folder = as_dflash2(folders, tmp_path, **changes)
+    with pytest.raises(ModelError, match=reason):
+        module_of(folders, "dflash", folder)

@@ -69,7 +69,7 @@ def test_a_card_from_before_an_option_was_made_is_one_with_its_default(target, t
     module = fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3))
     write_module(module, tmp_path, {})
     card = json.loads((tmp_path / "module.json").read_text())
-    for later in ("convolution", "selector_rank", "selected"):
+    for later in ("convolution", "selector_rank", "selected", "selector_tables"):
         del card["options"][later]
     (tmp_path / "module.json").write_text(json.dumps(card))
     assert read_module(tmp_path, target).options == DFlashShape(slots=3)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers.models.qwen3.modeling_qwen3 import apply_rotary_pos_emb
 
 from specviz.drafters.eagle import EagleDrafter, EagleModule
 from specviz.drafters.learned.eagle_network import EagleShape
@@ -68,7 +69,24 @@ def speculators(target) -> tuple[dict, dict]:
     return {**config, "eagle_aux_hidden_state_layer_ids": [1, 2, 5]}, tensors
 
 
-LAYOUTS = {"eagle1": eagle1, "eagle3": eagle3, "speculators": speculators}
+def deepspec(target) -> tuple[dict, dict]:
+    """Five depths, counted from 0, a head of all tokens, and norms of queries and keys."""
+    tensors = layer("layers.0.", 2 * HIDDEN) | {
+        "fc.weight": torch.randn(HIDDEN, 5 * HIDDEN) / 5,
+        **{f"layers.0.{name}.weight": torch.rand(HIDDEN) for name in ("hidden_norm", "input_layernorm")},
+        **{f"layers.0.self_attn.{one}_norm.weight": 0.5 + torch.rand(HIDDEN // HEADS) for one in "qk"},
+        "norm.weight": torch.rand(HIDDEN),
+        "lm_head.weight": target.head().clone(),
+        "embed_tokens.weight": target.embedding().clone(),
+    }
+    config = {"architectures": ["Qwen3Eagle3Model"], "model_type": "qwen3", "ttt_length": 7, "step_loss_decay": 0.8}
+    return {**config, "target_layer_ids": [0, 1, 2, 3, 5], **SIZES}, tensors
+
+
+LAYOUTS = {"eagle1": eagle1, "eagle3": eagle3, "speculators": speculators, "deepspec": deepspec}
+
+
+DEPTHS = {"eagle1": (6,), "eagle3": (2, 3, 3), "speculators": (1, 2, 5), "deepspec": (1, 2, 3, 4, 6)}
 
 
 def write(folder, config, tensors):
@@ -88,10 +106,10 @@ def test_every_layout_drafts_with_its_own_weights(target, tmp_path, layout):
     assert torch.equal(module.block.self_attn.q_proj.weight, tensors[block])
     joined = module.fc if layout == "eagle1" else module.fuse
     assert torch.equal(joined.weight, tensors["fc.weight"])
-    assert module.depths() == {"eagle1": (6,), "eagle3": (2, 3, 3), "speculators": (1, 2, 5)}[layout]
+    assert module.depths() == DEPTHS[layout]
     _, records = run(target, EagleDrafter.of({"weights": str(folder)}), text(5))
     assert max(len(record.proposal.tree) for record in records) == 5
-    if layout != "eagle1":
+    if layout in ("eagle3", "speculators"):
         assert module.map.tokens.tolist() == [0, 3, 4, 7, 20, 39]
         drafted = {token for record in records for token in record.proposal.tree.tokens[1:]}
         assert drafted <= {0, 3, 4, 7, 20, 39}
@@ -112,6 +130,42 @@ def test_eagle_1_is_what_its_authors_compute(target, tmp_path):
     torch.testing.assert_close(module.drafts(batch, 1)[0][0, 0], target.head() @ x, rtol=1e-4, atol=1e-4)
 
 
+@torch.no_grad()
+def test_an_eagle_3_head_of_deepspec_is_what_it_computes(target, tmp_path):
+    """Two tokens: state and word normed side by side, queries and keys normed head by head and then turned."""
+    config, tensors = deepspec(target)
+    module = read_published_eagle(EagleModule, write(tmp_path / "one", config, tensors), target)
+    batch = batch_of(target, text(3), module.depths())
+    block = {name.removeprefix("layers.0."): tensor for name, tensor in tensors.items()}
+
+    def normed(x, weight):
+        return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+
+    states = batch.features[0, :2].flatten(1) @ tensors["fc.weight"].T  # [2, H]
+    words = target.embedding()[batch.tokens[0, 1:]]
+    parts = normed(words, block["input_layernorm.weight"]), normed(states, block["hidden_norm.weight"])
+    inputs = torch.cat(parts, -1)
+    size = HIDDEN // HEADS
+    queries, keys, values = (
+        (inputs @ block[f"self_attn.{one}_proj.weight"].T).view(2, HEADS, size).transpose(0, 1) for one in "qkv"
+    )
+    angles = torch.arange(2.0)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / size)
+    cos, sin = (part.repeat(1, 2) for part in (angles.cos(), angles.sin()))
+    queries, keys = apply_rotary_pos_emb(
+        normed(queries, block["self_attn.q_norm.weight"])[None],
+        normed(keys, block["self_attn.k_norm.weight"])[None],
+        cos[None],
+        sin[None],
+    )
+    read = torch.nn.functional.scaled_dot_product_attention(queries, keys, values[None], is_causal=True)[0]
+    x = states + read.transpose(0, 1).flatten(1) @ block["self_attn.o_proj.weight"].T
+    after = normed(x, block["post_attention_layernorm.weight"])
+    gate, up, down = (block[f"mlp.{one}_proj.weight"] for one in ("gate", "up", "down"))
+    x = x + (torch.nn.functional.silu(after @ gate.T) * (after @ up.T)) @ down.T
+    wanted = normed(x, tensors["norm.weight"]) @ target.head().T
+    torch.testing.assert_close(module.drafts(batch, 1)[0][0], wanted, rtol=1e-4, atol=1e-4)
+
+
 def broken(target, change):
     config, tensors = eagle3(target)
     change(config, tensors)
@@ -125,6 +179,10 @@ REFUSALS = {
     "does not say for which": lambda c, t: t.pop("d2t"),
     "says of other tokens": lambda c, t: t.update(t2d=torch.ones(44, dtype=torch.bool)[:40]),
     "sets fc_norm, which is not known": lambda c, t: c.update(fc_norm=True),
+    "sets fc_norm_perslice, which is not known": lambda c, t: c.update(fc_norm_perslice=True),
+    r"holds 'midlayer\.self_attn\.q_proj\.bias'": lambda c, t: t.update(
+        {"midlayer.self_attn.q_proj.bias": torch.ones(1)}
+    ),
     "hidden size is 32": lambda c, t: c.update(hidden_size=32),
     "has 2 layers, and one is known": lambda c, t: c.update(num_hidden_layers=2),
     "rotary embedding is scaled": lambda c, t: c.update(rope_scaling={"rope_type": "llama3"}),

@@ -145,8 +145,7 @@ def among_all(drafter, tree):
     node, module = len(tree) - 1, drafter.module
     before = torch.tensor([tree.tokens[node]])
     slots = [tree.depths[node]]
-    embedded = module.embedding[before]
-    return drafter.slots[slots] + module.selector(drafter.states[slots], embedded, drafter.followers[None])
+    return drafter.slots[slots] + module.selector(drafter.states[slots], module.rows_before(before), drafter.followers[None])
 
 
 @pytest.mark.parametrize("rows", [blind, among_all], ids=["by the pass alone", "among all tokens"])

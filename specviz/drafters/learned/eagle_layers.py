@@ -44,6 +44,8 @@ class BlockShape:
     """outputs beside the state"""
     theta: float = 10000.0
     eps: float = 1e-6
+    head_norms: bool = False
+    """queries and keys are normed head by head"""
 
 
 @dataclass(slots=True)
@@ -65,14 +67,16 @@ class Attention(nn.Module):
         self.k_proj = nn.Linear(shape.inputs, keys, bias=False)
         self.v_proj = nn.Linear(shape.inputs, keys, bias=False)
         self.o_proj = nn.Linear(queries, shape.hidden, bias=False)
+        norms = [nn.RMSNorm(shape.head_size, shape.eps) if shape.head_norms else None for _ in range(2)]
+        self.q_norm, self.k_norm = norms
 
     def forward(self, inputs: Tensor, memory: Memory) -> Tensor:
         """inputs [B, T, inputs] of the next step → [B, T, H]."""
         step, rows = len(memory.keys), inputs.shape[1]
-        queries = self._turned(self.q_proj(inputs), step)  # [B, heads, T, D]
+        queries = self._turned(self.q_proj(inputs), self.q_norm, step)  # [B, heads, T, D]
         shared = self.shape.heads // self.shape.kv_heads
         # [B, kv_heads, T, D] → [B, heads, T, D], each head of keys standing beside its copies
-        memory.keys.append(self._turned(self.k_proj(inputs), step).repeat_interleave(shared, 1))
+        memory.keys.append(self._turned(self.k_proj(inputs), self.k_norm, step).repeat_interleave(shared, 1))
         memory.values.append(self._split(self.v_proj(inputs)).repeat_interleave(shared, 1))
         if step == 0:
             found = functional.scaled_dot_product_attention(queries, memory.keys[0], memory.values[0], is_causal=True)
@@ -97,9 +101,12 @@ class Attention(nn.Module):
         heads: Tensor = x.unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)  # [B, T, A · D] → [B, A, T, D]
         return heads
 
-    def _turned(self, x: Tensor, step: int) -> Tensor:
-        """Rotated to positions `step`, `step` + 1, … (2104.09864), halves as in transformers."""
+    def _turned(self, x: Tensor, norm: nn.RMSNorm | None, step: int) -> Tensor:
+        """Normed where there is a norm, and rotated to positions `step`, `step` + 1, … (2104.09864), halves as in
+        transformers."""
         x = self._split(x)
+        if norm is not None:
+            x = norm(x.to(norm.weight.dtype))
         size = self.shape.head_size
         exponents = torch.arange(0, size, 2, dtype=torch.float32, device=x.device) / size
         positions = torch.arange(step, step + x.shape[2], dtype=torch.float32, device=x.device)
@@ -162,7 +169,8 @@ class LeanBlock(LlamaRows):
             down=projected(down),
         )
         super().__init__(LlamaShape.of_blocks(shape, 1, context_length), [self.layer], weight.device, weight.dtype)
-        self._few_rows = FewRows.of(self.shape, [self.layer], self.turns.cos)
+        self._head_norms = _head_norms(attention)
+        self._few_rows = None if shape.head_norms else FewRows.of(self.shape, [self.layer], self.turns.cos)
         if self._few_rows is None:
             calibrate([[one] for one in (self.layer.qkv, self.layer.output, self.layer.gate_up, self.layer.down)])
 
@@ -172,6 +180,15 @@ class LeanBlock(LlamaRows):
             return self._few_rows.draft_block(inputs, x, cache.room(placement.stop), placement).to(self.dtype)
         return self.run(inputs, x, self.step(placement, cache))
 
+    def _projected(self, inputs: Tensor, i: int) -> Tensor:
+        qkv = super()._projected(inputs, i)
+        if self._head_norms is None:
+            return qkv
+        heads = qkv.unflatten(-1, (-1, self.shape.head_size))  # [n, heads + 2 · kv_heads, D]
+        turning = len(self._head_norms)
+        normed = functional.rms_norm(heads[:, :turning], heads.shape[-1:], None, self.shape.norm_eps)
+        return torch.cat([normed * self._head_norms, heads[:, turning:]], 1).flatten(1)
+
     def run(self, inputs: Tensor, x: Tensor, step: Attends) -> Tensor:
         """inputs [n, inputs], residual x [n, H] → [n, H + extra]; keys and values are then in the cache."""
         x = self.attend(inputs, x, step, 0)
@@ -179,6 +196,18 @@ class LeanBlock(LlamaRows):
             return self._mlp(x, 0)
         gate, up = self.layer.gate_up(self.layer.ffn_norm(x)).chunk(2, -1)  # [n, ffn] each
         return self.layer.down(functional.silu(gate).mul_(up), functional.pad(x, (0, self._extra)))
+
+
+def _head_norms(attention: Attention) -> Tensor | None:
+    """Factors [heads + kv_heads, D] of queries and keys, in the order of their paired rows."""
+    if attention.q_norm is None or attention.k_norm is None:
+        return None
+    shape = attention.shape
+    queries, keys = (
+        paired(norm.weight.detach(), shape.head_size).expand(heads, -1)
+        for norm, heads in ((attention.q_norm, shape.heads), (attention.k_norm, shape.kv_heads))
+    )
+    return torch.cat([queries, keys])
 
 
 ROWS = 64

@@ -70,6 +70,7 @@ class EagleShape(Options):
     head_size: int = option(0, help="size of a head; 0: the hidden size shared out", minimum=0)
     ffn: int = option(0, help="inner size of the MLP; 0: eight thirds of the hidden size", minimum=0)
     bias: bool = option(False, help="whether the joining matrix has a bias")
+    head_norms: bool = option(False, help="whether queries and keys are normed head by head, as in Qwen3")
     scale_embedding: bool = option(True, help="whether embeddings are brought to the states' scale before joining")
     theta: float = option(10000.0, help="base of the rotary positions", minimum=1.0)
     eps: float = option(1e-6, help="of the norms", minimum=0.0)
@@ -99,7 +100,8 @@ class EagleShape(Options):
         head_size = self.head_size or 2 * ((hidden // heads + 1) // 2)
         inputs = hidden if self.wiring == EAGLE1 else 2 * hidden
         ffn = self.ffn or max(1, hidden * 8 // 3)
-        return BlockShape(hidden, inputs, heads, self.kv_heads or heads, head_size, ffn, extra, self.theta, self.eps)
+        kv_heads = self.kv_heads or heads
+        return BlockShape(hidden, inputs, heads, kv_heads, head_size, ffn, extra, self.theta, self.eps, self.head_norms)
 
 
 ShapeT_co = TypeVar("ShapeT_co", bound=EagleShape, covariant=True)

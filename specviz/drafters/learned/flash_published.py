@@ -1,6 +1,7 @@
-"""Weights of blocks that others published, as modules: three layouts, and what belongs to which.
+"""Weights of blocks that others published, as modules: four layouts, and what belongs to which.
 
     DFlash's own, and transformers' DFlash models   the masks draft; layers that are read are counted from 0
+    DFlash 2's (`DFlash2DraftModel`)                the same with a convolution around each sublayer, and the selector
     speculators (`dflash`)                          sizes in transformer_layer_config; layers counted as here; d2t, t2d
     DeepSpec (`Qwen3DSparkModel`)                   the root drafts too; with its table and its guess of acceptance a
                                                     block of `dspark`, without them one of `dflash`
@@ -55,15 +56,19 @@ OF_TARGET_ERROR = 2e-2
 """largest difference that half precision explains"""
 KINDS = frozenset({"qwen3", "muse_glimmer_assistant"})
 """of `model_type`: those whose layers are the network's"""
-SWITCHED = (
-    "attention_bias",
-    "is_causal",
-    "use_sliding_window",
-    "conv_kernel_size",
-    "selector_rank",
-    "output_multiplier",
-)
+SWITCHED = ("attention_bias", "is_causal", "output_multiplier", "final_logit_softcapping", "input_embedding_scale")
 """switches that change the network, and are not known here when set"""
+TAPS = 2
+"""of a convolution: of a row, and of the one before it"""
+SECOND = {
+    "candidate_selector.hidden_projection.weight": "selector.slot.weight",
+    "candidate_selector.predecessor_codebook": "selector.before.weight",
+    "candidate_selector.successor_codebook": "selector.after.weight",
+}
+"""of DFlash 2, beside the network; the two tables stand on their side there"""
+MIXED = {"attention_conv": "convolutions.0", "mlp_conv": "convolutions.1"}
+KERNELS = {"base_kernel": "base", "kernel_projection.weight": "changes.weight"}
+"""of DFlash 2, within a layer"""
 
 
 def holds_published_block(folder: Path) -> bool:
@@ -89,7 +94,7 @@ def read_published_block(
         raise _refused(folder, f"it is a block of '{other}', and '{kind.name}' was asked for")
     if rank:
         shape["rank"] = rank
-    tensors = {CONTEXT.get(name, name): tensor for name, tensor in _tensors(folder).items()}
+    tensors = {_own_name(name): tensor for name, tensor in _tensors(folder).items()}
     kept = _kept(tensors, target.info.vocab_size, folder)
     shape["draft_tokens"] = 0 if kept is None else len(kept)
     module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
@@ -106,6 +111,7 @@ def read_published_block(
                 tensors.pop(name), module.read_head() if matrix == "head" else module.embedding, name, folder, target
             )
     beside = {BESIDE[name]: tensors.pop(name) for name in BESIDE if name in tensors}
+    selector = {own: tensors.pop(name) for name, own in SECOND.items() if name in tensors}
     given = {**tensors, "mask": module.embedding[mask]}
     _fit(given, module.network.state_dict(), folder)
     module.network.load_state_dict(given)
@@ -113,7 +119,26 @@ def read_published_block(
         _fill_beside(module, beside, folder)
     elif beside:
         raise _refused(folder, f"it holds what belongs to '{min(beside)}', which a block of 'dflash' has not")
+    _fill_selector(module, selector, folder)
     return module
+
+
+def _own_name(name: str) -> str:
+    """Of a tensor of the network, in DFlash's names, or those that this module gives what DFlash 2 added."""
+    parts = name.split(".", 3)
+    if len(parts) == 4 and parts[2] in MIXED and parts[3] in KERNELS:
+        return f"{parts[0]}.{parts[1]}.{MIXED[parts[2]]}.{KERNELS[parts[3]]}"
+    return CONTEXT.get(name, name)
+
+
+def _fill_selector(module: DrafterModule[Options], selector: dict[str, Tensor], folder: Path) -> None:
+    """Rows of tokens that only pad the target's vocabulary are left out."""
+    state = module.state_dict()
+    wanted = {name: state[name] for name in SECOND.values() if name in state}
+    for name in wanted.keys() & selector.keys() - {"selector.slot.weight"}:
+        selector[name] = selector[name][: module.target.vocab_size].T
+    _fit(selector, wanted, folder)
+    module.load_state_dict(state | selector)
 
 
 def _fill_beside(module: DrafterModule[Options], beside: dict[str, Tensor], folder: Path) -> None:
@@ -182,7 +207,7 @@ def _refused(folder: Path, reason: str) -> ModelError:
 def _check(config: Mapping[str, Any], folder: Path, target: GivesFeatures) -> None:
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     kind, hidden = config.get("model_type"), target.info.hidden_size
-    layers = config.get("layer_types") or []
+    layers = config.get("layer_types") or ["sliding_attention"] * bool(config.get("use_sliding_window"))
     problems = {
         f"its kind is '{kind}', and known are {', '.join(sorted(KINDS))}": kind not in KINDS,
         f"its hidden size is {config.get('hidden_size')}, and that of {target.info.name} is {hidden}": (
@@ -190,12 +215,23 @@ def _check(config: Mapping[str, Any], folder: Path, target: GivesFeatures) -> No
         ),
         f"its activation is '{config.get('hidden_act')}', not 'silu'": config.get("hidden_act", "silu") != "silu",
         "its rotary embedding is scaled": rope.get("rope_type", rope.get("type", "default")) != "default",
-        "some of its layers see a window of the text alone": any(layer != "full_attention" for layer in layers),
+        f"its layers see {config.get('sliding_window')} tokens alone, and {target.info.name} reads more": (
+            any(layer != "full_attention" for layer in layers) and not _sees_all(config, target)
+        ),
+        f"its convolution has {config.get('conv_kernel_size')} taps, and known are {TAPS}": (
+            (config.get("conv_kernel_size") or TAPS) != TAPS
+        ),
         **{f"it sets {name}, which is not known here": bool(config.get(name)) for name in SWITCHED},
     }
     for reason, holds in problems.items():
         if holds:
             raise _refused(folder, reason)
+
+
+def _sees_all(config: Mapping[str, Any], target: GivesFeatures) -> bool:
+    """Whether windows are as long as any text, and both ways: a window without `is_causal` is causal in the block."""
+    window = config.get("sliding_window") or 0
+    return config.get("is_causal") is False and window >= target.info.context_length + int(config["block_size"])
 
 
 def _shape(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,9 +249,19 @@ def _shape(config: Mapping[str, Any]) -> dict[str, Any]:
         "head_size": int(config.get("head_dim") or int(config["hidden_size"]) // heads),
         "ffn": int(config["intermediate_size"]),
         "from_root": config["from_root"],
+        **_second(config),
         "theta": float(rope.get("rope_theta", config.get("rope_theta") or 10000.0)),
         "eps": float(config.get("rms_norm_eps", 1e-6)),
     }
+
+
+def _second(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of what DFlash 2 added. Raises KeyError."""
+    mixed = {"convolution": int(config["conv_group_size"])} if config.get("conv_kernel_size") else {}
+    if not config.get("selector_rank"):
+        return mixed
+    sizes = {"selector_rank": int(config["selector_rank"]), "selected": int(config["selector_top_k"])}
+    return {**mixed, **sizes, "selector_tables": True}
 
 
 def _tensors(folder: Path) -> dict[str, Tensor]:

@@ -3,6 +3,7 @@
     EAGLE-1 (its authors)      config.json, fc.*, layers.0.*, embed_tokens
     EAGLE-3 (its authors)      config.json, fc, midlayer.*, norm, lm_head, d2t, t2d; safetensors or pytorch_model.bin
     speculators (eagle3)       the same with layers.0.* and the sizes in transformer_layer_config; also written
+    DeepSpec (EAGLE-3)         layers.0.* with norms of queries and keys, depths in target_layer_ids, from 0
     Medusa heads               medusa_lm_head.safetensors or .pt
         0.0.linear.weight      head 0, residual block 0 (and .bias)
         0.1.weight             head 0, its own read-out; without one the target's reads its states as they are
@@ -43,6 +44,7 @@ EAGLE_BLOCK = {
     **{f"self_attn.{one}_proj.weight": f"block.self_attn.{one}_proj.weight" for one in "qkvo"},
     **{f"mlp.{one}_proj.weight": f"block.mlp.{one}_proj.weight" for one in ("gate", "up", "down")},
     "post_attention_layernorm.weight": "block.post_attention_layernorm.weight",
+    **{f"self_attn.{one}_norm.weight": f"block.self_attn.{one}_norm.weight" for one in "qk"},
 }
 OF_EAGLE3 = {"hidden_norm.weight": "hidden_norm.weight", "input_layernorm.weight": "embed_norm.weight"}
 AROUND_EAGLE = {
@@ -59,7 +61,7 @@ EMBEDDING = "embed_tokens.weight"
 EMBEDDING_ERROR = 2e-2
 """largest difference of embeddings that half precision explains"""
 DEPTHS = "eagle_aux_hidden_state_layer_ids"
-SWITCHES = ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")
+SWITCHES = ("norm_before_residual", "norm_before_fc", "fc_norm", "fc_norm_perslice", "norm_output")
 PICKLED = "pytorch_model.bin"
 HEADS = {"Qwen/Qwen3-1.7B": "AngelSlim/Qwen3-1.7B_eagle3"}
 """target on the hub → weights of EAGLE there that stand for shipped ones, of which SpecViz has none for it"""
@@ -171,13 +173,18 @@ def _eagle_shape(published_eagle: PublishedEagle, target: GivesFeatures) -> Eagl
         return EagleShape(bias="fc.bias" in tensors, scale_embedding=False, **sizes)
     layers = target.info.layers
     named = published_eagle.config.get(DEPTHS) or (published_eagle.config.get("eagle_config") or {}).get(DEPTHS)
+    if published_eagle.config.get("target_layer_ids"):  # of DeepSpec: counted from 0
+        named = [1 + int(layer) for layer in published_eagle.config["target_layer_ids"]]
     depths = tuple(int(one) for one in named or (2, layers // 2, layers - 3))
     if min(depths) < 0:
         raise published_eagle.refused(
             f"it reads the target after {min(depths)} layers, which is too early for {layers} layers"
         )
     kept = len(tensors["lm_head.weight"]) if "lm_head.weight" in tensors else 0
-    return EagleShape(wiring=EAGLE3, depths=depths, draft_tokens=kept, scale_embedding=False, **sizes)
+    normed = any(name.endswith("self_attn.q_norm.weight") for name in tensors)
+    return EagleShape(
+        wiring=EAGLE3, depths=depths, draft_tokens=kept, scale_embedding=False, head_norms=normed, **sizes
+    )
 
 
 def _fill(module: DrafterModule[Options], published_eagle: PublishedEagle, target: GivesFeatures) -> None:

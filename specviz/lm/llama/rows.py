@@ -230,10 +230,14 @@ class LlamaRows:
         """x [n, hidden] plus what attention of block i makes of `inputs` [n, what its projections read]."""
         layer = self._layers[i]
         n, heads = x.shape[0], self.shape.heads
-        qkv = layer.qkv(inputs)
+        qkv = self._projected(inputs, i)
         step.turns.rotate(qkv.view(n, -1, self.shape.head_size // 2, 2), heads + self.shape.kv_heads)
         rows = qkv.view(n, -1, self.shape.head_size).transpose(0, 1)
         return layer.output(step.attend(i, rows), x)
+
+    def _projected(self, inputs: Tensor, i: int) -> Tensor:
+        """Queries, keys and values [n, (heads + 2 * kv_heads) * D], not turned yet."""
+        return self._layers[i].qkv(inputs)
 
     def _mlp(self, x: Tensor, i: int) -> Tensor:
         layer = self._layers[i]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from specviz.errors import BenchError, OptionError
+from specviz.errors import OptionError
 from specviz.protocol.lanes import DRAFT, Span, busy_share
 from specviz.studies.lanes import foreseen
 from specviz.studies.lanes.foreseen import FanOut
@@ -307,15 +307,17 @@ def _origin(file: LanesFile) -> str:
 
 
 def markdown(file: LanesFile) -> str:
-    """A table for each drafter under a sentence that says what was compared. Raises BenchError for a file that was
-    written before comparisons were kept."""
-    if not file.comparisons:
-        raise BenchError(
-            "this file holds the lanes of one prompt alone, and no comparison over all prompts; measure it anew with "
-            "`specviz study lanes`."
-        )
+    """A table for each drafter under a sentence that says what was compared: all methods over all prompts, or, of a
+    file that was written before those were kept, what each did once on its prompt."""
+    compared = [_section(comparison, file) for comparison in file.comparisons]
     ahead = [part for case in file.cases if case.fan_outs for part in _drafted_for(case)]
-    return "\n\n".join([*(_section(comparison, file) for comparison in file.comparisons), *ahead, file.origin])
+    return "\n\n".join([*(compared or map(_on_its_prompt, file.cases)), *ahead, file.origin or _origin(file)])
+
+
+def _on_its_prompt(case: LanesCase) -> str:
+    rows = method_rows(case)
+    said = f"With {_case_name(case)}, once, on one prompt. {_sentence(rows)}".rstrip()
+    return f"{said}\n\n{Table(HEADS, list(map(_cells, rows))).markdown()}"
 
 
 def _drafted_for(case: LanesCase) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "budget: a token is worth as much to whoever is ahead",
         "specviz/batch/budget.py",
-        "chances * worth(left, paces)[places]",
+        "chances * worth(left, paces)[asks]",
         "chances",
         (BUDGET,),
     ),

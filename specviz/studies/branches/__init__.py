@@ -1,0 +1,1 @@
+"""How often the branches of one tree contradict each other."""
