@@ -143,9 +143,9 @@ def test_branches_that_a_second_pass_chose_among_keep_the_law(tmp_path_factory):
 def among_all(drafter, tree):
     """The scores of every token, not only of those that can be drafted."""
     node, module = len(tree) - 1, drafter.module
-    before = torch.tensor([tree.tokens[node]])
+    before = module.rows_before(torch.tensor([tree.tokens[node]]))
     slots = [tree.depths[node]]
-    return drafter.slots[slots] + module.selector(drafter.states[slots], module.rows_before(before), drafter.followers[None])
+    return drafter.slots[slots] + module.selector(drafter.states[slots], before, drafter.followers[None])
 
 
 @pytest.mark.parametrize("rows", [blind, among_all], ids=["by the pass alone", "among all tokens"])
