@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,9 +36,9 @@ SILENT = {"min(self.options.gamma, context.max_depth)": "0"}
 def installed(folder: Path, changes: dict[str, str]) -> None:
     """The guide's drafter with these changes, as another package would bring it along."""
     code = EXAMPLE.group(1)
-    for find, replace in changes.items():
+    for find, other in changes.items():
         assert find in code, f"the guide's example no longer holds {find}"
-        code = code.replace(find, replace)
+        code = code.replace(find, other)
     (folder / "echo_drafter.py").write_text(code, encoding="utf-8")
     about = folder / "echo_drafter-1.0.dist-info"
     about.mkdir()
@@ -65,9 +66,10 @@ def test_the_guides_command_fails_on_a_candidate_of_a_wrongly_declared_kind(lear
     """It selects by name; in tests/proof/test_lossless.py these are the cases of the new drafter."""
     assert COMMAND.group(1) == "pytest tests/proof tests/contracts -k echo"
     learnt(SAYS_DRAWN)
-    wrong = {str(case): prove(case).error for case in cases() if "echo" in str(case)}
-    for case in ("sequential-T=0.8", "sequential-T=1,top_k=2", "traversal-T=0.8"):
-        assert wrong[f"echo()-{case}"] > 1e-12
+    wanted = {f"echo()-{judged}" for judged in ("sequential-T=0.8", "sequential-T=1,top_k=2", "traversal-T=0.8")}
+    wrong = {str(case): prove(replace(case, vocab_size=3)).error for case in cases() if str(case) in wanted}
+    assert wrong.keys() == wanted
+    assert min(wrong.values()) > 1e-12
 
 
 @pytest.mark.parametrize(
