@@ -113,10 +113,10 @@ def said(node: Node, token: int) -> float:
 
 
 def belongs(node: Node, other: Node) -> bool:
-    """Whether a candidate would well follow another node of its parent's depth."""
+    """Whether a candidate would well follow this node of its parent's depth."""
     head = _head(other)
     shares = dict(zip(head.tokens, head.probs, strict=True))
-    return other.depth == node.depth - 1 and other.id != node.parent and shares.get(node.token, 0.0) >= LIKELY
+    return other.depth == node.depth - 1 and shares.get(node.token, 0.0) >= LIKELY
 
 
 def fits(nodes: Sequence[Node], node: int) -> bool:
