@@ -5,7 +5,7 @@
 
    A pass waits for weights to arrive from memory. Processors fetch ahead where they see somebody read on and on, each
    page by itself, so a product reads its weight at four or eight places far apart, and each number once for up to
-   three rows. An output is summed up in the same order however many rows there are: a row's numbers do not depend on
+   five rows. An output is summed up in the same order however many rows there are: a row's numbers do not depend on
    who is beside it, and a drafted text is the plain one to the last bit. */
 
 // @ts-ignore: a decorator of AssemblyScript
@@ -29,11 +29,16 @@ function plus(sum: v128, a: v128, b: v128): v128 {
 
 // @ts-ignore: a decorator of AssemblyScript
 @inline
-function putFour(out: usize, apart: usize, a: v128, b: v128, c: v128, d: v128, adds: bool): void {
+function putTwo(out: usize, apart: usize, a: v128, b: v128, adds: bool): void {
   put(out, total(a), adds);
   put(out + apart, total(b), adds);
-  put(out + 2 * apart, total(c), adds);
-  put(out + 3 * apart, total(d), adds);
+}
+
+// @ts-ignore: a decorator of AssemblyScript
+@inline
+function putFour(out: usize, apart: usize, a: v128, b: v128, c: v128, d: v128, adds: bool): void {
+  putTwo(out, apart, a, b, adds);
+  putTwo(out + 2 * apart, apart, c, d, adds);
 }
 
 /** One row against eight weights, which lie `far` bytes apart; their outputs lie `apart`. */
@@ -101,6 +106,38 @@ function threeRows(x: usize, weight: usize, line: usize, far: usize, out: usize,
   rows(true, x, weight, line, far, out, below, adds);
 }
 
+/** Five rows against two weights: the shape of a draft of four, and what a processor's registers just hold. */
+function fiveRows(x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool): void {
+  let a0 = f32x4.splat(0);
+  let a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0, d0 = a0, d1 = a0, e0 = a0, e1 = a0;
+  for (let k: usize = 0; k < line; k += 16) {
+    const v = v128.load(weight + k);
+    const w = v128.load(weight + far + k);
+    let row = x + k;
+    let r = v128.load(row);
+    a0 = plus(a0, r, v);
+    a1 = plus(a1, r, w);
+    r = v128.load((row += line));
+    b0 = plus(b0, r, v);
+    b1 = plus(b1, r, w);
+    r = v128.load((row += line));
+    c0 = plus(c0, r, v);
+    c1 = plus(c1, r, w);
+    r = v128.load((row += line));
+    d0 = plus(d0, r, v);
+    d1 = plus(d1, r, w);
+    r = v128.load(row + line);
+    e0 = plus(e0, r, v);
+    e1 = plus(e1, r, w);
+  }
+  const apart = below >> 2;
+  putTwo(out, apart, a0, a1, adds);
+  putTwo((out += below), apart, b0, b1, adds);
+  putTwo((out += below), apart, c0, c1, adds);
+  putTwo((out += below), apart, d0, d1, adds);
+  putTwo(out + below, apart, e0, e1, adds);
+}
+
 /** x [n, inputs] · weight [outputs, inputs]ᵀ → out [n, outputs], or added to it. What was read of the weight for the
     first rows is still in the processor's cache for the others. */
 export function multiply(x: usize, n: i32, inputs: i32, weight: usize, outputs: i32, out: usize, adds: bool): void {
@@ -115,10 +152,17 @@ export function multiply(x: usize, n: i32, inputs: i32, weight: usize, outputs: 
         const from = x + <usize>row * line;
         const to = out + <usize>row * below;
         const left = n - row;
-        const two = left == 2 || left == 4; // 3 + 1 would leave a row alone
-        if (two) twoRows(from, weight, line, far, to, below, adds);
-        else threeRows(from, weight, line, far, to, below, adds);
-        row += two ? 2 : 3;
+        if (left >= 5 && left != 6) {
+          fiveRows(from, weight, line, far, to, below, adds);
+          fiveRows(from, weight + 2 * far, line, far, to + (below >> 1), below, adds);
+          row += 5;
+        } else if (left == 2 || left == 4) {
+          twoRows(from, weight, line, far, to, below, adds);
+          row += 2;
+        } else {
+          threeRows(from, weight, line, far, to, below, adds);
+          row += 3;
+        }
       }
   }
 }

@@ -126,7 +126,6 @@ interface Names extends page.Slots {
   mountMethodOptions: typeof methodOptions.mountMethodOptions;
   ownRace: typeof ownRace.ownRace;
   cpuGuess: typeof ownRace.cpuGuess;
-  chosenShape: typeof ownRace.chosenShape;
   askedFor: typeof ownRun.askedFor;
   ownRuns: typeof ownRun.ownRuns;
   ownRunBox: typeof ownRun.ownRunBox;
@@ -443,6 +442,7 @@ interface Names extends page.Slots {
   RACE_TASK: typeof raceLine.RACE_TASK;
   RACERS: typeof raceLine.RACERS;
   raceShape: typeof raceLine.raceShape;
+  chosenShape: typeof raceLine.chosenShape;
   shapeWords: typeof raceLine.shapeWords;
   raceAnswer: typeof raceLine.raceAnswer;
   raceRatio: typeof raceLine.raceRatio;

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from specviz.app.form.request import Limits
+from specviz.app.runs.gallery import ShownSweep
 from specviz.app.speedup.actions import SpeedupActions
 from specviz.app.speedup.here import BrowserSweeps
 from specviz.trace import codec
@@ -70,6 +71,27 @@ def test_its_runs_are_the_chart_and_what_it_does_not_have_is_named(actions: Spee
     assert len(result.points) == sum(run["trace"] is not None for run in runs)
     assert [(absent.name, absent.reason) for absent in result.absent] == [("ngram", REFUSAL)]
     assert result.provenance.command == "Run here, in a visitor's own browser"
+
+
+def sweep_on_the_server(shown: ShownSweep, plain: float) -> ShownSweep:
+    """The same sweep made by the server, in which plain decoding wrote so many tokens a second."""
+    about = shown.result.provenance
+    target = replace(about.target, adapter="lean-llama")
+    points = tuple(replace(point, baseline_tokens_per_s=plain) for point in shown.result.points)
+    return ShownSweep(replace(shown.result, provenance=replace(about, target=target), points=points), live=True)
+
+
+def test_both_speeds_are_said_where_the_server_has_made_the_same_sweep(actions: SpeedupActions) -> None:
+    asked, visitor = pressed(actions, ["model"]), Visitor().session_hash
+    runs = [made(one) for one in asked]
+    assert "Plain decoding wrote" not in came_back(actions, runs)["message"]
+    assert "Plain decoding wrote" not in came_back(actions, runs)["message"], "twice in the browser"
+    servers = sweep_on_the_server(actions.results[visitor], 12.5)
+    actions.results[visitor] = servers
+    assert ", 12.5 on the server, medians over all runs." in came_back(actions, runs)["message"]
+    other = replace(servers, result=replace(servers.result, definition_sha256="0" * 64))
+    actions.results[visitor] = other
+    assert "Plain decoding wrote" not in came_back(actions, runs)["message"], "another sweep"
 
 
 def test_runs_that_were_not_asked_for_are_refused(actions: SpeedupActions) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -93,7 +94,7 @@ def load(page: Page, static: str) -> list[str]:
 def test_a_tab_loads_the_models_writes_the_run_that_the_engine_writes_and_fetches_nothing_but_the_manifest_again(
     page: Page, static: str
 ) -> None:
-    assert len(load(page, static)) == 18
+    assert len(load(page, static)) == 19
     progress = page.evaluate("heard('progress').at(-1)")
     assert progress["bytes"] == progress["of"]
     [done] = ask(page, {"ask": "run", "request": REQUEST}, "done")
@@ -162,9 +163,10 @@ def test_a_site_races_ways_to_draft_in_the_tab_and_says_what_each_was_worth_ther
     page.get_by_role("button", name="Race and sweep here").click()
     page.get_by_label("way 3").select_option("")
     page.get_by_label("repeats").select_option("1")
+    page.get_by_label("tree, by levels").first.fill("2, 1")
     page.get_by_role("button", name="Run them here").click()
     expect(page.locator(".svw-result")).to_be_visible(timeout=4 * PATIENCE_MS)
-    ways = ["a small model, γ 4", "copies from the text, γ 4"]
+    ways = ["a small model, tree 2,1", "copies from the text, γ 4"]
     expect(page.locator(".svw-result tbody th")).to_have_text(ways)
     expect(page.locator(".svw-result > p").first).to_contain_text("Measured in your browser (WebAssembly SIMD")
     expect(page.locator(".svs-race .svr-name")).to_have_text(["plain decoding", *ways])
@@ -173,12 +175,16 @@ def test_a_site_races_ways_to_draft_in_the_tab_and_says_what_each_was_worth_ther
     )
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save every run as CSV").click()
-    rows = Path(saved.value.path()).read_text(encoding="utf-8").splitlines()
-    assert [row.split(",")[:4] for row in rows[1:]] == [
-        ['"none"', '""', '"1"', '"64"'],
-        ['"model"', '"g4"', '"1"', '"64"'],
-        ['"ngram"', '"g4"', '"1"', '"64"'],
+    rows = list(csv.reader(Path(saved.value.path()).read_text(encoding="utf-8").splitlines()))
+    assert [row[:4] for row in rows[1:]] == [
+        ["none", "", "1", "64"],
+        ["model", "t2,1", "1", "64"],
+        ["ngram", "g4", "1", "64"],
     ]
+    page.locator(".svw-open").get_by_role("button", name=ways[0]).click()
+    expect(page.locator("main")).to_be_visible(timeout=4 * PATIENCE_MS)
+    drafter = page.evaluate("document.querySelector('main .sv-player').specviz.trace.started.drafter")
+    assert (drafter["name"], drafter["options"]["branching"]) == ("model", [2, 1])
 
 
 SHOWN = "document.querySelector('#sv-player .sv-player').specviz.trace"

@@ -30,6 +30,13 @@ const answers = {
   /** The uniform numbers of seeds and keys. */
   uniform: ({ cases }) => cases.map(([seed, key]) => S.sampling.uniform(seed, key)),
 
+  /** The race that runs make, plain decoding first. */
+  race: ({ ways, traces }) =>
+    S.tabRace(
+      ways,
+      traces.map((trace, at) => ({ way: at ? ways[at - 1] : null, repeat: 0, trace })),
+    ),
+
   /** The traces of requests, or why there is none. */
   async traces({ requests, unpacked = null }) {
     const loaded = await engine(undefined, unpacked);

@@ -113,9 +113,9 @@ test("a request is checked before anything large is fetched", async () => {
   first.ask({ ask: "check", base: LOAD.base, request: asked });
   await first.wait("fits");
   const second = worker(over);
-  second.ask({ ask: "check", base: LOAD.base, request: { ...asked, stop_policy: "oracle" } });
+  second.ask({ ask: "check", base: LOAD.base, request: { ...asked, stop_policy: "hexagon" } });
   const [{ message }] = await second.wait("failed");
-  assert.equal(message, "the browser's engine has no stop policy 'oracle'; run it on the server.");
+  assert.equal(message, "the browser's engine has no stop policy 'hexagon'; run it on the server.");
   assert.deepEqual(over.asked, ["manifest.json", "catalog.json", "manifest.json"]);
 });
 

@@ -30,8 +30,8 @@ TIE = 1e-4
 FEWEST_EQUAL = 0.995
 """of greedy tokens, for each drafter"""
 DRAFTERS = ("none", "model", "ngram", "token_recycling", "eagle", "medusa")
-NOT_HERE = {"cascade", "coupled", "ensemble", "fly", "oracle"}
-"""verifiers and stop policies that the browser's engine does not have"""
+NOT_HERE = {"cascade", "coupled", "ensemble", "fly", "gls"}
+"""verifiers that the browser's engine does not have"""
 PAGE = ROOT / "docs" / "browser_engine.md"
 MARK = "recordings"
 FRESH_TOKENS = 48
@@ -238,7 +238,7 @@ def table(results: Sequence[Compared], out_of_reach: Shipped) -> str:
             "",
             f"Left out are {len(bfloat16)} recordings made in bfloat16, which rounds otherwise",
             f"({', '.join(bfloat16)}),",
-            f"and {len(others)} with a verifier or a stop policy that the browser's engine does not have",
+            f"and {len(others)} with a verifier that the browser's engine does not have",
             f"({', '.join(others)}).",
         ]
     )

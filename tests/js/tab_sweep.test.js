@@ -22,9 +22,10 @@ const card = (name, options = {}) => ({ name, options, lossless: true });
 /** A run in `seconds` of this text; drafted and accepted are of the whole run. */
 function trace(seconds, { ids = [1, 2, 3, 4], passes = 4, drafted = 0, accepted = 0, rounds = [] } = {}) {
   const machine = { processor: "browser: WebAssembly SIMD", dtype: "float32", system: "Mozilla/5.0" };
+  const sampling = { temperature: 0, top_k: 0, top_p: 1 };
   const methods = { drafter: card("model", { gamma: 2 }), verifier: card("greedy") };
   return {
-    started: { created: "2026-01-02T03:04:05Z", prompt_text: "=1", prompt_ids: [], machine, ...methods },
+    started: { created: "2026-01-02T03:04:05Z", prompt_text: "=1", prompt_ids: [], machine, sampling, ...methods },
     vocab,
     rounds,
     finished: { output_ids: ids, decode_s: seconds, prefill_s: 1 },
@@ -54,6 +55,9 @@ test("plain decoding comes first in every repeat, and who follows it changes in 
     ],
   );
   assert.ok(plan.every(({ request }) => request.prompt === "One day" && request.temperature === 0));
+  const [bare, drafted] = S.plannedLaps([{ drafter: "eagle", shape: "t3,2" }], "One day", 1, 0.8);
+  assert.deepEqual([bare.request.temperature, drafted.request.temperature], [0.8, 0.8]);
+  assert.deepEqual(drafted.request.drafter_options, { branching: [3, 2] });
 });
 
 test("a ratio is taken within a repeat, and the median of the repeats counts", () => {
@@ -102,6 +106,10 @@ test("what is no race is said in a sentence", () => {
     "γ of “copies from the text” must be a whole number from 1 to 32.",
   );
   assert.equal(
+    S.waysProblem([trees, { drafter: "eagle", shape: S.chosenShape("eagle", "4", "9,9") }]),
+    "γ of “EAGLE” must be a whole number from 1 to 32, or its tree levels such as 3,2,1 of at most 63 guesses.",
+  );
+  assert.equal(
     S.waysProblem([model, { ...model }]),
     "“a small model, γ 2” is chosen twice; give it another γ or leave it out.",
   );
@@ -110,10 +118,10 @@ test("what is no race is said in a sentence", () => {
 test("every run is a row for a spreadsheet, which works out no prompt", () => {
   assert.equal(
     S.lapsCsv([lap(null, 0, trace(8)), lap(model, 0, trace(4, drafting))]),
-    '"drafter","shape","repeat","tokens","seconds","ratio","target passes","drafted","accepted","machine","browser",' +
-      '"prompt"\r\n' +
-      `"none","","1","4","8.000000","1.000","4","0","0","browser: WebAssembly SIMD","Mozilla/5.0","'=1"\r\n` +
-      `"model","g2","1","4","4.000000","2.000","2","4","2","browser: WebAssembly SIMD","Mozilla/5.0","'=1"\r\n`,
+    '"drafter","shape","repeat","tokens","seconds","ratio","target passes","drafted","accepted","temperature",' +
+      '"machine","browser","prompt"\r\n' +
+      `"none","","1","4","8.000000","1.000","4","0","0","0","browser: WebAssembly SIMD","Mozilla/5.0","'=1"\r\n` +
+      `"model","g2","1","4","4.000000","2.000","2","4","2","0","browser: WebAssembly SIMD","Mozilla/5.0","'=1"\r\n`,
   );
 });
 

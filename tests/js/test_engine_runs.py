@@ -175,8 +175,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "the browser's engine has no tree policy 'hexagon'; run it on the server.",
     ),
     (
-        {"drafter": "model", "stop_policy": "oracle"},
-        "the browser's engine has no stop policy 'oracle'; run it on the server.",
+        {"drafter": "model", "stop_policy": "hexagon"},
+        "the browser's engine has no stop policy 'hexagon'; run it on the server.",
+    ),
+    (
+        {"drafter": "model", "stop_policy": "oracle", "temperature": 0.5},
+        "the stop policy 'oracle' works at temperature 0 only, because above it what the target will accept is not "
+        "settled beforehand, but the temperature is 0.5; set it to 0 or choose another stop policy.",
     ),
     (
         {"drafter": "ngram", "tree_policy": "chain", "stop_policy": "confidence"},

@@ -139,6 +139,7 @@ const decode = (function (S) {
         opens: tree !== null && S.TREE_POLICIES[tree.method.name].opens,
         ending,
       });
+      policies.stop.consult((tokens) => session.targetSays(tokens));
       const started = await S.sealed({
         run_id: "",
         created: new Date().toISOString().replace(/\.\d+Z/, "Z"),

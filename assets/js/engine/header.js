@@ -68,7 +68,7 @@ const browserHeader = (function (S) {
     options,
     lossless: method.lossless,
     model,
-    deployable: true,
+    deployable: method.deployable,
     further_models: [],
     pass_reads: passReads,
   });
@@ -101,6 +101,7 @@ const browserHeader = (function (S) {
     const drafting = asJudged.filter((round) => S.drafts(round).length);
     const depthOf = (round) => Math.max(0, ...S.drafts(round).map((node) => node.depth));
     const deepest = Math.max(0, ...asJudged.map(depthOf));
+    const isTimed = finished.decode_s > 0 && started.stop_policy?.deployable !== false; // an oracle's time is no speed
     const lengths = asJudged.map(S.acceptedDrafts);
     const levels = Array.from({ length: deepest }, (_, level) => level + 1);
     return {
@@ -118,7 +119,7 @@ const browserHeader = (function (S) {
       ]),
       num_target_passes: passes,
       num_output_tokens: finished.output_ids.length,
-      tokens_per_second: finished.decode_s > 0 ? finished.output_ids.length / finished.decode_s : null,
+      tokens_per_second: isTimed ? finished.output_ids.length / finished.decode_s : null,
     };
   }
 

@@ -13,7 +13,8 @@
       stop_policies: MethodDescription[] }} BrowserCatalog
     @typedef {{ name: string, type: string, default: any, minimum: number | null, maximum: number | null,
       choices: string[], unless: string, needs: string, shape: boolean }} OptionDescription
-    @typedef {{ name: string, lossless: boolean, options: OptionDescription[] }} MethodDescription
+    @typedef {{ name: string, lossless: boolean, temperatures: string, deployable: boolean,
+      options: OptionDescription[] }} MethodDescription `temperatures`: "any" or "zero"
     @typedef {{ method: MethodDescription, options: Record<string, any> }} Chosen */
 
 const methods = (function (S) {
@@ -114,9 +115,9 @@ const methods = (function (S) {
     return name === WHOLE_DRAFTS && !options.longest ? null : { method, options };
   }
 
-  /** Throws where a policy is asked of a drafter that has none, or cannot do its work with it.
+  /** Throws where a policy is asked of a drafter that has none, or cannot do its work with it or at this temperature.
       @param {MethodDescription} drafter @param {Chosen | null} tree @param {Chosen | null} stop */
-  function checkPolicies(drafter, tree, stop) {
+  function checkPolicies(drafter, tree, stop, temperature) {
     const Drafting = DRAFTERS_HERE[drafter.name];
     if ((tree || stop) && !Drafting.treeOf) {
       const asked = [...(tree ? ["tree policy"] : []), ...(stop ? ["stop policy"] : [])];
@@ -125,6 +126,12 @@ const methods = (function (S) {
           "tree policy and stop policy at their defaults or choose the drafter 'model'.",
       );
     }
+    if (stop?.method.temperatures === "zero" && temperature !== 0)
+      throw new Error(
+        `the stop policy '${stop.method.name}' works at temperature 0 only, because above it what the target will ` +
+          `accept is not settled beforehand, but the temperature is ${temperature}; set it to 0 or choose another ` +
+          "stop policy.",
+      );
     if (stop?.method.name === READS_STATES && !Drafting.givesHidden)
       throw new Error(
         `the stop policy '${READS_STATES}' looks at hidden states, but the drafter '${drafter.name}' gives none; ` +
@@ -189,7 +196,7 @@ const methods = (function (S) {
     const [tree, stop] = [treeOf(request, catalog, drafter), stopOf(request, catalog)];
     const options = optionsOf(drafter, request.drafter_options, tree !== null);
     const ruleOptions = optionsOf(rule, request.verifier_options);
-    checkPolicies(drafter, tree, stop);
+    checkPolicies(drafter, tree, stop, request.temperature);
     if (S.declared(name).greedy && request.temperature !== 0)
       throw new Error(
         `the verifier '${name}' works at temperature 0 only, but the temperature is ${request.temperature}.`,

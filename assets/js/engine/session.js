@@ -2,7 +2,7 @@
    names of specviz/engine/session.py.
 
    prompt ─► begin ─► round: draft ─► target pass ─► verdict ─► commit ─► round … */
-// needs: draft_tree, verifiers
+// needs: draft_tree, sampling, verifiers
 /** @typedef {{ draft: number, target: number, judge: number, commit: number }} Times seconds
     @typedef {{ tokens: trace.CommittedToken[], trimmed: trace.Committed["trimmed"], trimmed_tokens: number,
       cache_before: number, cache_kept: number, cache_dropped: number }} Commitment
@@ -142,6 +142,15 @@ const session = (function (S) {
     /** Tokens that may still be committed. */
     get left() {
       return Math.min(this.ending.left, this.target.shape.context - this.tokens.length);
+    }
+
+    /** The token that the target would write after a text that goes on from the committed one, by a pass whose rows are
+        dropped again.
+        @param {number[]} tokens */
+    targetSays(tokens) {
+      const [logits] = this.target.forward(tokens.slice(this.cache.length), this.cache, null, true);
+      this.target.keep(this.cache, []);
+      return S.sampling.argmax(logits);
     }
 
     propose() {

@@ -1,6 +1,6 @@
 /* Stop policies of the browser's engine: below which candidates a draft goes on; the twins of specviz/stop_policies but
-   for the trained ones and `oracle`, which needs the target's cache twice. Both questions are asked before anything is
-   drawn below the node, and a candidate that was drawn is always submitted. */
+   for the trained ones. Both questions are asked before anything is drawn below the node, and a candidate that was
+   drawn is always submitted. */
 // needs: nothing
 
 const stopPolicies = (function () {
@@ -18,6 +18,10 @@ const stopPolicies = (function () {
     get needsHidden() {
       return false;
     }
+
+    /** Who says what the target would write after a text, for a policy that asks it beforehand.
+        @param {(tokens: number[]) => number} says */
+    consult(says) {}
 
     /** How many levels the last draft had, and how many were accepted. */
     learn(drafted, accepted) {}
@@ -182,6 +186,28 @@ const stopPolicies = (function () {
     }
   }
 
+  /** Stops at the first candidate that the target will reject, by asking it: a bound, not a method. */
+  class OracleStop extends StopPolicy {
+    constructor(options) {
+      super(options);
+      this.asked = 0;
+    }
+
+    consult(says) {
+      this.says = says;
+    }
+
+    goesBelow(draft, node) {
+      const text = draft.text(node);
+      this.asked += 1;
+      return this.says(text.slice(0, -1)) === text.at(-1);
+    }
+
+    state() {
+      return { stop_asked_target: this.asked };
+    }
+  }
+
   /** By name, as specviz/stop_policies registers them. */
   const UNTRAINED_STOPS = {
     fixed: FixedStop,
@@ -189,6 +215,7 @@ const stopPolicies = (function () {
     draft_verify: DraftVerifyStop,
     entropy: EntropyStop,
     heuristic: HeuristicStop,
+    oracle: OracleStop,
     survival: SurvivalStop,
   };
   return { StopPolicy, UNTRAINED_STOPS };

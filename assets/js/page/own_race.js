@@ -18,14 +18,6 @@ const ownRace = (function (S) {
     return S.handInName(said.filter(Boolean).join(", ") || "unknown");
   }
 
-  /** A shape as it is chosen: γ or a tree of a drafter that takes them; null for none that it takes. Pure. */
-  function chosenShape(drafter, gamma, tree) {
-    const { chain, tree: grows } = S.RACERS[drafter];
-    const levels = tree.replace(/\s/g, "");
-    const shape = !chain ? "own" : grows && levels ? `t${levels}` : `g${gamma}`;
-    return S.raceShape(drafter, shape) ? shape : null;
-  }
-
   /** A try in words. Pure. */
   const tryWords = ({ drafter, shape, format, ratio, perPass }) =>
     `${S.ratio(ratio)}×: ${S.RACERS[drafter].label}, ${S.shapeWords(shape)}, ${format}, ` +
@@ -95,7 +87,7 @@ const ownRace = (function (S) {
     function race(event) {
       event.preventDefault();
       if (stop) return stop();
-      const shape = chosenShape(drafter.value, gamma.value, tree.value);
+      const shape = S.chosenShape(drafter.value, gamma.value, tree.value);
       if (!shape) return S.setText(said, NO_SHAPE);
       const levels = S.raceShape(drafter.value, shape);
       const draft = { ...S.RACERS[drafter.value].asks, drafter_options: levels, dtype: format.value };
@@ -132,6 +124,6 @@ const ownRace = (function (S) {
     ];
   }
 
-  return { ownRace, cpuGuess, chosenShape };
+  return { ownRace, cpuGuess };
 })(SpecViz);
 Object.assign(SpecViz, ownRace);

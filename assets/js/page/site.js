@@ -47,6 +47,13 @@ const site = (function (S) {
     }
   }
 
+  /** The recorded runs, one of which is shown. */
+  function runChooser(runs, show) {
+    const options = runs.map((run) => h("option", { value: run.name }, run.label));
+    const chooser = h("select", { "aria-label": "recorded run", onchange: () => show(chooser.value) }, options);
+    return chooser;
+  }
+
   /** Build the site's page over the data in it. */
   async function site(page) {
     const data = JSON.parse(page.getElementById("sv-site").textContent);
@@ -55,11 +62,7 @@ const site = (function (S) {
     const embedded = new URLSearchParams(location.search).has("embed");
     page.documentElement.classList.toggle("is-embedded", embedded);
     S.RECORDED = data.recorded;
-    const chooser = h(
-      "select",
-      { "aria-label": "recorded run", onchange: () => show(chooser.value) },
-      data.runs.map((run) => h("option", { value: run.name }, run.label)),
-    );
+    const chooser = runChooser(data.runs, (name) => show(name));
     const tab = (name, label) =>
       h("button", { type: "button", "aria-pressed": "false", "data-tab": name, onclick: () => open(name) }, label);
     const tabs = [tab("step", "Runs"), tab("proof", "Write the rule")];
@@ -69,7 +72,7 @@ const site = (function (S) {
     const known = (name) => (tabs.some((one) => one.dataset.tab === name) ? name : "step");
     const fills = {
       proof: S.mountRule,
-      race: (box) => box.append(...S.waysHere(data.engine)),
+      race: (box) => box.append(...S.waysHere(data.engine, watch)),
       speedup: (box) => drawCharts(box, data.sweeps).catch((error) => tell(error.message)),
     };
     const learn = h("span", {});
@@ -92,6 +95,12 @@ const site = (function (S) {
     open("step", false);
     S.openLinks(follow);
     if (!embedded) keepForOffline((words) => S.setText(page.querySelector(".svs-kept"), words));
+
+    /** Show a run of the visitor's own in the player. */
+    function watch(text) {
+      handle.load(text);
+      open("step");
+    }
 
     /** What a link asks for; what this site cannot do, it says. */
     function follow(fields) {

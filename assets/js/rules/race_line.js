@@ -53,6 +53,15 @@ const raceLine = (function (S) {
     return rows <= MOST_ROWS ? { branching: numbers } : null;
   }
 
+  /** A shape as it is chosen: γ or a tree of a drafter that takes them; null for none that it takes.
+      @param {string} name */
+  function chosenShape(name, gamma, tree) {
+    const { chain, tree: grows } = RACERS[name];
+    const levels = tree.replace(/\s/g, "");
+    const shape = !chain ? OWN : grows && levels ? `t${levels}` : `g${gamma}`;
+    return raceShape(name, shape) ? shape : null;
+  }
+
   /** How many tokens a round can bring at most: its deepest path and one more.
       @param {string} name @param {{ gamma?: number, branching?: number[] }} levels */
   const mostTokens = (name, { gamma, branching }) => 1 + (gamma ?? branching?.length ?? RACERS[name].levels);
@@ -110,6 +119,6 @@ const raceLine = (function (S) {
     return { entry: { drafter, shape, format, ratio, perPass, cpu: S.handInName(cpu) } };
   }
 
-  return { RACE_TASK: TASK, RACERS, raceShape, shapeWords, raceAnswer, raceRatio, readRace };
+  return { RACE_TASK: TASK, RACERS, raceShape, chosenShape, shapeWords, raceAnswer, raceRatio, readRace };
 })(SpecViz);
 Object.assign(SpecViz, raceLine);

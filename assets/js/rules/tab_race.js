@@ -1,6 +1,6 @@
 /* A race that ran in the visitor's own tab as the data that race.js draws: what specviz/app/race/view.py makes of one
    on the server. Rounds stand end to end on the engine's clock; no drafter of the tab works beside the target. Its
-   sentences are those for greedy texts in float32, which are all that a tab races. Pure. */
+   sentences are those for lossless methods in float32, which are all that a tab races. Pure. */
 // needs: bytes, tab_sweep
 
 const tabRace = (function (S) {
@@ -15,6 +15,10 @@ const tabRace = (function (S) {
   const PROMPT_CHARS = 400;
   const FORMULA =
     "tokens a second over those of plain decoding in the same repeat; decoding alone, without reading the prompt";
+  const SAMPLED =
+    "texts are sampled, and drafting uses random numbers differently from plain decoding; both follow the target's " +
+    "distribution.";
+  const SHORTER = "one of the two ended earlier, which should not happen with a lossless method; please report it.";
   const TIE =
     "at temperature 0 in float32 only a tie within rounding excuses that; if it comes again, please report it with " +
     "the prompt.";
@@ -54,12 +58,24 @@ const tabRace = (function (S) {
     return at >= 0 ? at : ids.length < plain.length ? ids.length : null;
   }
 
+  /** Why a text is not plain decoding's.
+      @param {trace.Trace} trace @param {trace.Trace} plain @param {number} at the first token that differs */
+  function whyDifferent({ started, finished }, plain, at) {
+    if (started.sampling.temperature > 0) return SAMPLED;
+    return at === Math.min(finished.output_ids.length, plain.finished.output_ids.length) ? SHORTER : TIE;
+  }
+
   /** Every method of a run.
       @param {trace.Started} started */
   const cardsOf = ({ drafter, tree_policy: tree, stop_policy: stop, verifier }) =>
     [drafter, tree, stop, verifier].filter(Boolean);
+  /** An option's value as Python writes it. */
+  function optionWords(value) {
+    if (Array.isArray(value)) return `[${value.map(optionWords).join(", ")}]`;
+    return typeof value === "boolean" ? (value ? "True" : "False") : String(value);
+  }
   const methodWords = ({ name, options }) =>
-    [name, ...Object.entries(options).map(([key, value]) => `${key}=${value}`)].join(" ");
+    [name, ...Object.entries(options).map(([key, value]) => `${key}=${optionWords(value)}`)].join(" ");
 
   /** How fast, in words.
       @param {TabPoint} point */
@@ -79,7 +95,7 @@ const tabRace = (function (S) {
     const same =
       differs === null
         ? `same output, ${plain.finished.output_ids.length} tokens`
-        : `differs from plain decoding from token ${differs + 1} on: ${TIE}`;
+        : `differs from plain decoding from token ${differs + 1} on: ${whyDifferent(trace, plain, differs)}`;
     return {
       label,
       methods: cardsOf(trace.started).map(methodWords).join("; "),
@@ -132,9 +148,9 @@ const tabRace = (function (S) {
       return point ? [runnerOf(point.label, middleRun(lapsOf(way)), plain, point)] : [];
     });
     const runners = [runnerOf(S.wayWords(null), plain, plain, null), ...drafted];
-    const { created, prompt_text: prompt, machine } = plain.started;
+    const { created, prompt_text: prompt, machine, sampling } = plain.started;
     const runs = lapsOf(null).length;
-    const settings = ["temperature 0", runs > 1 ? `median of ${runs} runs each` : "one run each"];
+    const settings = [`temperature ${sampling.temperature}`, runs > 1 ? `median of ${runs} runs each` : "one run each"];
     return {
       source: "live, in your browser",
       provenance: [created.slice(0, 10), `your ${machine.processor}, ${machine.dtype}`, ...settings].join(" · "),

@@ -1,10 +1,11 @@
 /* Ways to draft against plain decoding in the visitor's own tab: which runs are made, and what they come to. Plain
    decoding comes first in every repeat and each way after it in turn, so that both sides of a ratio are of the same
-   minute. At temperature 0, where every way writes the same text. Pure.
+   minute. At temperature 0 every way writes the same text. Pure.
 
    ways × repeats ─► planned runs ─► (the tab's engine) ─► laps ─► points: ratio, tokens per pass, acceptance */
 // needs: class_board, gain, numbers, race_line
-/** @typedef {{ drafter: string, shape: string }} Way as in a race's line: who drafts, and `g4` or `own`
+/** @typedef {{ drafter: string, shape: string | null }} Way as in a race's line: who drafts, and `g4`, `t3,2,1` or
+      `own`; null where what was written is no shape that this drafter takes
     @typedef {{ way: Way | null, repeat: number, request: object }} PlannedLap plain decoding has no way
     @typedef {{ way: Way | null, repeat: number, trace: trace.Trace }} TabLap a planned one that was run
     @typedef {{ label: string, ratios: number[], ratio: number, interval: number[], isNoise: boolean,
@@ -16,10 +17,10 @@ const tabSweep = (function (S) {
   "use strict";
 
   const [FEWEST, MOST, TOKENS] = [2, 4, 64];
-  const SETTINGS = { temperature: 0, top_k: 0, top_p: 1, seed: 0, max_new_tokens: TOKENS };
+  const SETTINGS = { top_k: 0, top_p: 1, seed: 0, max_new_tokens: TOKENS };
   const HEAD = [
-    "drafter", "shape", "repeat", "tokens", "seconds", "ratio", "target passes", "drafted", "accepted", "machine",
-    "browser", "prompt",
+    "drafter", "shape", "repeat", "tokens", "seconds", "ratio", "target passes", "drafted", "accepted",
+    "temperature", "machine", "browser", "prompt",
   ]; // prettier-ignore
 
   /** Who runs, in words.
@@ -32,17 +33,22 @@ const tabSweep = (function (S) {
   function waysProblem(ways) {
     if (ways.length < FEWEST || ways.length > MOST)
       return `Choose ${FEWEST} to ${MOST} ways to draft; plain decoding always runs beside them.`;
-    const wrong = ways.find(({ drafter, shape }) => !S.raceShape(drafter, shape));
-    if (wrong) return `γ of “${S.RACERS[wrong.drafter].label}” must be a whole number from 1 to 32.`;
+    const wrong = ways.find(({ drafter, shape }) => !shape || !S.raceShape(drafter, shape));
+    if (wrong) {
+      const { label, tree } = S.RACERS[wrong.drafter];
+      const trees = tree ? ", or its tree levels such as 3,2,1 of at most 63 guesses" : "";
+      return `γ of “${label}” must be a whole number from 1 to 32${trees}.`;
+    }
     const names = ways.map(wayWords);
     const twice = names.find((name, at) => names.indexOf(name) < at);
     return twice ? `“${twice}” is chosen twice; give it another γ or leave it out.` : "";
   }
 
   /** Every run, in the order in which they are made.
-      @param {Way[]} ways @param {string} prompt @param {number} repeats @returns {PlannedLap[]} */
-  function plannedLaps(ways, prompt, repeats) {
-    const plain = { prompt, drafter: "none", ...SETTINGS };
+      @param {Way[]} ways @param {string} prompt @param {number} repeats @param {number} temperature
+      @returns {PlannedLap[]} */
+  function plannedLaps(ways, prompt, repeats, temperature = 0) {
+    const plain = { prompt, drafter: "none", temperature, ...SETTINGS };
     const asked = ({ drafter, shape }) => {
       return { ...plain, ...S.RACERS[drafter].asks, drafter_options: S.raceShape(drafter, shape) };
     };
@@ -100,6 +106,7 @@ const tabSweep = (function (S) {
         summary.num_target_passes,
         summary.num_draft_tokens,
         summary.num_accepted_draft_tokens,
+        started.sampling.temperature,
         started.machine.processor,
         started.machine.system,
         started.prompt_text,

@@ -17,14 +17,13 @@ from specviz.app.look.events import sent
 from specviz.app.race.asked import race_spec
 from specviz.app.race.view import race_json, race_view
 from specviz.app.runs.elsewhere import asked, left_out, read_runs, refused
-from specviz.app.step.opening import BROWSER
+from specviz.app.step.opening import BROWSER, SERVER
 from specviz.bench.race import Lap, RaceSpec, planned, result
 from specviz.errors import SpecVizError
 from specviz.protocol.races import Race
 from specviz.protocol.runs import Catalog
 
 RACE = "race"
-SERVER = "on the server"
 OTHER = {BROWSER: SERVER, SERVER: BROWSER}
 STOPPED = "Stopped before plain decoding was done; nothing is shown."
 Given = Mapping[Component, Any]

@@ -24,10 +24,11 @@ from specviz.app.job import Background, Cancellable, Faults, idle, starts
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET, by_name
 from specviz.app.race.asked import LENGTH, PAIR, first_choice, length_card, place_key, race_spec, racers
-from specviz.app.race.here import RACE, SERVER, RacesOfVisitors
+from specviz.app.race.here import RACE, RacesOfVisitors
 from specviz.app.race.view import race_json, race_view
 from specviz.app.runs.elsewhere import wire_series
 from specviz.app.runs.gallery import SUFFIX, as_recorded
+from specviz.app.step.opening import SERVER
 from specviz.app.step.pairs import column_name
 from specviz.app.step.tab import TAB as WATCH_TAB
 from specviz.app.tab import Page, Tab

@@ -39,6 +39,7 @@ from specviz.app.speedup.running import (
 )
 from specviz.app.speedup.view import (
     SpeedupView,
+    both_speeds,
     drawn,
     drawn_note,
     machines_table,
@@ -288,8 +289,9 @@ class SpeedupActions(Cancellable):
         if self._cancellations.gone(key):  # nobody will see it, and nobody would clear it away
             return
         if job is not None and job.result is not None and job.points:
-            self.results[key] = ShownSweep(with_points(job.result, job.points), live=True)
-            yield self.picture(key, problem, stopped)
+            before, done = self.results.get(key), ShownSweep(with_points(job.result, job.points), live=True)
+            self.results[key] = done
+            yield self.picture(key, problem, stopped, before=both_speeds(before, done))
         else:
             text = problem or "Cancelled before the first run was done."
             yield self._idle(key, notices.message(text, "error" if problem else "plain"))

@@ -15,6 +15,7 @@ from specviz.app.runs.elsewhere import asked, read_runs, refused
 from specviz.app.runs.gallery import ShownSweep
 from specviz.app.speedup.actions import OUTPUTS, Given, SpeedupActions, Updates
 from specviz.app.speedup.running import SweepControls
+from specviz.app.speedup.view import both_speeds
 from specviz.bench.sweep.runner import planned, points_made, runnable, warm_ups_made
 from specviz.errors import SpecVizError
 from specviz.protocol.sweeps.result import introduce, with_points
@@ -59,10 +60,11 @@ class BrowserSweeps:
             fresh = introduce(source, definition, runnable(spec, met), met, COMMAND)
         except SpecVizError as error:
             return _said(str(error))
-        self.actions.results[key] = ShownSweep(with_points(fresh, points_made(plan, traces)), live=True)
+        before = self.actions.results.get(key)
+        done = self.actions.results[key] = ShownSweep(with_points(fresh, points_made(plan, traces)), live=True)
         absent = ", ".join(warmed.name for warmed in met if warmed.started is None)
         without = f", without {absent}, which it does not have" if absent else ""
-        return self.actions.picture(key, before=f"Run in your browser{without}. ")
+        return self.actions.picture(key, before=f"Run in your browser{without}. {both_speeds(before, done)}")
 
 
 def _said(sentence: str) -> Updates:

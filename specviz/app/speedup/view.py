@@ -16,7 +16,7 @@ from specviz.app.look import notices
 from specviz.app.look.notices import SOURCES, Badge, blocks_table
 from specviz.app.offered import offered
 from specviz.app.runs.gallery import ShownSweep
-from specviz.app.step.opening import BROWSER, BROWSER_ADAPTER
+from specviz.app.step.opening import BROWSER, BROWSER_ADAPTER, SERVER
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
@@ -239,16 +239,39 @@ def machines_table(shown: ShownSweep) -> str:
 # --- where the numbers come from, and files --------------------------------------------------------------------------
 
 
+def both_speeds(before: ShownSweep | None, now: ShownSweep) -> str:
+    """How fast plain decoding was there and here, in a sentence and a space behind it, where the sweep that was shown
+    before states the same and was made in the other place; else empty."""
+    if before is None or not before.live or before.result.definition_sha256 != now.result.definition_sha256:
+        return ""
+    places = [BROWSER if _is_browsers(shown) else SERVER for shown in (before, now)]
+    if places[0] == places[1]:
+        return ""
+    speeds = [median(point.baseline_tokens_per_s for point in shown.result.points) for shown in (before, now)]
+    return (
+        f"Plain decoding wrote {speeds[1]:.1f} tokens a second {places[1]}, {speeds[0]:.1f} {places[0]}, medians over "
+        "all runs. "
+    )
+
+
+def _is_browsers(shown: ShownSweep) -> bool:
+    """Whether the visitor's own browser has just made it."""
+    return shown.live and shown.result.provenance.target.adapter == BROWSER_ADAPTER
+
+
 def origin(shown: ShownSweep) -> list[Badge]:
     """Where the numbers come from, as badges."""
     result = shown.result
     about, machine, asked = result.provenance, result.provenance.machine, result.definition
     source = "live" if shown.live else "recorded"
-    is_here = shown.live and about.target.adapter == BROWSER_ADAPTER
     software = f"{machine.system}, Python {machine.python}, torch {machine.torch}, transformers {machine.transformers}"
     threads = f"{machine.threads} thread{'s' * (machine.threads != 1)}"
     badges = [
-        Badge(f"{source}, {BROWSER}" if is_here else source, "live" if shown.live else "recorded", SOURCES[source]),
+        Badge(
+            f"{source}, {BROWSER}" if _is_browsers(shown) else source,
+            "live" if shown.live else "recorded",
+            SOURCES[source],
+        ),
         Badge(about.created[:10], "plain", f"begun {about.created}, by {about.producer}: {about.command}"),
         Badge(f"{machine.processor}, {machine.cores} cores, {threads}, {machine.dtype}", "plain", software),
         _model("target", about.target),

@@ -38,6 +38,7 @@ BAR, GAP, TALL = 5, 2, 22
 MOST_ROUNDS = 64
 """rounds drawn"""
 BROWSER, BROWSER_ADAPTER = "in your browser", "lean-llama-js"
+SERVER = "on the server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def where(started: Started) -> str:
     """What ran it: the visitor's own browser just now, or the server; of other runs, what they are."""
     if started.source != "live":
         return f"a {started.source} run"
-    return BROWSER if started.target.adapter == BROWSER_ADAPTER else "on the server"
+    return BROWSER if started.target.adapter == BROWSER_ADAPTER else SERVER
 
 
 def settings_of(started: Started) -> dict[str, str]:
