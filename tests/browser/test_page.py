@@ -280,16 +280,17 @@ def test_the_chart_is_in_the_first_screen_and_the_light_button_darkens_it_and_is
 
 
 def test_no_tab_scrolls_sideways(page: Page, shipped: str) -> None:
-    """Opened on a phone, and when that becomes a wide window."""
+    """Opened on a phone, and when that becomes a wide window; and the other way round, in turn."""
     page.set_viewport_size({"width": 390, "height": 844})
     opened(page, shipped)
     assert page.get_by_role("tab").all_inner_texts() == [*FRONT], "another tab is not looked at here"
+    widths = [390, 1280]
     for name in (*FRONT, *LAB):
-        page.set_viewport_size({"width": 390, "height": 844})
         open_tab(page, name)
-        for width in (390, 1280):
+        for width in widths:
             page.set_viewport_size({"width": width, "height": 844})
             page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+        widths.reverse()
 
 
 def test_trace_files_are_opened_a_bad_one_is_refused_with_its_place_and_hostile_names_stay_text(

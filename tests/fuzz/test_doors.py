@@ -1,4 +1,4 @@
-"""Some hundreds of the damaged files, forms and options of `python -m tests.fuzz`, and that a fault would be seen."""
+"""Two hundred of the damaged files, forms and options of `python -m tests.fuzz`, and that a fault would be seen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return World(tmp_path_factory.mktemp("doors"))
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(2))
 def test_whatever_is_handed_in_is_taken_or_refused_in_a_sentence(world: World, block: int) -> None:
     found = list(outcomes(range(100 * block, 100 * block + 100), 7, world))
     assert [

@@ -14,11 +14,11 @@ from specviz.errors import LessonError
 from specviz.lessons import values_beyond_run, values_of_run  # noqa: F401 - they register
 from specviz.lessons.answers import ANSWERS, Here, computed
 from specviz.lessons.moments import END, KINDS, MOMENTS, Moment, found
-from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
 from specviz.trace.events import Round, Trace, Trial
 from specviz.trace.summary import behind_the_end, deployable
 from tests.app.doubles import sample
+from tests.lessons.shipped import RUNS
 
 PARAMETERS: dict[str, dict[str, Any]] = {
     "style_tokens": {"style": "chain"},
@@ -48,9 +48,16 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 
 @cache
 def traces() -> list[Trace]:
-    return [sample(), *(codec.read(file) for file in sorted((ASSETS / "traces").glob("*.json.gz")))]
+    return [sample(), *(read() for read in RUNS.values())]
 
 
+@cache
+def heres() -> list[Here]:
+    kinds = ("rejection", "sibling_trial", "residual_correction", "full_draft")
+    return [Here(trace, one) for trace in traces() for kind in kinds if (one := found(trace, kind)) is not None]
+
+
+@cache
 def every(kind: str) -> list[tuple[Round, Moment]]:
     return [(trace.rounds[one.round], one) for trace in traces() for one in MOMENTS[kind](trace)]
 
@@ -125,18 +132,14 @@ def test_every_value_is_told_by_some_run_or_says_why_not(name: str) -> None:
     needs = PARAMETERS.get(name, {})
     if name in ("faster_drafter", "deciding_quantity", "roofline_ratio", "free_rows", "limited_by"):
         return  # below, with the numbers that they are about
-    for trace in traces():
-        for kind in ("rejection", "sibling_trial", "residual_correction", "full_draft"):
-            one = found(trace, kind)
-            if one is None:
-                continue
-            try:
-                value = computed(Here(trace, one), name, needs)
-            except LessonError:
-                reasons += 1
-                continue
-            assert isinstance(value, int | float | str)
-            told += 1
+    for here in heres():
+        try:
+            value = computed(here, name, needs)
+        except LessonError:
+            reasons += 1
+            continue
+        assert isinstance(value, int | float | str)
+        told += 1
     assert told, f"no run tells '{name}' ({reasons} said why)"
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 
-from specviz.lessons.lesson import read
-from specviz.lessons.resolve import lessons_json
-from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
 from tests.js.node import ROOT, run
+from tests.lessons.shipped import RUNS, resolved
 
 ASK = """
 const { S } = require(process.argv[1]);
@@ -27,10 +24,9 @@ console.log(JSON.stringify({ found, checks: Object.keys(S.LIVE_CHECKS) }));
 
 
 def test_the_player_has_every_beat_and_every_check(tmp_path: Path) -> None:
-    files = sorted((ASSETS / "traces").glob("*.json.gz"))
-    lessons = lessons_json(read(), {file.name: partial(codec.read, file) for file in files})["lessons"]
+    lessons = resolved()["lessons"]
     used = {one["file"] for lesson in lessons for one in lesson["runs"].values()}
-    traces = {file.name: json.loads(codec.dumps(codec.read(file))) for file in files if file.name in used}
+    traces = {name: json.loads(codec.dumps(RUNS[name]())) for name in used}
     given = tmp_path / "given.json"
     given.write_text(json.dumps({"lessons": lessons, "traces": traces}), encoding="utf-8")
     asked = run("-e", ASK, str(ROOT / "tests" / "js" / "load.js"), str(given))

@@ -8,24 +8,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from specviz.app.tab import found as found_tabs
-from specviz.lessons.lesson import AREAS, TABS, WORDS, labels, read
-from specviz.lessons.resolve import lessons_json
+from specviz.lessons.lesson import AREAS, TABS, WORDS, labels
 from specviz.protocol.proofs import BREAKS
 from specviz.resources import ROOT as ASSETS
 from specviz.theory.speedup import gain
 from specviz.trace import codec
+from tests.lessons.shipped import LESSONS, RUNS, resolved
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ASSETS / "traces"
-LESSONS = read()
 EXERCISES = (3, 4)
 MINUTES = range(3, 7)
 OF_THE_FIELD = re.compile(
@@ -40,15 +36,6 @@ LABELS = re.compile(
 PLACEHOLDER = re.compile(r"\{[^}]*\}")
 WORDS_A_MINUTE = 130
 """read slowly, with a look at the picture"""
-
-
-RUNS = {file.name: cache(partial(codec.read, file)) for file in sorted(FOLDER.glob("*.json.gz"))}
-"""each read once for all tests"""
-
-
-@cache
-def resolved() -> dict[str, Any]:
-    return lessons_json(LESSONS, RUNS)
 
 
 def lesson(name: str) -> dict[str, Any]:
@@ -77,20 +64,10 @@ def test_titles_questions_and_choices_have_plain_words() -> None:
     assert sum(text != plain for _, text, plain in told) > 60
 
 
-@pytest.mark.parametrize("name", [one.id for one in LESSONS])
-def test_a_false_claim_takes_any_lesson_from_the_page(name: str) -> None:
-    told = next(one for one in LESSONS if one.id == name)
-    false = replace(told.beats[-1], claims=["passes > 100000"])
-    planted = replace(told, beats=[*told.beats[:-1], false])
-    missing = lessons_json([planted], RUNS)["missing"]
-    assert [one["id"] for one in missing] == [name]
-    assert "it claims passes > 100000, but here passes is " in missing[0]["why"]
-
-
 def test_lessons_one_to_four_tell_one_sampled_story_faster_than_plain() -> None:
     told = [lesson(one.id)["runs"]["chain"]["file"] for one in LESSONS[:4]]
     assert set(told) == {"model-chain-story.json.gz"}
-    trace = codec.read(FOLDER / told[0])
+    trace = RUNS[told[0]]()
     assert trace.started.sampling.temperature == 0.8
     assert trace.finished.text.startswith(" A rabbit sat there and looked friendly.")
     assert trace.finished.text.endswith("The end.")
@@ -172,7 +149,7 @@ def test_a_lesson_names_its_breaks_as_the_proof_tab_does() -> None:
 
 def raw(name: str, beat: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The run of a beat as plain JSON, and the beat's round in it."""
-    trace = json.loads(codec.dumps(codec.read(FOLDER / lesson(name)["runs"][beat["run"]]["file"])))
+    trace = json.loads(codec.dumps(RUNS[lesson(name)["runs"][beat["run"]]["file"]]()))
     return trace, trace["rounds"][beat["at"]["round"]]
 
 

@@ -4,6 +4,7 @@ give the same."""
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,19 @@ def whole(lines: str) -> str:
     return "\n".join([lines, *(line for name, line in RIGHT.items() if name not in there)])
 
 
-def recognised(text: str, world: World) -> list[str]:
-    rule = parse(text)
+def recognised(text: str, given: dict[str, Any]) -> list[str]:
+    return _recognised(text, json.dumps(given))
+
+
+@cache
+def _recognised(text: str, given: str) -> list[str]:
+    rule, world = parse(text), World(**json.loads(given))
     return [mistake.id for mistake in mistakes_of(rule, world, is_exact_everywhere(rule, world))]
 
 
 @pytest.mark.parametrize(("mistake", "lines", "world"), WAYS)
 def test_a_mistake_is_recognised_in_whatever_way_it_is_written(mistake: str, lines: str, world: dict[str, Any]) -> None:
-    assert mistake in recognised(whole(lines), World(**{**FOUR, **world}))
+    assert mistake in recognised(whole(lines), {**FOUR, **world})
 
 
 def test_more_than_twelve_mistakes_are_written_in_three_ways_each() -> None:
@@ -45,10 +51,10 @@ def test_more_than_twelve_mistakes_are_written_in_three_ways_each() -> None:
 
 
 def test_the_right_rule_makes_no_mistake_and_two_mistakes_are_both_named() -> None:
-    assert recognised(whole(""), World(**FOUR)) == []
-    assert recognised(whole(""), World(**FOUR, siblings=2)) == ["wrong_sum"]
-    assert recognised("accept = 0\nreplacement = max(0, p - q)", World(**FOUR)) == ["keeps_nothing"]
-    assert recognised("accept = q / p\nreplacement = p - q", World(**FOUR)) == ["upside_down", "forgot_max"]
+    assert recognised(whole(""), FOUR) == []
+    assert recognised(whole(""), {**FOUR, "siblings": 2}) == ["wrong_sum"]
+    assert recognised("accept = 0\nreplacement = max(0, p - q)", FOUR) == ["keeps_nothing"]
+    assert recognised("accept = q / p\nreplacement = p - q", FOUR) == ["upside_down", "forgot_max"]
 
 
 @pytest.mark.parametrize(("text", "sentence"), CASES["errors"])
@@ -101,11 +107,10 @@ def test_the_browser_gives_the_same_laws_mistakes_and_verdicts_on_tasks() -> Non
     assert done.returncode == 0, done.stderr
     answers = json.loads(done.stdout)
     for (text, given), answer in zip(rules, answers["rules"], strict=True):
-        world, rule = World(**given), parse(text)
-        law = Law(rule, world)
+        law = Law(parse(text), World(**given))
         assert answer["pairs"] == pytest.approx(law.text(2), abs=1e-12), text
         assert answer["acceptance"] == pytest.approx(sum(law.level().kept), abs=1e-12), text
-        assert answer["mistakes"] == recognised(text, world), text
+        assert answer["mistakes"] == recognised(text, given), text
     for (task, text), answer in zip(handed, answers["tasks"], strict=True):
         checked = check_task(task, text)
         assert answer["passed"] == checked.passed
