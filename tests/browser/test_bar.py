@@ -144,7 +144,9 @@ def test_the_recording_fills_the_bar_run_runs_what_is_in_it_and_the_run_before_s
     expect(page.locator("#sv-before .sv-was")).to_contain_text("2.00×")
 
 
-def test_an_example_is_chosen_by_keys_and_opens_at_its_round(page: Page, address: str) -> None:
+def test_an_example_chosen_by_keys_opens_at_its_round_and_what_is_offered_about_a_token_appears_at_its_card(
+    page: Page, address: str
+) -> None:
     opened(page, address)
     page.locator("#sv-example input").select_text()  # as Tab does
     page.keyboard.type("rejected")
@@ -152,9 +154,6 @@ def test_an_example_is_chosen_by_keys_and_opens_at_its_round(page: Page, address
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('#sv-player .sv-player').specviz.cursor.round === 3")
 
-
-def test_what_is_offered_about_a_token_appears_at_its_card(page: Page, address: str) -> None:
-    opened(page, address)
     page.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 1, beat: 99})")
     page.locator("#sv-player [role=treeitem][aria-level='2']").first.click()
     page.locator("#sv-player button[title^='continue the run from here']").first.click()

@@ -66,13 +66,21 @@ def test_the_first_stop_leads_to_play_and_a_row_of_tabs_is_one_stop_that_arrows_
     expect(play).to_be_focused()
 
 
-def test_space_plays_and_rests_on_the_open_tab_and_on_a_node(home: Page) -> None:
+def test_space_plays_and_rests_on_the_open_tab_and_on_a_node_and_a_list_with_the_focus_shows_a_ring_in_both_lights(
+    home: Page,
+) -> None:
     for where in (OPEN_TAB, NODE):
         home.keyboard.press("Tab")
         home.locator(where).first.focus()
         for said in ("pause", "play"):
             home.keyboard.press("Space")
             expect(home.locator("#sv-player .svp-btn.is-play")).to_have_text(said)
+    for _ in ("light", "dark"):
+        home.locator("#sv-drafter input").focus()
+        ring = home.locator("#sv-drafter .wrap:has(> .wrap-inner)")
+        expect(ring).to_have_css("outline-style", "solid")
+        expect(ring).to_have_css("outline-width", "2px")
+        home.locator(".sv-top .sv-light").click()
 
 
 def test_space_goes_on_in_a_presented_lesson_from_wherever_the_focus_is(home: Page) -> None:
@@ -102,16 +110,9 @@ def test_no_control_is_called_by_a_sign_or_a_single_letter(page: Page, tmp_path:
     assert any(name.startswith("space ") for name in names)
 
 
-def test_a_list_that_has_the_focus_shows_a_ring_in_both_lights(home: Page) -> None:
-    for _ in ("light", "dark"):
-        home.locator("#sv-drafter input").focus()
-        ring = home.locator("#sv-drafter .wrap:has(> .wrap-inner)")
-        expect(ring).to_have_css("outline-style", "solid")
-        expect(ring).to_have_css("outline-width", "2px")
-        home.locator(".sv-top .sv-light").click()
-
-
-def test_space_at_an_unanswered_question_asks_for_an_answer_and_gives_nothing_away(home: Page) -> None:
+def test_space_at_an_unanswered_question_asks_for_an_answer_and_page_down_counts_the_hands_of_a_class_first(
+    home: Page,
+) -> None:
     name, place, asked = question(home)
     lesson(home, name, place)
     home.keyboard.press("Space")
@@ -123,22 +124,6 @@ def test_space_at_an_unanswered_question_asks_for_an_answer_and_gives_nothing_aw
     home.keyboard.press("abcdefghi"[right])
     home.keyboard.press("Space")
     expect(home.locator(".svl-verdict")).to_contain_text("Right.")
-
-
-def test_page_down_counts_the_hands_of_a_class_before_it_goes_on(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, SAMPLE, "#round=1&beat=5")
-    page.get_by_role("button", name="guess mode: predict each verdict").click()
-    page.get_by_role("button", name="count a class's hands").click()
-    page.keyboard.press("PageDown")
-    page.get_by_label("hands for yes").fill("12")
-    page.get_by_label("hands for no").fill("8")
-    page.keyboard.press("PageDown")
-    expect(page.locator(".svp-guess-told")).to_contain_text("Kept: 12 of 20 hands had it.")
-    page.keyboard.press("PageDown")
-    assert page.evaluate("document.querySelector('.sv-player').specviz.cursor") == {"round": 0, "beat": 6}
-
-
-def test_page_down_in_a_lesson_counts_the_hands_before_it_turns_the_page(home: Page) -> None:
     lesson(home, "trees", 0)
     home.evaluate(f"{HANDLE}.set({{ guess: true }})")
     home.evaluate(
@@ -152,6 +137,19 @@ def test_page_down_in_a_lesson_counts_the_hands_before_it_turns_the_page(home: P
     expect(home.locator(".svl-where")).to_contain_text("· 1 of")
     home.keyboard.press("PageDown")
     expect(home.locator(".svl-where")).to_contain_text("· 2 of")
+
+
+def test_page_down_counts_the_hands_of_a_class_before_it_goes_on(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, SAMPLE, "#round=1&beat=5")
+    page.get_by_role("button", name="guess mode: predict each verdict").click()
+    page.get_by_role("button", name="count a class's hands").click()
+    page.keyboard.press("PageDown")
+    page.get_by_label("hands for yes").fill("12")
+    page.get_by_label("hands for no").fill("8")
+    page.keyboard.press("PageDown")
+    expect(page.locator(".svp-guess-told")).to_contain_text("Kept: 12 of 20 hands had it.")
+    page.keyboard.press("PageDown")
+    assert page.evaluate("document.querySelector('.sv-player').specviz.cursor") == {"round": 0, "beat": 6}
 
 
 def fullest(beats: list[dict[str, Any]]) -> list[int]:

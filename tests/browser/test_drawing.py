@@ -76,7 +76,9 @@ def test_a_press_adds_or_removes_and_the_run_gets_what_the_text_says(page: Page,
     assert drafted[-1].tree_policy.options == {"paths": "0; 1; 2; 1,0"}
 
 
-def test_a_damaged_text_is_said_and_the_last_good_picture_stays(page: Page, address: str) -> None:
+def test_a_damaged_text_is_said_and_the_last_good_picture_stays_and_then_the_keyboard_draws_and_a_press_gives_presets(
+    page: Page, address: str
+) -> None:
     picture, text = drawing(page, address)
     text.fill("0; 1,1")
     expect(picture).to_contain_text(
@@ -86,10 +88,8 @@ def test_a_damaged_text_is_said_and_the_last_good_picture_stays(page: Page, addr
     text.fill("[[0], [0, 0], [0, 1], [0, 2]]")
     expect(picture).to_contain_text("4 candidates, 2 deep.")
     expect(picture.locator(".svd-node")).to_have_count(5)
-
-
-def test_the_keyboard_draws_and_presets_come_from_a_press(page: Page, address: str) -> None:
-    picture, text = drawing(page, address)
+    text.fill(PATHS.default)
+    expect(picture.locator(".svd-node")).to_have_count(4)
     node(picture, "").focus()
     for key in ("ArrowRight", "+", "ArrowDown", "ArrowDown", "Delete"):
         page.keyboard.press(key)

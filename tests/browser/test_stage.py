@@ -97,16 +97,14 @@ def test_the_height_is_the_same_in_every_phase_of_the_fullest_and_the_last_round
             assert apart <= 1, (page.evaluate(SHOWN), width, heights)
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
-def test_caption_and_play_stand_in_the_first_screen_above_the_tree(
-    page: Page, tmp_path: Path, size: tuple[int, int]
-) -> None:
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    opened(page, tmp_path, SAMPLE)
-    top = page.locator(".svp-draft").bounding_box()["y"]
-    for part in (".svp-caption", ".svp-btn.is-play"):
-        box = page.locator(part).bounding_box()
-        assert box["y"] + box["height"] <= min(top, size[1]), part
+def test_caption_and_play_stand_in_the_first_screen_above_the_tree(player_page: Page) -> None:
+    for width, height in ((1280, 720), (390, 844)):
+        player_page.set_viewport_size({"width": width, "height": height})
+        player_page.evaluate(NEXT_FRAME)
+        top = player_page.locator(".svp-draft").bounding_box()["y"]
+        for part in (".svp-caption", ".svp-btn.is-play"):
+            box = player_page.locator(part).bounding_box()
+            assert box["y"] + box["height"] <= min(top, height), part
 
 
 @pytest.mark.parametrize(("name", "moment"), [("growth-chain", ""), ("model-tree-code-uuid-fields", "#round=6&beat=3")])
@@ -291,20 +289,18 @@ def test_a_rejected_token_is_heard_as_rejected_and_never_as_text(player_page: Pa
 TARGETS = "[role=treeitem]:not([aria-hidden=true]) .svp-hit, .svp-btn, .svp-depth button, .svp-rounds"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_what_is_pressed_is_as_large_as_a_finger(page: Page, tmp_path: Path, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 844})
+def test_what_is_pressed_is_as_large_as_a_finger_and_a_tapped_nodes_arithmetic_comes_into_view_on_a_phone(
+    page: Page, tmp_path: Path
+) -> None:
     opened(page, tmp_path, recording("model-tree-code-uuid-fields.json.gz"), "#round=6&beat=99")
-    for target in page.locator(TARGETS).locator("visible=true").all():
-        box = target.bounding_box()
-        assert round(min(box["height"], box["width"])) >= 40, target.get_attribute("class")
-    for phase in page.locator(".svp-phase").all():
-        assert phase.bounding_box()["height"] >= 40
-
-
-def test_a_tapped_nodes_arithmetic_comes_into_view_on_a_phone(page: Page, tmp_path: Path) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    opened(page, tmp_path, recording("model-tree-code-uuid-fields.json.gz"), "#round=6&beat=99")
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.evaluate(NEXT_FRAME)
+        for target in page.locator(TARGETS).locator("visible=true").all():
+            box = target.bounding_box()
+            assert round(min(box["height"], box["width"])) >= 40, target.get_attribute("class")
+        for phase in page.locator(".svp-phase").all():
+            assert phase.bounding_box()["height"] >= 40
     node(page, 2).click()
     expect(page.locator(".svp-numbers")).to_be_in_viewport(ratio=1)
     assert page.locator(".svp-card").bounding_box()["y"] - page.locator(".svp-draft").bounding_box()["y"] < 480
