@@ -39,7 +39,7 @@ GREEDY: list[dict[str, Any]] = [
 SAMPLED: list[dict[str, Any]] = [
     {"drafter": "none", "temperature": 1.0, "seed": 12},
     {"drafter": "model", "temperature": 0.8, "seed": 8},
-    {"drafter": "model", "temperature": 0.8, "seed": 14, "drafter_options": TREE},
+    {"drafter": "model", "temperature": 1.0, "seed": 14, "drafter_options": TREE, "drafter_model": "drafter-weak"},
     {"drafter": "model", "temperature": 1.0, "seed": 3, "drafter_options": PAIRS},
     {"drafter": "model", "temperature": 0.9, "seed": 4, "top_k": 20, "top_p": 0.9},
     {"drafter": "model", "temperature": 0.8, "seed": 5, "verifier": "naive", "drafter_model": "drafter-weak"},
