@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from specviz.bench.core.run import SourceContestant
 from specviz.errors import BenchError
+from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace.events import Option
 
@@ -17,6 +18,10 @@ PLAIN = "specviz: plain"
 """name of the baseline; every ratio is against it"""
 RECORDED = ", recorded"
 """ends the name of a contestant that also writes its trace"""
+PRICED = frozenset({"none", "model", "ngram"})
+"""drafters whose passes alone can be replayed: those of the drafter model, and who makes none"""
+BLOCK_BUDGET = 9
+"""candidates of the tree over a block that is drafted in one pass"""
 YARDSTICK = "specviz: plain"
 """begins the names of our contestants beside llama.cpp, which are on the file that it reads"""
 
@@ -47,7 +52,8 @@ def quick(options: BenchOptions) -> BenchOptions:
 
 
 def own_contestants(source: TraceSource, options: BenchOptions, temperature: float = 0.0) -> list[SourceContestant]:
-    """Plain decoding first, then chains, the tree, n-gram lookup, and the middle chain with its trace kept."""
+    """Plain decoding first, then chains, the tree, n-gram lookup, two drafters of one pass where their weights are
+    shipped, and the middle chain with its trace kept."""
     template = replace(options.template, temperature=temperature)
     middle = middle_gamma(options.gammas)
     settings: list[tuple[str, str, Mapping[str, Option], bool]] = [
@@ -57,10 +63,22 @@ def own_contestants(source: TraceSource, options: BenchOptions, temperature: flo
         *((f"specviz: ngram γ={gamma}", "ngram", {"gamma": gamma}, False) for gamma in options.gammas),
         (f"specviz: model γ={middle}{RECORDED}", "model", {"gamma": middle}, True),
     ]
+    requests = {
+        name: replace(template.with_drafter(drafter, given), record=record) for name, drafter, given, record in settings
+    }
     return [
-        SourceContestant(name, source, replace(template.with_drafter(drafter, given), record=record))
-        for name, drafter, given, record in settings
+        SourceContestant(name, source, request) for name, request in (requests | _one_pass(template, middle)).items()
     ]
+
+
+def _one_pass(template: RunRequest, gamma: int) -> dict[str, RunRequest]:
+    """Drafters that fill a block in one pass, as a chain and as a tree; their weights are the bundled target's."""
+    if template.target != RunRequest(prompt="").target:
+        return {}
+    tree = Choice("ddtree", {"budget": BLOCK_BUDGET})
+    chain = replace(template.with_drafter("dspark", {"gamma": gamma}), record=False)
+    block = replace(template.with_drafter("dflash"), tree_policy=tree, record=False)
+    return {f"specviz: dspark γ={gamma}": chain, f"specviz: dflash, ddtree of {BLOCK_BUDGET}": block}
 
 
 def middle_gamma(gammas: Sequence[int]) -> int:

@@ -174,7 +174,8 @@ def _measured(bench: Bench) -> Report:
             names = [source_contestant.name for source_contestant in own]
             wrong += unequal(origin.target.dtype, temperature, found[temperature], names, plans.PLAIN)
         replay = _replay(bench.pair)
-        share = _efficiency(contestants, prompts, replay, cancelled)
+        priced = [contestant for contestant in contestants if contestant.request.drafter.name in plans.PRICED]
+        share = _efficiency(priced, prompts, replay, cancelled)
         bare = _bare(bench.pair, cancelled)
     recorded = f"specviz: model γ={plans.middle_gamma(options.gammas)}{plans.RECORDED}"
     return Report(
