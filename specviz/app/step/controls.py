@@ -270,7 +270,7 @@ def bar(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limits, 
                 value=NO_CHOICE,
                 label="example",
                 scale=2,
-                min_width=196,
+                min_width=184,
                 visible=bool(gallery.examples),
                 elem_id="sv-example",
             )
@@ -299,7 +299,7 @@ def bar_controls(controls: Controls, catalog: Catalog) -> None:
         lines=1,
         max_lines=3,
         scale=5,
-        min_width=220,
+        min_width=204,
         elem_id="sv-prompt",
         elem_classes="sv-mono",
     )
