@@ -32,6 +32,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--font-render-hinting=none",  # text as wide in a headless shell as in a browser with windows
 ]
 PATIENCE_MS = 30_000
 """for a busy machine; nothing waits longer than it has to"""

@@ -57,6 +57,7 @@ def opened(page: Page, url: str, *shown: str) -> Page:
         expect(page.locator(part).first).to_be_attached()
     expect(page.locator("#sv-run")).to_be_enabled()
     page.wait_for_function(MOUNTED)
+    page.wait_for_function("() => document.fonts.status === 'loaded'")  # until then words are of another width
     return page
 
 

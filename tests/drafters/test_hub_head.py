@@ -159,7 +159,7 @@ def test_the_text_is_that_of_plain_decoding(target, tmp_path, branching):
 
 
 WRONG = {
-    r"holds 'midlayer\.self_attn\.q_norm\.weight', which is not known": lambda t: t.update(
+    r"lacks what 'block\.self_attn\.k_norm\.weight' is filled with": lambda t: t.update(
         {"midlayer.self_attn.q_norm.weight": torch.ones(8)}
     ),
     r"holds 'model\.embed_tokens\.weight', which is not known": lambda t: t.update(

@@ -18,6 +18,8 @@ PLAIN = "specviz: plain"
 """name of the baseline; every ratio is against it"""
 RECORDED = ", recorded"
 """ends the name of a contestant that also writes its trace"""
+ONE_PASS = ("dspark", "dflash")
+"""drafters that fill a block in one pass"""
 PRICED = frozenset({"none", "model", "ngram"})
 """drafters whose passes alone can be replayed: those of the drafter model, and who makes none"""
 BLOCK_BUDGET = 9
@@ -37,6 +39,8 @@ class BenchOptions:
     temperatures: tuple[float, ...] = (0.0, 0.8)
     """a contest of its own at each; the repeats differ in their seeds"""
     transformers: bool = True
+    one_pass: bool = False
+    """whether drafters that fill a block take part too: trained weights of them fit the target"""
     template: RunRequest = field(default_factory=lambda: RunRequest(prompt="", max_new_tokens=128))
 
 
@@ -52,8 +56,8 @@ def quick(options: BenchOptions) -> BenchOptions:
 
 
 def own_contestants(source: TraceSource, options: BenchOptions, temperature: float = 0.0) -> list[SourceContestant]:
-    """Plain decoding first, then chains, the tree, n-gram lookup, two drafters of one pass where their weights are
-    shipped, and the middle chain with its trace kept."""
+    """Plain decoding first, then chains, the tree, n-gram lookup, two drafters of one pass where that is
+    wanted, and the middle chain with its trace kept."""
     template = replace(options.template, temperature=temperature)
     middle = middle_gamma(options.gammas)
     settings: list[tuple[str, str, Mapping[str, Option], bool]] = [
@@ -66,19 +70,18 @@ def own_contestants(source: TraceSource, options: BenchOptions, temperature: flo
     requests = {
         name: replace(template.with_drafter(drafter, given), record=record) for name, drafter, given, record in settings
     }
-    return [
-        SourceContestant(name, source, request) for name, request in (requests | _one_pass(template, middle)).items()
-    ]
+    blocks = _blocks(template, middle) if options.one_pass else {}
+    return [SourceContestant(name, source, request) for name, request in (requests | blocks).items()]
 
 
-def _one_pass(template: RunRequest, gamma: int) -> dict[str, RunRequest]:
-    """Drafters that fill a block in one pass, as a chain and as a tree; their weights are the bundled target's."""
-    if template.target != RunRequest(prompt="").target:
-        return {}
-    tree = Choice("ddtree", {"budget": BLOCK_BUDGET})
-    chain = replace(template.with_drafter("dspark", {"gamma": gamma}), record=False)
-    block = replace(template.with_drafter("dflash"), tree_policy=tree, record=False)
-    return {f"specviz: dspark γ={gamma}": chain, f"specviz: dflash, ddtree of {BLOCK_BUDGET}": block}
+def _blocks(template: RunRequest, gamma: int) -> dict[str, RunRequest]:
+    """Drafters that fill a block in one pass, one as a chain and one as a tree."""
+    chain, tree = ONE_PASS
+    grown = replace(template.with_drafter(tree), tree_policy=Choice("ddtree", {"budget": BLOCK_BUDGET}), record=False)
+    return {
+        f"specviz: {chain} γ={gamma}": replace(template.with_drafter(chain, {"gamma": gamma}), record=False),
+        f"specviz: {tree}, ddtree of {BLOCK_BUDGET}": grown,
+    }
 
 
 def middle_gamma(gammas: Sequence[int]) -> int:

@@ -14,7 +14,7 @@ from specviz.bench.passes import PassTable
 from specviz.bench.speed import plan as plans
 from specviz.bench.speed.table import Report, markdown, part, plain_rows, summary
 from specviz.errors import SpecVizError
-from specviz.protocol.runs import Catalog, PromptCard, RunRequest
+from specviz.protocol.runs import Catalog, PromptCard
 from specviz.theory.rows import RunCounts
 from specviz.trace import header
 
@@ -24,7 +24,7 @@ MODEL = header.ModelCard(
 )
 
 
-def test_the_plan_holds_plain_chains_tree_ngram_drafters_of_one_pass_and_a_recorded_chain(fake_source: Any) -> None:
+def test_the_plan_holds_plain_chains_tree_ngram_and_a_recorded_chain(fake_source: Any) -> None:
     names = [one.name for one in plans.own_contestants(fake_source, plans.BenchOptions(gammas=(2, 4)))]
     assert names == [
         "specviz: plain",
@@ -34,15 +34,14 @@ def test_the_plan_holds_plain_chains_tree_ngram_drafters_of_one_pass_and_a_recor
         "specviz: ngram γ=2",
         "specviz: ngram γ=4",
         "specviz: model γ=4, recorded",
-        "specviz: dspark γ=4",
-        "specviz: dflash, ddtree of 9",
     ]
 
 
-def test_drafters_of_one_pass_are_measured_on_the_target_that_they_learnt_from_alone(fake_source: Any) -> None:
-    options = plans.BenchOptions(template=RunRequest(prompt="", target="elsewhere", max_new_tokens=4))
-    names = [contestant.name for contestant in plans.own_contestants(fake_source, options)]
-    assert not any("dflash" in name or "dspark" in name for name in names)
+def test_drafters_of_one_pass_take_part_where_they_are_wanted(fake_source: Any) -> None:
+    wanted = plans.own_contestants(fake_source, plans.BenchOptions(gammas=(2,), one_pass=True))[-2:]
+    assert [contestant.name for contestant in wanted] == ["specviz: dspark γ=2", "specviz: dflash, ddtree of 9"]
+    assert [contestant.request.tree_policy.name for contestant in wanted] == ["auto", "ddtree"]
+    assert not any(contestant.request.record for contestant in wanted)
 
 
 def test_only_the_recorded_contestant_records(fake_source: Any) -> None:

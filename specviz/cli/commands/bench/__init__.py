@@ -130,7 +130,9 @@ def run(args: argparse.Namespace) -> int:
     check_yardstick(args.llama_cpp)
     source = live_source(models := SharedModels(), args.threads)
     prompts = first_prompts(source.catalog(), options.prompts_per_family)
-    bench = Bench(options, source, prompts, _pair(options, models), args.max_minutes)
+    pair = _pair(options, models)
+    options = replace(options, one_pass=all(_fits(name, pair[0]) for name in plans.ONE_PASS))
+    bench = Bench(options, source, prompts, pair, args.max_minutes)
     report = _measured(bench)
     if args.llama_cpp is not None:
         report = replace(report, yardstick=_yardstick(bench, args.llama_cpp))
@@ -280,6 +282,14 @@ def _pair(options: plans.BenchOptions, models: SharedModels) -> tuple[LoadedMode
         models(name, device=template.device, dtype=template.dtype) for name in (template.target, template.drafter_model)
     )
     return target, drafter
+
+
+def _fits(drafter: str, target: LoadedModel) -> bool:
+    """Whether shipped weights of this drafter learnt from this target."""
+    from specviz.drafters.learned.weights import MODULES_FOLDER, read_card
+
+    folder = MODULES_FOLDER / drafter
+    return folder.is_dir() and read_card(folder).target_sha256 == target.model.info.weights_sha256
 
 
 def _replay(pair: tuple[LoadedModel, LoadedModel]) -> PassReplay:
