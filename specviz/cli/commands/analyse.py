@@ -91,7 +91,7 @@ def _write_page(places: Sequence[Path], page: Path) -> int:
 
     if len(places) != 1:
         raise OptionError(f"--write takes one folder of traces, but {len(places)} places are given.")
-    write_between(page, SECTION, section(places[0]))
+    write_between(page, SECTION, section(places[0], messages=page != DOCUMENT))  # that page is of one target
     out().line(f"written: {printable(str(page), keep='')}")
     return 0
 
