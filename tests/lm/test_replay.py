@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 
 import pytest
 import torch
@@ -12,51 +11,11 @@ from specviz.drafters.eagle import EagleModule
 from specviz.drafters.learned.eagle_network import EagleShape
 from specviz.drafters.learned.module import TargetParts, fresh
 from specviz.lm.base import Blocks
-from specviz.lm.llama.replay import FEW, WIDTHS, Replays, direct
-from specviz.lm.load import load
+from specviz.lm.llama.replay import FEW, WIDTHS
 from tests.lm.tiny_models import error, random_parents, random_tokens
 
 CLOSE = 1e-5
-CONTEXT = 600
 TEXT = 7
-
-
-@pytest.fixture(scope="module")
-def folder(checkpoint):
-    return str(checkpoint("llama", num_key_value_heads=2, max_position_embeddings=CONTEXT))
-
-
-@pytest.fixture
-def recorded():
-    """How often each body was recorded."""
-    return Counter()
-
-
-def as_a_graph(run):
-    """A replay whose results lie where the first ones lay, as those of a CUDA graph do."""
-    fixed, replay = run.__self__, direct(run)
-
-    def again():
-        held = fixed._results
-        replay()
-        for old, new in zip(held, fixed._results, strict=bool(held)):
-            old.copy_(new)
-        fixed._results = held or fixed._results
-
-    return again
-
-
-@pytest.fixture
-def models(folder, recorded):
-    """(plain, replayed) of the same weights."""
-
-    def record(run):
-        recorded["passes"] += 1
-        return as_a_graph(run)
-
-    plain, fixed = load(folder).model, load(folder).model
-    fixed.replays = Replays(fixed, record)
-    return plain, fixed
 
 
 def caches_of(models, text):

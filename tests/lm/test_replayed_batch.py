@@ -3,45 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from copy import copy
 
 import pytest
 
 from specviz.lm.base import Share
 from specviz.lm.llama import batch as llama_batch
 from specviz.lm.llama import rows as llama_rows
-from specviz.lm.llama.replay import Replays
-from specviz.lm.load import load
-from tests.lm.test_replay import as_a_graph
 from tests.lm.tiny_models import error, random_parents, random_tokens
 
 CLOSE = 1e-5
-CONTEXT = 600
-
-
-@pytest.fixture(scope="module")
-def folder(checkpoint):
-    return str(checkpoint("llama", num_key_value_heads=2, max_position_embeddings=CONTEXT))
-
-
-@pytest.fixture
-def recorded():
-    return Counter()
-
-
-@pytest.fixture
-def models(folder, recorded):
-    """(plain, replayed) of the same weights."""
-
-    def record(run):
-        recorded["passes"] += 1
-        return as_a_graph(run)
-
-    plain = load(folder).model
-    fixed = copy(plain)
-    fixed.replays = Replays(fixed, record)
-    return plain, fixed
 
 
 class Sequence:

@@ -56,8 +56,8 @@ def quick(options: BenchOptions) -> BenchOptions:
 
 
 def own_contestants(source: TraceSource, options: BenchOptions, temperature: float = 0.0) -> list[SourceContestant]:
-    """Plain decoding first, then chains, the tree, n-gram lookup, two drafters of one pass where that is
-    wanted, and the middle chain with its trace kept."""
+    """Plain decoding first, then chains, the tree, n-gram lookup, the middle chain with its trace kept, and, where that
+    is wanted, two drafters of one pass."""
     template = replace(options.template, temperature=temperature)
     middle = middle_gamma(options.gammas)
     settings: list[tuple[str, str, Mapping[str, Option], bool]] = [
@@ -70,8 +70,9 @@ def own_contestants(source: TraceSource, options: BenchOptions, temperature: flo
     requests = {
         name: replace(template.with_drafter(drafter, given), record=record) for name, drafter, given, record in settings
     }
-    blocks = _blocks(template, middle) if options.one_pass else {}
-    return [SourceContestant(name, source, request) for name, request in (requests | blocks).items()]
+    if options.one_pass:
+        requests |= _blocks(template, middle)
+    return [SourceContestant(name, source, request) for name, request in requests.items()]
 
 
 def _blocks(template: RunRequest, gamma: int) -> dict[str, RunRequest]:

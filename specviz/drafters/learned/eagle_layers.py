@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from specviz.lm.kernels import calibrate
 from specviz.lm.llama.few_rows import FewRows
-from specviz.lm.llama.rows import Attends, Layer, LlamaCache, LlamaRows, Norm, projected
+from specviz.lm.llama.rows import Attends, Layer, LlamaCache, LlamaRows, Norm, head_factors, projected
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import paired
 from specviz.lm.rows import Placement
@@ -155,6 +155,7 @@ class LeanBlock(LlamaRows):
         shape, weight = block.shape, block.self_attn.o_proj.weight.detach()
         norm = Norm(block.post_attention_layernorm.weight.detach(), shape.eps)
         attention, mlp = block.self_attn, block.mlp
+        q_norm, k_norm = attention.q_norm, attention.k_norm
         turned = [paired(one.weight.detach(), shape.head_size) for one in (attention.q_proj, attention.k_proj)]
         qkv = torch.cat([*turned, attention.v_proj.weight.detach()])
         joined = torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]).detach()
@@ -167,10 +168,10 @@ class LeanBlock(LlamaRows):
             ffn_norm=norm,
             gate_up=projected(joined, norm),
             down=projected(down),
+            head_norms=None if q_norm is None or k_norm is None else head_factors(q_norm.weight, k_norm.weight, shape),
         )
         super().__init__(LlamaShape.of_blocks(shape, 1, context_length), [self.layer], weight.device, weight.dtype)
-        self._head_norms = _head_norms(attention)
-        self._few_rows = None if shape.head_norms else FewRows.of(self.shape, [self.layer], self.turns.cos)
+        self._few_rows = FewRows.of(self.shape, [self.layer], self.turns.cos)
         if self._few_rows is None:
             calibrate([[one] for one in (self.layer.qkv, self.layer.output, self.layer.gate_up, self.layer.down)])
 
@@ -180,15 +181,6 @@ class LeanBlock(LlamaRows):
             return self._few_rows.draft_block(inputs, x, cache.room(placement.stop), placement).to(self.dtype)
         return self.run(inputs, x, self.step(placement, cache))
 
-    def _projected(self, inputs: Tensor, i: int) -> Tensor:
-        qkv = super()._projected(inputs, i)
-        if self._head_norms is None:
-            return qkv
-        heads = qkv.unflatten(-1, (-1, self.shape.head_size))  # [n, heads + 2 · kv_heads, D]
-        turning = len(self._head_norms)
-        normed = functional.rms_norm(heads[:, :turning], heads.shape[-1:], None, self.shape.norm_eps)
-        return torch.cat([normed * self._head_norms, heads[:, turning:]], 1).flatten(1)
-
     def run(self, inputs: Tensor, x: Tensor, step: Attends) -> Tensor:
         """inputs [n, inputs], residual x [n, H] → [n, H + extra]; keys and values are then in the cache."""
         x = self.attend(inputs, x, step, 0)
@@ -196,18 +188,6 @@ class LeanBlock(LlamaRows):
             return self._mlp(x, 0)
         gate, up = self.layer.gate_up(self.layer.ffn_norm(x)).chunk(2, -1)  # [n, ffn] each
         return self.layer.down(functional.silu(gate).mul_(up), functional.pad(x, (0, self._extra)))
-
-
-def _head_norms(attention: Attention) -> Tensor | None:
-    """Factors [heads + kv_heads, D] of queries and keys, in the order of their paired rows."""
-    if attention.q_norm is None or attention.k_norm is None:
-        return None
-    shape = attention.shape
-    queries, keys = (
-        paired(norm.weight.detach(), shape.head_size).expand(heads, -1)
-        for norm, heads in ((attention.q_norm, shape.heads), (attention.k_norm, shape.kv_heads))
-    )
-    return torch.cat([queries, keys])
 
 
 ROWS = 64

@@ -39,7 +39,7 @@ from specviz.errors import ModelError
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama.few_rows import FewRows
-from specviz.lm.llama.rows import Layer, Norm, projected
+from specviz.lm.llama.rows import Layer, Norm, head_factors, normed_heads, projected
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import Turns, paired
 from specviz.lm.rows import Mask, build
@@ -62,8 +62,6 @@ class LeanLayer:
         size, pair = sizes.head_size, (layer.input_layernorm, layer.post_attention_layernorm)
         norms = [Norm(norm.weight.detach(), sizes.eps) for norm in pair]
         turning = [paired(weight.detach(), size) for weight in (attention.q_proj.weight, attention.k_proj.weight)]
-        queries = paired(attention.q_norm.weight.detach(), size).expand(sizes.heads, -1)
-        keys = paired(attention.k_norm.weight.detach(), size).expand(sizes.kv_heads, -1)
         self.weights = Layer(
             attention_norm=norms[0],
             qkv=projected(torch.cat([*turning, attention.v_proj.weight.detach()]), norms[0]),
@@ -71,7 +69,7 @@ class LeanLayer:
             ffn_norm=norms[1],
             gate_up=projected(torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]).detach(), norms[1]),
             down=projected(mlp.down_proj.weight.detach()),
-            head_norms=torch.cat([queries, keys]).contiguous(),
+            head_norms=head_factors(attention.q_norm.weight, attention.k_norm.weight, sizes),
         )
         self.convolutions = [
             (each, Projection(norm.absorbed_by(each.changes.weight.detach())))
@@ -146,10 +144,8 @@ class LeanFlash:
 
     def _turned(self, heads: Tensor, factors: Tensor, turns: Turns) -> Tensor:
         """Heads [n, A, D], of which as many as there are factors [B, D], the first, are normed and turn."""
-        turning, size = len(factors), self.sizes.head_size
-        normed = functional.rms_norm(heads[:, :turning], (size,), None, self.sizes.eps) * factors
-        heads = torch.cat([normed, heads[:, turning:]], 1)
-        turns.rotate(heads.view(len(heads), -1, size // 2, 2), turning)
+        heads = normed_heads(heads, factors, self.sizes.eps)
+        turns.rotate(heads.view(len(heads), -1, self.sizes.head_size // 2, 2), len(factors))
         return heads
 
     @torch.inference_mode()

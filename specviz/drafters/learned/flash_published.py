@@ -21,17 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn import functional
 
 from specviz.drafters.learned.flash_network import FlashTrunk
 from specviz.drafters.learned.module import DrafterModule, TargetParts, fresh
+from specviz.drafters.learned.published import tensors_in
 from specviz.drafters.learned.weights import CARD
 from specviz.errors import ModelError
 from specviz.lm.base import GivesFeatures
-from specviz.lm.checkpoint import read_config, weight_files
+from specviz.lm.checkpoint import read_config
 from specviz.options import Options, from_mapping
 
 CONTEXT = {
@@ -94,7 +93,7 @@ def read_published_block(
         raise _refused(folder, f"it is a block of '{other}', and '{kind.name}' was asked for")
     if rank:
         shape["rank"] = rank
-    tensors = {_own_name(name): tensor for name, tensor in _tensors(folder).items()}
+    tensors = {_own_name(name): tensor for name, tensor in tensors_in(folder).items()}
     kept = _kept(tensors, target.info.vocab_size, folder)
     shape["draft_tokens"] = 0 if kept is None else len(kept)
     module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
@@ -262,16 +261,6 @@ def _second(config: Mapping[str, Any]) -> dict[str, Any]:
         return mixed
     sizes = {"selector_rank": int(config["selector_rank"]), "selected": int(config["selector_top_k"])}
     return {**mixed, **sizes, "selector_tables": True}
-
-
-def _tensors(folder: Path) -> dict[str, Tensor]:
-    tensors: dict[str, Tensor] = {}
-    try:
-        for path in weight_files(folder, folder.name):
-            tensors |= load_file(path)
-    except SafetensorError as error:
-        raise ModelError(f"the weights in {folder.name} cannot be read ({error}); download them again.") from error
-    return tensors
 
 
 def _fit(given: Mapping[str, Tensor], wanted: Mapping[str, Tensor], folder: Path) -> None:

@@ -125,6 +125,11 @@ def read_published_eagle(
 def _eagle_tensors(folder: Path) -> Mapping[str, Tensor]:
     if (folder / PICKLED).is_file() and not any(folder.glob("*.safetensors")):
         return _tensors(folder / PICKLED)
+    return tensors_in(folder)
+
+
+def tensors_in(folder: Path) -> dict[str, Tensor]:
+    """All in the folder's safetensors files. Raises ModelError where one cannot be read."""
     tensors: dict[str, Tensor] = {}
     try:
         for path in weight_files(folder, folder.name):

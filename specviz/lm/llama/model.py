@@ -329,14 +329,14 @@ class LlamaModel(LlamaRows):
         """See `SplitModel.finish`."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
         placement = cache.place(tokens, parents, self._info.context_length)
-        layers, replays, n = unfinished.layers, self.replays, len(tokens)
-        if replays is not None and replays.takes(n, cache):
-            rows = cache.room(placement.start + width_for(n))
-            rows[:layers, :, placement.start : placement.stop] = unfinished.kept[0]
+        layers, n = unfinished.layers, len(tokens)
+        replays = self.replays if self.replays is not None and self.replays.takes(n, cache) else None
+        rows = cache.room(placement.start + (width_for(n) if replays else n))
+        rows[:layers, :, placement.start : placement.stop] = unfinished.kept[0]
+        if replays:
             logits = self._finished(replays, placement, cache, unfinished)
         else:
             run = self._runner(placement, cache)
-            cache.room(placement.stop)[:layers, :, placement.start : placement.stop] = unfinished.kept[0]
             logits = self.read_out(self._read_on(unfinished.states, layers, run, cache))
         cache.add(placement)
         return logits

@@ -17,9 +17,9 @@ from torch.nn import functional
 
 from specviz.lm.kernels import Projection
 from specviz.lm.llama.few_rows import ATTENTION, MLP
-from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.llama.shape import BlockSizes, LlamaShape
 from specviz.lm.products import shortened
-from specviz.lm.rotary import Turns
+from specviz.lm.rotary import Turns, paired
 from specviz.lm.rows import Placement, TreeCache
 
 if TYPE_CHECKING:
@@ -99,6 +99,19 @@ class Layer:
     down: Projection
     head_norms: Tensor | None = None
     """[H + G, D], factors of queries and keys where each head of them is normed before it turns"""
+
+
+def head_factors(queries: Tensor, keys: Tensor, sizes: BlockSizes) -> Tensor:
+    """`Layer.head_norms`, of the weights [D] of the two norms: for every head, in the order of its paired rows."""
+    pairs = ((queries, sizes.heads), (keys, sizes.kv_heads))
+    return torch.cat([paired(weight.detach(), sizes.head_size).expand(heads, -1) for weight, heads in pairs])
+
+
+def normed_heads(heads: Tensor, factors: Tensor, eps: float) -> Tensor:
+    """Heads [n, A, D], of which the first, as many as there are factors [B, D], are normed."""
+    turning = len(factors)
+    normed = functional.rms_norm(heads[:, :turning], heads.shape[-1:], None, eps) * factors
+    return torch.cat([normed, heads[:, turning:]], 1)
 
 
 def projected(weight: Tensor, norm: Norm | None = None) -> Projection:
@@ -228,16 +241,13 @@ class LlamaRows:
 
     def attend(self, inputs: Tensor, x: Tensor, step: Attends, i: int) -> Tensor:
         """x [n, hidden] plus what attention of block i makes of `inputs` [n, what its projections read]."""
-        layer = self._layers[i]
-        n, heads = x.shape[0], self.shape.heads
-        qkv = self._projected(inputs, i)
-        step.turns.rotate(qkv.view(n, -1, self.shape.head_size // 2, 2), heads + self.shape.kv_heads)
-        rows = qkv.view(n, -1, self.shape.head_size).transpose(0, 1)
-        return layer.output(step.attend(i, rows), x)
-
-    def _projected(self, inputs: Tensor, i: int) -> Tensor:
-        """Queries, keys and values [n, (heads + 2 * kv_heads) * D], not turned yet."""
-        return self._layers[i].qkv(inputs)
+        layer, shape = self._layers[i], self.shape
+        n, turning = x.shape[0], shape.heads + shape.kv_heads
+        heads = layer.qkv(inputs).view(n, -1, shape.head_size)  # [n, heads + 2 * kv_heads, D]
+        if layer.head_norms is not None:
+            heads = normed_heads(heads, layer.head_norms, shape.norm_eps)
+        step.turns.rotate(heads.view(n, -1, shape.head_size // 2, 2), turning)
+        return layer.output(step.attend(i, heads.transpose(0, 1)), x)
 
     def _mlp(self, x: Tensor, i: int) -> Tensor:
         layer = self._layers[i]

@@ -35,10 +35,8 @@ def measure(workplace: Workplace) -> BranchesFile:
     args = workplace.args
     target = workplace.model("target")
     weights = args.weights or _trained(args.tokens, args.work_dir, Lines(workplace.row))
-    cards, source = (
-        first_prompts(workplace.source(measure=False).catalog(), args.prompts),
-        workplace.source(measure=False),
-    )
+    source = workplace.source(measure=False)
+    cards = first_prompts(source.catalog(), args.prompts)
 
     def runs(folder: str, rescore: bool) -> Iterable[list[Round]]:
         for card in cards:

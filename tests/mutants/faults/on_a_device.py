@@ -175,7 +175,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "replay: room is made after what waits for its other layers was written",
         "specviz/lm/llama/model.py",
-        "rows = cache.room(placement.start + width_for(n))",
+        "rows = cache.room(placement.start + (width_for(n) if replays else n))",
         "rows = cache.room(placement.stop)",
         (REPLAY,),
     ),
