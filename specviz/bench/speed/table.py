@@ -29,12 +29,16 @@ from specviz.bench.core.rows import (
 )
 from specviz.bench.speed.efficiency import BOUND, Efficiency
 from specviz.protocol.sweeps.points import Quartiles, quartiles
-from specviz.theory.rows import MOST, RowStatistics
+from specviz.theory.rows import MOST, RowStatistics, repeats
 
 if TYPE_CHECKING:
     from specviz.bench.passes import PassTable
 
 
+EFFICIENCY = (
+    "; engine efficiency at the first temperature, over one run more of each prompt, every round followed by its "
+    "passes alone"
+)
 YARDSTICK = (
     "**Yardstick: the same GGUF file in llama.cpp**, plain and greedy. Not a contestant of equal numbers: llama.cpp "
     "multiplies the file's blocks as they are, SpecViz unpacks them at loading and reads several times as many bytes "
@@ -82,7 +86,7 @@ def markdown(report: Report) -> str:
         "**The texts of plain decoding**",
         texts_table([(of_temperature.temperature, of_temperature.texts) for of_temperature in report.parts]),
     ]
-    return "\n\n".join([*filter(None, paragraphs), *report.unequal, _provenance(report)]) + "\n"
+    return "\n\n".join([*filter(None, paragraphs), *report.unequal, _provenance(report, EFFICIENCY)]) + "\n"
 
 
 def summary(report: Report) -> str:
@@ -96,8 +100,17 @@ def summary(report: Report) -> str:
     for part in parts:
         head += [f"× plain, temperature {part.temperature:g}", "tokens per target pass", "same output"]
     body = [[name, *(cell for rows in by_name for cell in _short_cells(rows.get(name)))] for name in _fastest(parts[0])]
-    texts = [f"Temperature {part.temperature:g}: {counted(part.texts)}" for part in report.parts]
-    return "\n\n".join([markdown_table(head, body), *texts, _provenance(report)]) + "\n"
+    return "\n\n".join([markdown_table(head, body), _left_out(report.parts), _provenance(report)]) + "\n"
+
+
+def _left_out(parts: Sequence[Part]) -> str:
+    """How many texts of plain decoding are not in the tables, at every temperature."""
+    counts = [
+        f"{sum(repeats(text.repetition) for text in part.texts)} of {len(part.texts)} at temperature "
+        f"{part.temperature:g}"
+        for part in parts
+    ]
+    return f"Without texts that repeat more than {MOST:.0%} of their 4-grams: {', '.join(counts)}."
 
 
 def _fastest(part: Part) -> list[str]:
@@ -228,13 +241,13 @@ def _bare(tables: Sequence[PassTable]) -> str:
     return "\n".join([head, "", *lines]) if lines else ""
 
 
-def _provenance(report: Report) -> str:
+def _provenance(report: Report, also: str = "") -> str:
+    """How the tables came about; `also`: what else was measured for those that stand above."""
     return (
         f"Median [quartiles] over {report.prompts} prompts of the median of each one's {report.repeats} "
         f"repeat{'s' * (report.repeats != 1)}{'' if report.complete else ', stopped early'} at each temperature, each "
         f"to the end of its text or {report.max_new_tokens} new tokens, repeat r with seed {report.seed} + r; all "
-        "contestants interleaved in one run; engine efficiency at the first temperature, over one run more of each "
-        f"prompt, every round followed by its passes alone. {report.origin}"
+        f"contestants interleaved in one run{also}. {report.origin}"
     )
 
 
