@@ -4,7 +4,7 @@
    are float32, all lists of rows int32. Inputs of a product are multiples of 4, outputs of 8; a head's numbers of 16.
 
    A pass waits for weights to arrive from memory. Processors fetch ahead where they see somebody read on and on, each
-   page by itself, so a product reads its weight at four or eight places far apart, and each number once for up to
+   page by itself, so a product reads its weight at two, four or eight places far apart, and each number once for up to
    five rows. An output is summed up in the same order however many rows there are: a row's numbers do not depend on
    who is beside it, and a drafted text is the plain one to the last bit. */
 
@@ -62,52 +62,39 @@ function oneRow(x: usize, weight: usize, line: usize, far: usize, out: usize, ap
   putFour(out + 4 * apart, apart, e, f, g, h, adds);
 }
 
-/** Two rows, or three, against four weights, which are read once for all. `third` is known when this is compiled. */
-// @ts-ignore: a decorator of AssemblyScript
-@inline
-function rows(
-  third: bool, x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool,
-): void {
+/** Two rows against four weights, which are read once for both. */
+function twoRows(x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool): void {
   let a0 = f32x4.splat(0);
-  let a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0;
+  let a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
   for (let k: usize = 0; k < line; k += 16) {
     const a = v128.load(x + k);
     const b = v128.load(x + line + k);
-    const c = third ? v128.load(x + 2 * line + k) : a;
     const at = weight + k;
     let w = v128.load(at);
     a0 = plus(a0, a, w);
     b0 = plus(b0, b, w);
-    if (third) c0 = plus(c0, c, w);
     w = v128.load(at + far);
     a1 = plus(a1, a, w);
     b1 = plus(b1, b, w);
-    if (third) c1 = plus(c1, c, w);
     w = v128.load(at + 2 * far);
     a2 = plus(a2, a, w);
     b2 = plus(b2, b, w);
-    if (third) c2 = plus(c2, c, w);
     w = v128.load(at + 3 * far);
     a3 = plus(a3, a, w);
     b3 = plus(b3, b, w);
-    if (third) c3 = plus(c3, c, w);
   }
   const apart = below >> 2;
   putFour(out, apart, a0, a1, a2, a3, adds);
   putFour(out + below, apart, b0, b1, b2, b3, adds);
-  if (third) putFour(out + 2 * below, apart, c0, c1, c2, c3, adds);
 }
 
-function twoRows(x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool): void {
-  rows(false, x, weight, line, far, out, below, adds);
-}
-
-function threeRows(x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool): void {
-  rows(true, x, weight, line, far, out, below, adds);
-}
-
-/** Five rows against two weights: the shape of a draft of four, and what a processor's registers just hold. */
-function fiveRows(x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool): void {
+/** Three rows, four or five against two weights: what a processor's registers just hold. `fourth` and `fifth` are known
+    when this is compiled. */
+// @ts-ignore: a decorator of AssemblyScript
+@inline
+function rows(
+  fourth: bool, fifth: bool, x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool,
+): void {
   let a0 = f32x4.splat(0);
   let a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0, d0 = a0, d1 = a0, e0 = a0, e1 = a0;
   for (let k: usize = 0; k < line; k += 16) {
@@ -123,19 +110,35 @@ function fiveRows(x: usize, weight: usize, line: usize, far: usize, out: usize, 
     r = v128.load((row += line));
     c0 = plus(c0, r, v);
     c1 = plus(c1, r, w);
-    r = v128.load((row += line));
-    d0 = plus(d0, r, v);
-    d1 = plus(d1, r, w);
-    r = v128.load(row + line);
-    e0 = plus(e0, r, v);
-    e1 = plus(e1, r, w);
+    if (fourth) {
+      r = v128.load((row += line));
+      d0 = plus(d0, r, v);
+      d1 = plus(d1, r, w);
+    }
+    if (fifth) {
+      r = v128.load(row + line);
+      e0 = plus(e0, r, v);
+      e1 = plus(e1, r, w);
+    }
   }
-  const apart = below >> 2;
+  const apart = below >> 1;
   putTwo(out, apart, a0, a1, adds);
   putTwo((out += below), apart, b0, b1, adds);
   putTwo((out += below), apart, c0, c1, adds);
-  putTwo((out += below), apart, d0, d1, adds);
-  putTwo(out + below, apart, e0, e1, adds);
+  if (fourth) putTwo((out += below), apart, d0, d1, adds);
+  if (fifth) putTwo(out + below, apart, e0, e1, adds);
+}
+
+function threeRows(x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool): void {
+  rows(false, false, x, weight, line, far, out, below, adds);
+}
+
+function fourRows(x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool): void {
+  rows(true, false, x, weight, line, far, out, below, adds);
+}
+
+function fiveRows(x: usize, weight: usize, line: usize, far: usize, out: usize, below: usize, adds: bool): void {
+  rows(true, true, x, weight, line, far, out, below, adds);
 }
 
 /** x [n, inputs] · weight [outputs, inputs]ᵀ → out [n, outputs], or added to it. What was read of the weight for the
@@ -143,25 +146,25 @@ function fiveRows(x: usize, weight: usize, line: usize, far: usize, out: usize, 
 export function multiply(x: usize, n: i32, inputs: i32, weight: usize, outputs: i32, out: usize, adds: bool): void {
   const line = <usize>inputs << 2;
   const below = <usize>outputs << 2;
-  const steps = n == 1 ? outputs >> 3 : outputs >> 2;
+  const steps = n == 1 ? outputs >> 3 : n == 2 ? outputs >> 2 : outputs >> 1;
   const far = <usize>steps * line;
   for (let step = 0; step < steps; step++, weight += line, out += 4) {
     if (n == 1) oneRow(x, weight, line, far, out, below >> 3, adds);
+    else if (n == 2) twoRows(x, weight, line, far, out, below, adds);
     else
       for (let row = 0; row < n; ) {
         const from = x + <usize>row * line;
         const to = out + <usize>row * below;
         const left = n - row;
-        if (left >= 5 && left != 6) {
+        if (left == 5 || left > 8) {
           fiveRows(from, weight, line, far, to, below, adds);
-          fiveRows(from, weight + 2 * far, line, far, to + (below >> 1), below, adds);
           row += 5;
-        } else if (left == 2 || left == 4) {
-          twoRows(from, weight, line, far, to, below, adds);
-          row += 2;
-        } else {
+        } else if (left == 3 || left == 6) {
           threeRows(from, weight, line, far, to, below, adds);
           row += 3;
+        } else {
+          fourRows(from, weight, line, far, to, below, adds);
+          row += 4;
         }
       }
   }

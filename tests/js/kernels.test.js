@@ -26,9 +26,9 @@ function product(binaries, rows, weight, before = null) {
 const waves = (n, pace) => upTo(n).map((row) => upTo(INPUTS).map((place) => Math.sin(pace * row + place)));
 
 for (const [name, binaries] of Object.entries(KERNELS)) {
-  test(`each row's product with each weight stands in its place, of one row to eight (${name})`, () => {
+  test(`each row's product with each weight stands in its place, of one row to eleven (${name})`, () => {
     const weight = upTo(OUTPUTS).map((output) => upTo(INPUTS).map((place) => (place === output ? 10 : 0)));
-    for (const n of upTo(9).slice(1)) {
+    for (const n of upTo(12).slice(1)) {
       const rows = upTo(n).map((row) => upTo(INPUTS).map((place) => 100 * row + place));
       const due = rows.map((row) => row.slice(0, OUTPUTS).map((value) => 10 * value));
       assert.deepEqual(product(binaries, rows, weight), due);
@@ -38,9 +38,9 @@ for (const [name, binaries] of Object.entries(KERNELS)) {
   });
 
   test(`a row's numbers are the same to the last bit whoever is beside it (${name})`, () => {
-    const [rows, weight] = [waves(8, 7), waves(OUTPUTS, 3)];
+    const [rows, weight] = [waves(11, 7), waves(OUTPUTS, 3)];
     const alone = rows.map((row) => product(binaries, [row], weight)[0]);
-    for (const n of upTo(9).slice(2)) assert.deepEqual(product(binaries, rows.slice(0, n), weight), alone.slice(0, n));
+    for (const n of upTo(12).slice(2)) assert.deepEqual(product(binaries, rows.slice(0, n), weight), alone.slice(0, n));
   });
 }
 
