@@ -386,6 +386,7 @@ interface Names extends page.Slots {
   isTimed: typeof gain.isTimed;
   gain: typeof gain.gain;
   gainInterval: typeof gain.gainInterval;
+  gainAtLeast: typeof gain.gainAtLeast;
   isNoise: typeof gain.isNoise;
   isNoisy: typeof gain.isNoisy;
   handInName: typeof handIn.handInName;

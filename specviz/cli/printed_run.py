@@ -15,7 +15,7 @@ from specviz.cli.terminal import Terminal, printable
 from specviz.theory import metrics
 from specviz.theory.rows import NGRAM, repetition
 from specviz.theory.slowdown import why_slower
-from specviz.theory.speedup import gain, is_noisy
+from specviz.theory.speedup import at_least, gain, is_noisy
 from specviz.trace import cautions
 from specviz.trace.cautions import full_contexts
 from specviz.trace.characters import legible
@@ -105,9 +105,11 @@ def _over_plain(trace: Trace) -> list[tuple[str, str]]:
     ratio = gain(trace)
     if ratio is None:
         return []
-    why = why_slower(trace)
-    said = "too noisy to say here" if is_noisy(trace) else f"{ratio:.2f}× as fast, measured{f'. {why}' if why else ''}"
-    return [("over plain decoding", said)]
+    if is_noisy(trace):
+        return [("over plain decoding", "too noisy to say here")]
+    why, least = why_slower(trace), at_least(trace)
+    speed = f"{ratio:.2f}×" if least is None else f"at least {least:.2f}×"
+    return [("over plain decoding", f"{speed} as fast, measured{f'. {why}' if why else ''}")]
 
 
 def _number_format(started: Started) -> list[tuple[str, str]]:

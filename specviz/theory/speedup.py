@@ -54,11 +54,21 @@ def interval(trace: Trace) -> tuple[float, float] | None:
 
 
 def is_noisy(trace: Trace) -> bool:
-    """Whether a gain was timed and cannot be told from noise: too few turns, an interval that holds 1, or one that
-    passes the tokens per target pass, which no drafting can gain."""
+    """Whether a gain was timed and cannot be told from noise: too few turns, an interval that holds 1, or one wholly
+    above the tokens per target pass, which no drafting can gain."""
     ratio, plain = gain(trace), trace.finished.plain
     if ratio is None or plain is None:
         return False
     low, high = interval(trace) or (ratio, ratio)
-    most = len(trace.finished.output_ids) / len(trace.rounds)
-    return plain.runs < FEWEST or (low <= 1 <= high and low < high) or high > most
+    return plain.runs < FEWEST or (low <= 1 <= high and low < high) or low > _most(trace)
+
+
+def at_least(trace: Trace) -> float | None:
+    """The least ratio of the turns where the largest passes the tokens per target pass, so that some turn was
+    disturbed and more cannot be said; None where the median can, or nothing."""
+    between = interval(trace)
+    return between[0] if between and between[1] > _most(trace) and not is_noisy(trace) else None
+
+
+def _most(trace: Trace) -> float:
+    return len(trace.finished.output_ids) / len(trace.rounds)

@@ -10,7 +10,7 @@ from specviz.bench.plain import TURNS, in_turns, plain_beside, run_beside_plain
 from specviz.errors import TraceError
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
-from specviz.theory.speedup import gain, interval, is_noisy
+from specviz.theory.speedup import at_least, gain, interval, is_noisy
 from specviz.trace import codec
 from specviz.trace.check import check
 from specviz.trace.events import PlainDecoding, Trace
@@ -96,11 +96,16 @@ def test_a_gain_is_the_median_of_its_turns() -> None:
 
 def test_a_gain_that_noise_could_have_made_is_none_to_speak_of() -> None:
     assert is_noisy(turned(0.9, 1.4, 1.6)), "on both sides of 1"
-    assert is_noisy(turned(2.1, 2.2, 2.6)), "no drafting gains more than its 2.5 tokens per pass"
+    assert is_noisy(turned(2.6, 2.7, 2.8)), "no drafting gains more than its 2.5 tokens per pass"
     assert is_noisy(turned(1.4, 1.5)), "two turns show no spread"
     assert is_noisy(turned(runs=1))
     assert not is_noisy(turned(runs=3)), "a recording of before: the median of three, its spread not kept"
     assert not is_noisy(turned(0.6, 0.7, 0.8)), "slower for sure"
+
+
+def test_where_a_turn_passes_the_tokens_per_pass_only_the_least_can_be_told() -> None:
+    assert (is_noisy(turned(2.1, 2.2, 2.6)), at_least(turned(2.1, 2.2, 2.6))) == (False, 2.1)
+    assert [at_least(turned(*ratios)) for ratios in [(2.1, 2.2, 2.5), (0.9, 1.4, 2.6), (2.1, 2.6)]] == [None] * 3
 
 
 def test_a_run_that_drafted_nothing_gains_nothing() -> None:

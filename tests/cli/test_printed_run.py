@@ -53,6 +53,7 @@ def test_a_slower_run_names_the_factor_and_a_faster_one_its_gain_alone() -> None
     )
     assert printed(timed(1.5, 1.5, 1.5))["over plain decoding"] == "1.50× as fast, measured"
     assert printed(timed(0.8, 1.2, 1.3))["over plain decoding"] == "too noisy to say here"
+    assert printed(timed(2.1, 2.2, 2.6))["over plain decoding"] == "at least 2.10× as fast, measured"
     assert "over plain decoding" not in printed(sample())
 
 

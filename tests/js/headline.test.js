@@ -70,12 +70,19 @@ test("a gain is the median of its turns, with the least and the largest", () => 
 test("what noise could have made is no gain: both sides of 1, more than tokens per pass, too few turns", () => {
   const words = "how much faster is too noisy to say here";
   assert.equal(S.outcome(turns(0.9, 1.4, 1.6)).said, `${words} (0.90 to 1.60)`);
-  assert.equal(S.outcome(turns(2.1, 2.2, 2.6)).said, `${words} (2.10 to 2.60)`, "20 tokens in 8 passes: at most 2.5");
+  assert.equal(S.outcome(turns(2.6, 2.7, 2.8)).said, `${words} (2.60 to 2.80)`, "20 tokens in 8 passes: at most 2.5");
   assert.equal(S.outcome(turns(1.4, 1.5)).said, `${words} (1.40 to 1.50)`);
   const once = timed(1.3);
   once.finished.plain.runs = 1;
   assert.equal(S.outcome(once).said, `${words} (1.30×, timed once)`);
   assert.ok(S.outcome(once).noisy);
+});
+
+test("where a turn passes the tokens per pass, only the least is told", () => {
+  const { said, noisy } = S.outcome(turns(2.1, 2.2, 2.6));
+  const least = "at least 2.10× as fast as plain decoding, measured (2.10 to 2.60)";
+  assert.deepEqual([said, noisy], [least, undefined]);
+  assert.equal(S.gainAtLeast(turns(2.1, 2.2, 2.5)), null);
 });
 
 test("a run that drafted nothing claims no speedup", () => {

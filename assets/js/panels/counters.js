@@ -102,6 +102,9 @@ const counters = (function (S) {
       `${S.seconds(sum.seconds)}; ${plain.from}. Below 1 is slower than plain decoding.`;
     if (plain.beside && S.isNoisy(trace))
       return { name, value: "too noisy", note: `${turns}too noisy to say here. ${own}` };
+    const least = S.gainAtLeast(trace);
+    if (plain.beside && least !== null)
+      return { name, value: `≥ ${S.ratio(least)}×`, note: `${turns}only the least can be told. ${own}` };
     const ratio = between ? S.gain(trace) : (sum.tokens * plain.seconds) / sum.seconds;
     return {
       name,

@@ -78,9 +78,10 @@ const headline = (function (S) {
       const seen = spread || ` (${ratio.toFixed(2)}×, timed ${turns})`;
       return { text, said: `how much faster is too noisy to say here${seen}`, noisy: true, slower: false, note };
     }
-    const speed = `${ratio.toFixed(2)}×`;
+    const least = S.gainAtLeast(trace);
+    const speed = least === null ? `${ratio.toFixed(2)}×` : `at least ${least.toFixed(2)}×`;
     const said =
-      Math.abs(ratio - 1) < S.LEAST_GAIN
+      least === null && Math.abs(ratio - 1) < S.LEAST_GAIN
         ? "no faster than plain decoding, measured"
         : ratio > 1
           ? `${speed} as fast as plain decoding, measured`

@@ -33,21 +33,31 @@ const gain = (function (S) {
     return ratios.length ? [Math.min(...ratios), Math.max(...ratios)] : null;
   }
 
-  /** Whether a gain cannot be told from noise: too few turns, an interval that holds 1, or one that passes the tokens
+  /** Whether a gain cannot be told from noise: too few turns, an interval that holds 1, or one wholly above the tokens
       per target pass, which no drafting can gain.
       @param {number} turns @param {number[]} interval @param {number} perPass */
   const isNoise = (turns, [low, high], perPass) =>
-    turns < FEWEST || (low <= 1 && high >= 1 && low < high) || high > perPass;
+    turns < FEWEST || (low <= 1 && high >= 1 && low < high) || low > perPass;
+
+  /** @param {trace.Trace} trace */
+  const tokensPerPass = (trace) => trace.finished.output_ids.length / trace.rounds.length;
 
   /** Whether a gain was timed and cannot be told from noise.
       @param {trace.Trace} trace */
   function isNoisy(trace) {
     const ratio = gain(trace);
     if (ratio === null) return false;
-    const perPass = trace.finished.output_ids.length / trace.rounds.length;
-    return isNoise(trace.finished.plain.runs, gainInterval(trace) || [ratio, ratio], perPass);
+    return isNoise(trace.finished.plain.runs, gainInterval(trace) || [ratio, ratio], tokensPerPass(trace));
   }
 
-  return { LEAST_GAIN, isTimed, gain, gainInterval, isNoise, isNoisy };
+  /** The least ratio of the turns where the largest passes the tokens per target pass, so that some turn was disturbed
+      and more cannot be said; null where the median can, or nothing.
+      @param {trace.Trace} trace */
+  function gainAtLeast(trace) {
+    const [low, high] = gainInterval(trace) || [0, 0];
+    return high > tokensPerPass(trace) && !isNoisy(trace) ? low : null;
+  }
+
+  return { LEAST_GAIN, isTimed, gain, gainInterval, gainAtLeast, isNoise, isNoisy };
 })(SpecViz);
 Object.assign(SpecViz, gain);

@@ -82,7 +82,7 @@ const tabSweep = (function (S) {
         ratios,
         ratio: S.median(ratios),
         interval,
-        isNoise: S.isNoise(ratios.length, interval, perPass),
+        isNoise: S.isNoise(ratios.length, interval, perPass) || interval[1] > perPass,
         perPass,
         rate: drafted ? sum("num_accepted_draft_tokens") / drafted : null,
       };
