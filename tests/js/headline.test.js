@@ -80,8 +80,7 @@ test("what noise could have made is no gain: both sides of 1, more than tokens p
 
 test("where a turn passes the tokens per pass, only the least is told", () => {
   const { said, noisy } = S.outcome(turns(2.1, 2.2, 2.6));
-  const least = "at least 2.10× as fast as plain decoding, measured (2.10 to 2.60)";
-  assert.deepEqual([said, noisy], [least, undefined]);
+  assert.deepEqual([said, noisy], ["at least 2.10× as fast as plain decoding, measured", undefined]);
   assert.equal(S.gainAtLeast(turns(2.1, 2.2, 2.5)), null);
 });
 

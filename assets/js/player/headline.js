@@ -86,7 +86,13 @@ const headline = (function (S) {
         : ratio > 1
           ? `${speed} as fast as plain decoding, measured`
           : `${speed} as fast: slower than plain decoding, measured`;
-    return { text, said: said + spread, slower: S.isSlower(trace), why: S.whySlower(trace), note };
+    return {
+      text,
+      said: least === null ? said + spread : said,
+      slower: S.isSlower(trace),
+      why: S.whySlower(trace),
+      note,
+    };
   }
 
   /** Tokens and passes up to the cursor, the round at hand once it is committed; empty before the first.
