@@ -144,7 +144,9 @@ def chart(rows: Sequence[RuleRow]) -> Chart:
 def how(file: LossyFile) -> str:
     return (
         f"The bundled pair, drafter `model` with a chain of {file.gamma}, at most {file.max_new_tokens} tokens an "
-        f"answer, seed {file.seed}; sums are held out from training, facts are not. Counted {file.created}."
+        f"answer, seed {file.seed}; sums are held out from training, facts are not. Counted {file.created}; "
+        + ", ".join(f"{name} sha256 {weights[:12]}" for name, weights in file.models.items())
+        + "."
     )
 
 
