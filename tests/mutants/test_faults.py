@@ -7,6 +7,7 @@ from collections import Counter
 from tests.mutants.faults import FAULTS
 from tests.mutants.run import ROOT
 
+FOLDER = ROOT / "tests" / "mutants" / "faults"
 AREAS = {
     "sampling": "specviz/core/",
     "verifiers": "specviz/verifiers/",
@@ -36,5 +37,7 @@ def test_every_fault_names_tests_that_exist():
 def test_there_are_faults_in_every_area_and_no_two_of_one_name():
     assert len(FAULTS) >= 30
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
+    written = sum(path.read_text(encoding="utf-8").count(": edit(") for path in FOLDER.glob("*.py"))
+    assert len(FAULTS) == written, "two groups of one key: Python keeps the later alone"
     counts = Counter(area for area, start in AREAS.items() for fault in FAULTS if fault.file.startswith(start))
     assert min(counts[area] for area in AREAS) >= 3, counts

@@ -54,4 +54,9 @@ AREAS = (
     guarding,
     writing,
 )
-FAULTS: tuple[Fault, ...] = tuple(fault for area in AREAS for fault in area.FAULTS)
+FAULTS = tuple(
+    Fault(name, file, find, replace, tuple(tests))
+    for area in AREAS
+    for (file, *tests), edits in area.FAULTS.items()
+    for name, (find, replace) in edits.items()
+)

@@ -17,6 +17,17 @@ PAIRINGS = "tests/contracts/test_pairings.py"
 SCRIPTS = "tests/js/test_js.py::test_the_pure_functions"
 
 
+Edit = tuple[str, str]
+"""what to find in a file, and what to put there"""
+Edits = dict[tuple[str, ...], dict[str, Edit]]
+"""(file, tests that must see its faults …) → a fault's name → its edit"""
+
+
+def edit(find: str, replace: str) -> Edit:
+    """`find` stands exactly once in the file."""
+    return find, replace
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One edit of one file."""

@@ -2,182 +2,123 @@
 
 from __future__ import annotations
 
-from tests.mutants.faults.fault import ADAPTERS, RECORDER, ROWS, Fault
+from tests.mutants.faults.fault import ADAPTERS, RECORDER, ROWS, Edits, edit
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
-        "cache: a kept path moves to the wrong row",
-        "specviz/lm/rows.py",
-        "self._move_rows(list(rows[settled:]), base + settled)",
-        "self._move_rows(list(rows[settled:]), base)",
-        (ROWS, ADAPTERS),
-    ),
-    Fault(
-        "cache: a row beside the spine stands one position too far",
-        "specviz/lm/rows.py",
-        "positions.append(limit + len(seen))",
-        "positions.append(limit + len(seen) + 1)",
-        (ROWS,),
-    ),
-    Fault(
-        "cache: a node sees its siblings",
-        "specviz/lm/rows.py",
-        "visible[:, base:] = self.masks.of([parent - base for parent in tree])[-n:]",
-        "visible[:, base:] = True",
-        (ROWS, ADAPTERS),
-    ),
-    Fault(
-        "cache: rows of a rejected path stay behind",
-        "specviz/lm/rows.py",
-        "self.tokens[start:] = kept",
-        "self.tokens[start : start + len(kept)] = kept",
-        (ROWS,),
-    ),
-    Fault(
-        "few rows: a row of a chain sees the one after it",
-        "specviz/lm/llama/few_rows.c",
-        "cache->start + r % n + 1,",
-        "cache->start + r % n + 2,",
-        ("tests/lm/test_few_rows.py",),
-    ),
-    Fault(
-        "few rows: rows of a tree turn as if they were a chain",
-        "specviz/lm/llama/few_rows.c",
-        "(positions ? positions[i] : start + i)",
-        "(start + i)",
-        ("tests/lm/test_few_rows.py",),
-    ),
-    Fault(
-        "few rows: weights read as they are stored forget the norm's factor",
-        "specviz/lm/llama/few_rows.py",
-        "return None if norm.absorbed and behind.short is None else",
-        "return None if norm.absorbed else",
-        ("tests/lm/test_few_rows.py",),
-    ),
-    Fault(
-        "few rows: a row beyond the first four has the numbers of one before it",
-        "specviz/lm/products.h",
-        "const float *rows = x + i * ins,",
-        "const float *rows = x + i / 8 * ins,",
-        ("tests/lm/test_few_rows.py",),
-    ),
-    Fault(
-        "few rows: a drafter's block reads its residual stream in place of its inputs",
-        "specviz/lm/llama/few_rows.c",
-        "attend(model, cache, 0, inputs, room.x,",
-        "attend(model, cache, 0, room.x, room.x,",
-        ("tests/lm/test_products.py",),
-    ),
-    Fault(
-        "few rows: keys of a drafter's context turn as if the text began with them",
-        "specviz/lm/llama/few_rows.c",
-        "rotate(keys, model->turns, 0, cache->start,",
-        "rotate(keys, model->turns, 0, 0,",
-        ("tests/drafters/test_flash.py",),
-    ),
-    Fault(
-        "few rows: what is watched behind the last layer is not normed",
-        "specviz/lm/llama/few_rows.c",
-        "if (reached < model->count) memcpy(",
-        "if (reached <= model->count) memcpy(",
-        ("tests/lm/test_features.py",),
-    ),
-    Fault(
-        "few rows: weights in float32 take as wide a pass as tiles do",
-        "specviz/lm/products.py",
-        "return MOST_ROWS if half and compiled.tiles() else",
-        "return MOST_ROWS if True else",
-        ("tests/lm/test_few_rows.py",),
-    ),
-    Fault(
-        "products: a weight of whole numbers forgets its rows' scales",
-        "specviz/lm/products.py",
-        "scales = None if short is None or short.scales is None else",
-        "scales = None if short is None or True else",
-        ("tests/lm/test_products.py",),
-    ),
-    Fault(
-        "products: a layer goes on with the weights that it had at first",
-        "specviz/lm/products.py",
-        "if known is None or known[0] != version:",
-        "if known is None:",
-        ("tests/lm/test_products.py",),
-    ),
-    Fault(
-        "session: the row of the last accepted token is kept twice",
-        "specviz/engine/session.py",
-        "for node in tree.path(end)[: kept - 1]",
-        "for node in tree.path(end)[:kept]",
-        ("tests/tree_policies/test_target_init.py",),
-    ),
-    Fault(
-        "recorder: the target's own head as the residual",
-        "specviz/engine/recorder.py",
-        "residual = None if rest is None else ask(rest.unsqueeze(0))",
-        "residual = None if rest is None else ask(scored.probs((record.verdict.path or [0])[-1]).unsqueeze(0))",
-        (RECORDER,),
-    ),
-    Fault(
-        "recorder: raw rows in another order",
-        "specviz/engine/measured.py",
-        "return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
-        "return Swept(heads[:n][::-1], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
-        (RECORDER,),
-    ),
-    Fault(
-        "recorder: raw rows of the draft in another order",
-        "specviz/engine/measured.py",
-        "asked = [node for nodes, _ in drafts for node in nodes]",
-        "asked = [node for nodes, _ in drafts for node in reversed(nodes)]",
-        (RECORDER,),
-    ),
-    Fault(
-        "recorder: time stamps half as long again",
-        "specviz/engine/recorder.py",
-        "start_s=record.start_s,",
-        "start_s=1.5 * record.start_s,",
-        (RECORDER,),
-    ),
-    Fault(
-        "recorder: a candidate keeps the probability of its sibling",
-        "specviz/engine/recorder.py",
-        "target_prob=round(record.scored.candidate_prob(i), DIGITS) if i else None,",
-        "target_prob=round(record.scored.candidate_prob(max(1, i - 1)), DIGITS) if i else None,",
-        (RECORDER,),
-    ),
-    Fault(
-        "ranks: others keep the rows that rank 0 drops",
-        "specviz/lm/ranks.py",
-        'team().say("keep", self.number, list(rows))',
-        'team().say("keep", self.number, [])',
-        ("tests/lm/test_spread.py",),
-    ),
-    Fault(
-        "loading: a file stays open while its tensors are converted",
-        "specviz/lm/checkpoint.py",
-        '        try:\n            return safe_open(path, framework="pt")',
-        '        try:\n            return self.__dict__.setdefault(str(path), safe_open(path, framework="pt"))',
-        ("tests/lm/test_loading_memory.py",),
-    ),
-    Fault(
-        "loading: the scales of quantised weights count as parameters",
-        "specviz/lm/hub/load.py",
-        "for name, one in model.named_parameters() if not name.endswith(BESIDE_WEIGHTS))",
-        "for name, one in model.named_parameters())",
-        ("tests/lm/test_quantised.py",),
-    ),
-    Fault(
-        "long texts: the rows before a text's end are not seen",
-        "specviz/drafters/learned/cross_network.py",
-        "torch.arange(-before, len(gaps), device=gaps.device) < self.root[:, None]",
-        "torch.arange(-before, len(gaps), device=gaps.device) + before < self.root[:, None]",
-        ("tests/studies/long_context/test_training.py",),
-    ),
-    Fault(
-        "long texts: the base that serves the target worst is taken",
-        "specviz/studies/long_context/training.py",
-        "key=lambda one: sum(losses[one].nats[1:])",
-        "key=lambda one: -sum(losses[one].nats[1:])",
-        ("tests/studies/long_context/test_training.py",),
-    ),
-)
+FAULTS: Edits = {
+    ("specviz/lm/rows.py", ROWS, ADAPTERS): {
+        "cache: a kept path moves to the wrong row": edit(
+            "self._move_rows(list(rows[settled:]), base + settled)", "self._move_rows(list(rows[settled:]), base)"
+        ),
+        "cache: a node sees its siblings": edit(
+            "visible[:, base:] = self.masks.of([parent - base for parent in tree])[-n:]", "visible[:, base:] = True"
+        ),
+    },
+    ("specviz/lm/rows.py", ROWS): {
+        "cache: a row beside the spine stands one position too far": edit(
+            "positions.append(limit + len(seen))", "positions.append(limit + len(seen) + 1)"
+        ),
+        "cache: rows of a rejected path stay behind": edit(
+            "self.tokens[start:] = kept", "self.tokens[start : start + len(kept)] = kept"
+        ),
+    },
+    ("specviz/lm/llama/few_rows.c", "tests/lm/test_few_rows.py"): {
+        "few rows: a row of a chain sees the one after it": edit(
+            "cache->start + r % n + 1,", "cache->start + r % n + 2,"
+        ),
+        "few rows: rows of a tree turn as if they were a chain": edit(
+            "(positions ? positions[i] : start + i)", "(start + i)"
+        ),
+    },
+    ("specviz/lm/llama/few_rows.py", "tests/lm/test_few_rows.py"): {
+        "few rows: weights read as they are stored forget the norm's factor": edit(
+            "return None if norm.absorbed and behind.short is None else", "return None if norm.absorbed else"
+        ),
+    },
+    ("specviz/lm/products.h", "tests/lm/test_few_rows.py"): {
+        "few rows: a row beyond the first four has the numbers of one before it": edit(
+            "const float *rows = x + i * ins,", "const float *rows = x + i / 8 * ins,"
+        ),
+    },
+    ("specviz/lm/llama/few_rows.c", "tests/lm/test_products.py"): {
+        "few rows: a drafter's block reads its residual stream in place of its inputs": edit(
+            "attend(model, cache, 0, inputs, room.x,", "attend(model, cache, 0, room.x, room.x,"
+        ),
+    },
+    ("specviz/lm/llama/few_rows.c", "tests/drafters/test_flash.py"): {
+        "few rows: keys of a drafter's context turn as if the text began with them": edit(
+            "rotate(keys, model->turns, 0, cache->start,", "rotate(keys, model->turns, 0, 0,"
+        ),
+    },
+    ("specviz/lm/llama/few_rows.c", "tests/lm/test_features.py"): {
+        "few rows: what is watched behind the last layer is not normed": edit(
+            "if (reached < model->count) memcpy(", "if (reached <= model->count) memcpy("
+        ),
+    },
+    ("specviz/lm/products.py", "tests/lm/test_few_rows.py"): {
+        "few rows: weights in float32 take as wide a pass as tiles do": edit(
+            "return MOST_ROWS if half and compiled.tiles() else", "return MOST_ROWS if True else"
+        ),
+    },
+    ("specviz/lm/products.py", "tests/lm/test_products.py"): {
+        "products: a weight of whole numbers forgets its rows' scales": edit(
+            "scales = None if short is None or short.scales is None else", "scales = None if short is None or True else"
+        ),
+        "products: a layer goes on with the weights that it had at first": edit(
+            "if known is None or known[0] != version:", "if known is None:"
+        ),
+    },
+    ("specviz/engine/session.py", "tests/tree_policies/test_target_init.py"): {
+        "session: the row of the last accepted token is kept twice": edit(
+            "for node in tree.path(end)[: kept - 1]", "for node in tree.path(end)[:kept]"
+        ),
+    },
+    ("specviz/engine/recorder.py", RECORDER): {
+        "recorder: the target's own head as the residual": edit(
+            "residual = None if rest is None else ask(rest.unsqueeze(0))",
+            "residual = None if rest is None else ask(scored.probs((record.verdict.path or [0])[-1]).unsqueeze(0))",
+        ),
+        "recorder: time stamps half as long again": edit("start_s=record.start_s,", "start_s=1.5 * record.start_s,"),
+        "recorder: a candidate keeps the probability of its sibling": edit(
+            "target_prob=round(record.scored.candidate_prob(i), DIGITS) if i else None,",
+            "target_prob=round(record.scored.candidate_prob(max(1, i - 1)), DIGITS) if i else None,",
+        ),
+    },
+    ("specviz/engine/measured.py", RECORDER): {
+        "recorder: raw rows in another order": edit(
+            "return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
+            "return Swept(heads[:n][::-1], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
+        ),
+        "recorder: raw rows of the draft in another order": edit(
+            "asked = [node for nodes, _ in drafts for node in nodes]",
+            "asked = [node for nodes, _ in drafts for node in reversed(nodes)]",
+        ),
+    },
+    ("specviz/lm/ranks.py", "tests/lm/test_spread.py"): {
+        "ranks: others keep the rows that rank 0 drops": edit(
+            'team().say("keep", self.number, list(rows))', 'team().say("keep", self.number, [])'
+        ),
+    },
+    ("specviz/lm/checkpoint.py", "tests/lm/test_loading_memory.py"): {
+        "loading: a file stays open while its tensors are converted": edit(
+            '        try:\n            return safe_open(path, framework="pt")',
+            '        try:\n            return self.__dict__.setdefault(str(path), safe_open(path, framework="pt"))',
+        ),
+    },
+    ("specviz/lm/hub/load.py", "tests/lm/test_quantised.py"): {
+        "loading: the scales of quantised weights count as parameters": edit(
+            "for name, one in model.named_parameters() if not name.endswith(BESIDE_WEIGHTS))",
+            "for name, one in model.named_parameters())",
+        ),
+    },
+    ("specviz/drafters/learned/cross_network.py", "tests/studies/long_context/test_training.py"): {
+        "long texts: the rows before a text's end are not seen": edit(
+            "torch.arange(-before, len(gaps), device=gaps.device) < self.root[:, None]",
+            "torch.arange(-before, len(gaps), device=gaps.device) + before < self.root[:, None]",
+        ),
+    },
+    ("specviz/studies/long_context/training.py", "tests/studies/long_context/test_training.py"): {
+        "long texts: the base that serves the target worst is taken": edit(
+            "key=lambda one: sum(losses[one].nats[1:])", "key=lambda one: -sum(losses[one].nats[1:])"
+        ),
+    },
+}

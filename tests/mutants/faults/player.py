@@ -2,301 +2,149 @@
 
 from __future__ import annotations
 
-from tests.mutants.faults.fault import SCRIPTS, Fault
+from tests.mutants.faults.fault import SCRIPTS, Edits, edit
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
-        "counters: what lies behind the end of the text is counted",
-        "assets/js/rules/numbers.js",
-        "return drafts(round).filter((node) => !behind.has(node.id));",
-        "return drafts(round);",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "headline: a gain whose turns lie on both sides of 1 is told",
-        "assets/js/rules/gain.js",
-        "(low <= 1 && high >= 1 && low < high) || ",
-        "",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: the probability of a path may exceed one",
-        "assets/js/rules/sibling_rules.js",
-        "const atMostOne = (x) => Math.min(1, x);",
-        "const atMostOne = (x) => x;",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: the typical bar rises with the entropy",
-        "assets/js/rules/path_rules.js",
-        "delta * Math.exp(-entropy)",
-        "delta * Math.exp(entropy)",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: the probability that any of K siblings passes forgets K",
-        "assets/js/rules/sibling_rules.js",
-        "1 - (1 - beta) ** facts.siblings",
-        "1 - (1 - beta)",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: judging again ignores the number of levels asked for",
-        "assets/js/rules/rejudge.js",
-        "(gamma === null || node.depth <= gamma)",
-        "(gamma === null || node.depth >= 0)",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: a probability just below one is shown as one",
-        "assets/js/rules/numbers.js",
-        'if (p > 0.9999 && p < 1) return ">0.9999";',
-        'if (p > 0.9999 && p < 1) return "1";',
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: a path that shares its prefix is counted without its root",
-        "assets/js/panels/run_cache.js",
-        "leaf.depth + 1",
-        "leaf.depth",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: nodes of the same text get a row of the mask each",
-        "assets/js/panels/pass_rows.js",
-        "if (rows[own]) rows[own].nodes.push(node.id);",
-        "if (!rows) rows[own].nodes.push(node.id);",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: the columns divide by the temperature twice",
-        "assets/js/panels/columns.js",
-        "const power = cold ? 1 : 1 / sampling.temperature;",
-        "const power = cold ? 1 : 1 / sampling.temperature ** 2;",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: of many children those that were tried are folded away",
-        "assets/js/rules/layout.js",
-        "open.has(id) || said.has(id) || id === selected",
-        "open.has(id) && said.has(id) && id === selected",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: after a found round comes the one before it",
-        "assets/js/panels/found.js",
-        "rounds.filter((one) => one > round)",
-        "rounds.filter((one) => one < round)",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "drawing: siblings after a removed leaf keep their ranks",
-        "assets/js/page/paths.js",
-        "at === depth ? rank - 1 : rank",
-        "at === depth ? rank : rank",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "timeline: a drafter beside the target is drawn before its pass",
-        "assets/js/rules/timeline.js",
-        "const drafter = apart ? ofLanes",
-        "const drafter = false ? ofLanes",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "timeline: waiting counts as drafting",
-        "assets/js/rules/timeline.js",
-        "some((span) => span.lane !== IN_TURN)",
-        "some((span) => span.lane === IN_TURN)",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "timeline: what both did at once is what either did",
-        "assets/js/rules/timeline.js",
-        "Math.min(one[a][1], other[b][1]) - Math.max(",
-        "Math.max(one[a][1], other[b][1]) - Math.min(",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "race: a target that waits is drawn as drafting",
-        "specviz/app/race/view.py",
-        "work = PHASES[1:] if drafts_beside(rounds) else PHASES",
-        "work = PHASES",
-        ("tests/bench/race/test_race.py",),
-    ),
-    Fault(
-        "judging again: rejected siblings that were not drawn are out of q too",
-        "assets/js/rules/rejudge.js",
-        "gone.filter((other) => other.kind === child.kind && other.source === child.source)",
-        "gone.filter((other) => other.source === child.source)",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: rejected siblings stay in q",
-        "assets/js/rules/rejudge.js",
-        "gone.filter((other) => other.kind === child.kind && other.source === child.source)",
-        "[]",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: a rejection is forgotten",
-        "assets/js/rules/rejudge.js",
-        "          gone.push(child);\n",
-        "",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: what may be certain is accepted",
-        "assets/js/rules/rejudge.js",
-        "if (low >= 1) return",
-        "if (high >= 1) return",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: what is certain needs a number",
-        "assets/js/rules/rejudge.js",
-        "if (low >= 1) return",
-        "if (low > 1) return",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: accepted at equality",
-        "assets/js/rules/rejudge.js",
-        "u < low ?",
-        "u <= low ?",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: untold at equality",
-        "assets/js/rules/rejudge.js",
-        "u >= high",
-        "u > high",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: a rejected point mass takes all of its drafter's row",
-        "assets/js/rules/rejudge.js",
-        'child.kind === "point_mass" ? null : proposal(scene, parent, child, gone),',
-        "proposal(scene, parent, child, gone),",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: q of several models is told",
-        "assets/js/rules/rejudge.js",
-        'if (which === "draft" && new Set',
-        'if (which === "target" && new Set',
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: p after a rejection is the target's own",
-        "assets/js/rules/rejudge.js",
-        "const first = scene.same && !gone.length;",
-        "const first = scene.same;",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: of a longest path only the first sibling is tried",
-        "assets/js/rules/rejudge.js",
-        "if (!single) return;",
-        "return;",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "judging again: a probability is taken back to temperature 1 by a product",
-        "assets/js/rules/rejudge.js",
-        "(low / most) ** warm",
-        "(low / most) * warm",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "counters: a token left open lengthens the mean acceptance length",
-        "assets/js/rules/numbers.js",
-        "1 + (accepted - without) / spec",
-        "1 + accepted / spec",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "counters: rounds without a draft are in the mean acceptance length",
-        "assets/js/rules/numbers.js",
-        "1 + (accepted - without) / spec",
-        "1 + (accepted - without) / rounds.length",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "counters: alpha is of the rounds that are walked alone",
-        "assets/js/rules/numbers.js",
-        "walked.length === rounds.length ? trials.length : null",
-        "trials.length",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "counters: nodes that ride along are tested",
-        "assets/js/rules/numbers.js",
-        "filter((trial) => own.has(trial.node))",
-        "filter((trial) => trial.node)",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "counters: nodes that ride along are unreached",
-        "assets/js/rules/numbers.js",
-        'counted(round).filter((one) => one.fate === "unreached")',
-        'round.nodes.filter((one) => one.fate === "unreached")',
-        (SCRIPTS,),
-    ),
-    Fault(
-        "counters: committing takes no time",
-        "assets/js/rules/numbers.js",
-        '    ["commit", "committed"],\n',
-        "",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "counters: any pass stands for a plain token",
-        "assets/js/rules/numbers.js",
-        "time.rows === 1",
-        "time.rows >= 1",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "bars: an unlisted token may have all of the rest",
-        "assets/js/rules/numbers.js",
-        "Math.min(head.rest, head.probs",
-        "Math.max(head.rest, head.probs",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "bars: what both have is what either has",
-        "assets/js/rules/numbers.js",
-        "both ? Math.min(row.draft, row.target)",
-        "both ? Math.max(row.draft, row.target)",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "four numbers: alpha is of what was accepted, tried or not",
-        "assets/js/panels/counters.js",
-        "S.ratio(sum.passed / sum.tested)",
-        "S.ratio(sum.accepted / sum.tested)",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "four numbers: alpha is the acceptance rate",
-        "assets/js/panels/counters.js",
-        "S.ratio(sum.passed / sum.tested)",
-        "S.ratio(sum.passed / sum.drafted)",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "four numbers: as many rounds are left out as drafted",
-        "assets/js/panels/counters.js",
-        "const alone = sum.passes - sum.spec;",
-        "const alone = sum.spec;",
-        (SCRIPTS,),
-    ),
-    Fault(
-        "player: a chat's message is looked for in the template's last words",
-        "assets/js/rules/prompt_text.js",
-        "starts.findLast(ended) ?? starts.at(-1)",
-        "starts.at(-1)",
-        (SCRIPTS,),
-    ),
-)
+FAULTS: Edits = {
+    ("assets/js/rules/numbers.js", SCRIPTS): {
+        "counters: what lies behind the end of the text is counted": edit(
+            "return drafts(round).filter((node) => !behind.has(node.id));", "return drafts(round);"
+        ),
+        "player: a probability just below one is shown as one": edit(
+            'if (p > 0.9999 && p < 1) return ">0.9999";', 'if (p > 0.9999 && p < 1) return "1";'
+        ),
+        "counters: a token left open lengthens the mean acceptance length": edit(
+            "1 + (accepted - without) / spec", "1 + accepted / spec"
+        ),
+        "counters: rounds without a draft are in the mean acceptance length": edit(
+            "1 + (accepted - without) / spec", "1 + (accepted - without) / rounds.length"
+        ),
+        "counters: alpha is of the rounds that are walked alone": edit(
+            "walked.length === rounds.length ? trials.length : null", "trials.length"
+        ),
+        "counters: nodes that ride along are tested": edit(
+            "filter((trial) => own.has(trial.node))", "filter((trial) => trial.node)"
+        ),
+        "counters: nodes that ride along are unreached": edit(
+            'counted(round).filter((one) => one.fate === "unreached")',
+            'round.nodes.filter((one) => one.fate === "unreached")',
+        ),
+        "counters: committing takes no time": edit('    ["commit", "committed"],\n', ""),
+        "counters: any pass stands for a plain token": edit("time.rows === 1", "time.rows >= 1"),
+        "bars: an unlisted token may have all of the rest": edit(
+            "Math.min(head.rest, head.probs", "Math.max(head.rest, head.probs"
+        ),
+        "bars: what both have is what either has": edit(
+            "both ? Math.min(row.draft, row.target)", "both ? Math.max(row.draft, row.target)"
+        ),
+    },
+    ("assets/js/rules/gain.js", SCRIPTS): {
+        "headline: a gain whose turns lie on both sides of 1 is told": edit(
+            "(low <= 1 && high >= 1 && low < high) || ", ""
+        ),
+    },
+    ("assets/js/rules/sibling_rules.js", SCRIPTS): {
+        "player: the probability of a path may exceed one": edit(
+            "const atMostOne = (x) => Math.min(1, x);", "const atMostOne = (x) => x;"
+        ),
+        "player: the probability that any of K siblings passes forgets K": edit(
+            "1 - (1 - beta) ** facts.siblings", "1 - (1 - beta)"
+        ),
+    },
+    ("assets/js/rules/path_rules.js", SCRIPTS): {
+        "player: the typical bar rises with the entropy": edit(
+            "delta * Math.exp(-entropy)", "delta * Math.exp(entropy)"
+        ),
+    },
+    ("assets/js/rules/rejudge.js", SCRIPTS): {
+        "player: judging again ignores the number of levels asked for": edit(
+            "(gamma === null || node.depth <= gamma)", "(gamma === null || node.depth >= 0)"
+        ),
+        "judging again: rejected siblings that were not drawn are out of q too": edit(
+            "gone.filter((other) => other.kind === child.kind && other.source === child.source)",
+            "gone.filter((other) => other.source === child.source)",
+        ),
+        "judging again: rejected siblings stay in q": edit(
+            "gone.filter((other) => other.kind === child.kind && other.source === child.source)", "[]"
+        ),
+        "judging again: a rejection is forgotten": edit("          gone.push(child);\n", ""),
+        "judging again: what may be certain is accepted": edit("if (low >= 1) return", "if (high >= 1) return"),
+        "judging again: what is certain needs a number": edit("if (low >= 1) return", "if (low > 1) return"),
+        "judging again: accepted at equality": edit("u < low ?", "u <= low ?"),
+        "judging again: untold at equality": edit("u >= high", "u > high"),
+        "judging again: a rejected point mass takes all of its drafter's row": edit(
+            'child.kind === "point_mass" ? null : proposal(scene, parent, child, gone),',
+            "proposal(scene, parent, child, gone),",
+        ),
+        "judging again: q of several models is told": edit(
+            'if (which === "draft" && new Set', 'if (which === "target" && new Set'
+        ),
+        "judging again: p after a rejection is the target's own": edit(
+            "const first = scene.same && !gone.length;", "const first = scene.same;"
+        ),
+        "judging again: of a longest path only the first sibling is tried": edit("if (!single) return;", "return;"),
+        "judging again: a probability is taken back to temperature 1 by a product": edit(
+            "(low / most) ** warm", "(low / most) * warm"
+        ),
+    },
+    ("assets/js/panels/run_cache.js", SCRIPTS): {
+        "player: a path that shares its prefix is counted without its root": edit("leaf.depth + 1", "leaf.depth"),
+    },
+    ("assets/js/panels/pass_rows.js", SCRIPTS): {
+        "player: nodes of the same text get a row of the mask each": edit(
+            "if (rows[own]) rows[own].nodes.push(node.id);", "if (!rows) rows[own].nodes.push(node.id);"
+        ),
+    },
+    ("assets/js/panels/columns.js", SCRIPTS): {
+        "player: the columns divide by the temperature twice": edit(
+            "const power = cold ? 1 : 1 / sampling.temperature;",
+            "const power = cold ? 1 : 1 / sampling.temperature ** 2;",
+        ),
+    },
+    ("assets/js/rules/layout.js", SCRIPTS): {
+        "player: of many children those that were tried are folded away": edit(
+            "open.has(id) || said.has(id) || id === selected", "open.has(id) && said.has(id) && id === selected"
+        ),
+    },
+    ("assets/js/panels/found.js", SCRIPTS): {
+        "player: after a found round comes the one before it": edit(
+            "rounds.filter((one) => one > round)", "rounds.filter((one) => one < round)"
+        ),
+    },
+    ("assets/js/page/paths.js", SCRIPTS): {
+        "drawing: siblings after a removed leaf keep their ranks": edit(
+            "at === depth ? rank - 1 : rank", "at === depth ? rank : rank"
+        ),
+    },
+    ("assets/js/rules/timeline.js", SCRIPTS): {
+        "timeline: a drafter beside the target is drawn before its pass": edit(
+            "const drafter = apart ? ofLanes", "const drafter = false ? ofLanes"
+        ),
+        "timeline: waiting counts as drafting": edit(
+            "some((span) => span.lane !== IN_TURN)", "some((span) => span.lane === IN_TURN)"
+        ),
+        "timeline: what both did at once is what either did": edit(
+            "Math.min(one[a][1], other[b][1]) - Math.max(", "Math.max(one[a][1], other[b][1]) - Math.min("
+        ),
+    },
+    ("specviz/app/race/view.py", "tests/bench/race/test_race.py"): {
+        "race: a target that waits is drawn as drafting": edit(
+            "work = PHASES[1:] if drafts_beside(rounds) else PHASES", "work = PHASES"
+        ),
+    },
+    ("assets/js/panels/counters.js", SCRIPTS): {
+        "four numbers: alpha is of what was accepted, tried or not": edit(
+            "S.ratio(sum.passed / sum.tested)", "S.ratio(sum.accepted / sum.tested)"
+        ),
+        "four numbers: alpha is the acceptance rate": edit(
+            "S.ratio(sum.passed / sum.tested)", "S.ratio(sum.passed / sum.drafted)"
+        ),
+        "four numbers: as many rounds are left out as drafted": edit(
+            "const alone = sum.passes - sum.spec;", "const alone = sum.spec;"
+        ),
+    },
+    ("assets/js/rules/prompt_text.js", SCRIPTS): {
+        "player: a chat's message is looked for in the template's last words": edit(
+            "starts.findLast(ended) ?? starts.at(-1)", "starts.at(-1)"
+        ),
+    },
+}
