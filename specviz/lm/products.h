@@ -1,8 +1,9 @@
 /* Products of a few rows with a weight on one thread, for the C files of this package that multiply.
 
    Each weight is read once, where it lies, whatever the number of rows; results are float32, also around bfloat16
-   weights, which are read as the float32 numbers that they are. The sum behind a number is added up in the same order
-   however many rows stand beside it. */
+   weights, which are read as the float32 numbers that they are. Rows are float32 too, but for those of bfloat16 models
+   where bfloat16 is what the processor multiplies. The sum behind a number is added up in the same order however many
+   rows stand beside it. */
 
 #ifndef SPECVIZ_PRODUCTS
 #define SPECVIZ_PRODUCTS
@@ -17,64 +18,147 @@ typedef struct {
 
 /* --- products: y[i, j] (+)= x[i] · weight[j] + bias[j] ---------------------------------------------------------- */
 
-INLINE void tile(const char *w, int half, int64_t ins, const float *x, int n, int outs, float *y, int64_t stride,
-                 const float *bias, const float *scales, int add) {
-  const int64_t width = half ? 2 : 4;
-  Vec sums[16];
+/* What is multiplied, two vectors of numbers at a time. A vector full of bfloat16 numbers holds every other one in the
+   upper halves of its 32 bits and the ones before in the lower: a mask and a shift widen it, and x is put into that
+   order once. DOTS: x is rounded to bfloat16 too, and the processor multiplies pairs (vdpbf16ps). */
+enum { WHOLES, HALVES, DOTS };
+enum { TWO = 2 * LANES, OUTS = 4, MOST_AT_ONCE = LANES == 16 ? 6 : 4 }; /* rows whose sums leave room for weights */
+
+/* How the weights behind a tile come near. Prefetchers lose the way among its rows, but follow who reads in order of
+   memory: few rows leave time for that, and the next tile is really READ. For more rows it is ASKED for, well ahead.
+   Short rows lie near enough to be FOLLOWED. Measured on AMD's Zen 4; what AMX processors do was measured there. */
+enum { FOLLOWED, ASKED, READ };
+#ifdef __AMX_BF16__
+enum { MOST_READ = 0, AHEAD = 0, SHORT = 0 };
+#else
+enum { MOST_READ = 2, AHEAD = 8192, SHORT = 512 };
+#endif
+
+#ifdef __AVX512BF16__
+#include <immintrin.h>
+enum { HAVE_DOTS = 1 };
+INLINE Vec dots(Vec sum, Vec a, Vec b) { return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b); }
+#else
+enum { HAVE_DOTS = 0 };
+INLINE Vec dots(Vec sum, Vec a, Vec b) { (void)a, (void)b; return sum; }
+#endif
+
+INLINE int64_t arranged_ins(int64_t ins) { return (ins + TWO - 1) / TWO * TWO; }
+
+/* x [n, ins] as `mode` multiplies it, and behind each row zeros up to a whole number of vectors */
+INLINE void arrange_of(const float *x, int n, int64_t ins, int mode, float *to) {
+  for (int i = 0; i < n; i++, x += ins, to += arranged_ins(ins))
+    for (int64_t k = 0; k < ins; k += TWO) {
+      float rest[TWO] = {0};
+      const float *some = x + k;
+      if (ins - k < TWO) some = memcpy(rest, some, (size_t)(ins - k) * 4);
+      for (int l = 0; l < TWO; l++) {
+        if (mode == DOTS) ((uint16_t *)to)[k + l] = narrowed(some[l]);
+        else to[k + l] = mode == HALVES ? some[l % LANES * 2 + l / LANES] : some[l];
+      }
+    }
+}
+
+static __attribute__((noinline)) void arrange(const float *x, int n, int64_t ins, int mode, float *to) {
+  if (mode == DOTS) arrange_of(x, n, ins, DOTS, to);
+  else if (mode == HALVES) arrange_of(x, n, ins, HALVES, to);
+  else arrange_of(x, n, ins, WHOLES, to);
+}
+
+INLINE void step(Vec *sums, const char *const *w, const float *x, int64_t apart, int mode, int n, int outs) {
+  Vec first[OUTS], second[OUTS];
+  UNROLL for (int j = 0; j < outs; j++) {
+    first[j] = in_register(load((const float *)w[j]));
+    if (mode == WHOLES) second[j] = in_register(load((const float *)w[j] + LANES));
+    if (mode == HALVES) second[j] = (Vec)((Bits)first[j] & 0xffff0000u), first[j] = (Vec)((Bits)first[j] << 16);
+  }
+  UNROLL for (int i = 0; i < n; i++) {
+    const Vec row = in_register(load(x + i * apart));
+    UNROLL for (int j = 0; j < outs; j++) {
+      if (mode == DOTS) sums[i * outs + j] = dots(sums[i * outs + j], first[j], row);
+      else sums[i * outs + j] += first[j] * row;
+    }
+    if (mode == DOTS) continue;
+    const Vec after = in_register(load(x + i * apart + LANES));
+    UNROLL for (int j = 0; j < outs; j++) sums[i * outs + j] += second[j] * after;
+  }
+}
+
+INLINE void tile(const char *w, int mode, int coming, int64_t ins, const float *x, int n, int outs, float *y,
+                 int64_t stride, const float *bias, const float *scales, int add) {
+  const int64_t width = mode == WHOLES ? 4 : 2, apart = arranged_ins(ins);
+  const int64_t bytes = outs * TWO * width;
+  Vec sums[MOST_AT_ONCE * OUTS];
   UNROLL for (int i = 0; i < n * outs; i++) sums[i] = every(0.0f);
   int64_t k = 0;
-  for (; k + LANES <= ins; k += LANES) {
-    Vec weights[4];
-    UNROLL for (int j = 0; j < outs; j++) {
-      weights[j] = widened(w + (j * ins + k) * width, half);
-      __builtin_prefetch(w + (outs * ins + k * outs + j * LANES) * width, 0, 2); /* the next tile, in order of memory */
+  const char *at[OUTS];
+  for (; k + TWO <= ins; k += TWO) {
+    const char *next = w + outs * (ins + k) * width;
+    if (coming != FOLLOWED) UNROLL for (int64_t line = 0; line < bytes; line += 64) {
+      if (coming == READ) (void)*(const volatile char *)(next + line);
+      else __builtin_prefetch(next + AHEAD + line, 0, 2);
     }
-    UNROLL for (int i = 0; i < n; i++) {
-      Vec row = load(x + i * ins + k);
-      UNROLL for (int j = 0; j < outs; j++) sums[i * outs + j] += weights[j] * row;
-    }
+    UNROLL for (int j = 0; j < outs; j++) at[j] = w + (j * ins + k) * width;
+    step(sums, at, mode == DOTS ? x + k / 2 : x + k, apart, mode, n, outs);
   }
-  if (k < ins)
-    UNROLL for (int i = 0; i < n; i++) {
-      Vec row = partly((const char *)(x + i * ins + k), 0, ins - k);
-      UNROLL for (int j = 0; j < outs; j++)
-        sums[i * outs + j] += partly(w + (j * ins + k) * width, half, ins - k) * row;
+  if (k < ins) {
+    float rest[OUTS][TWO] = {0};
+    UNROLL for (int j = 0; j < outs; j++) {
+      memcpy(rest[j], w + (j * ins + k) * width, (size_t)((ins - k) * width));
+      at[j] = (const char *)rest[j];
     }
+    step(sums, at, mode == DOTS ? x + k / 2 : x + k, apart, mode, n, outs);
+  }
+  for (int i = 0; outs == 1 && i < n; i++)
+    y[i * stride] = total(sums[i]) * (scales ? *scales : 1.0f) + (bias ? *bias : 0.0f) + (add ? y[i * stride] : 0.0f);
   UNROLL for (int i = 0; i < n; i++) {
-    float results[4], *to = y + i * stride;
-    if (outs == 4) *(AnyFour *)results = totals(sums + i * 4);
-    else results[0] = total(sums[i]);
-    UNROLL for (int j = 0; j < outs; j++)
-      to[j] = results[j] * (scales ? scales[j] : 1.0f) + (bias ? bias[j] : 0.0f) + (add ? to[j] : 0.0f);
+    if (outs != OUTS) continue;
+    AnyFour *to = (AnyFour *)(y + i * stride);
+    Four results = totals(sums + i * OUTS);
+    if (scales) results *= *(const AnyFour *)scales;
+    if (bias) results += *(const AnyFour *)bias;
+    *to = add ? results + *to : results;
   }
 }
 
 /* of the matrix the outputs from `first` on; y and `stride` are those of all */
-INLINE void product_of(const Matrix *by, int half, int64_t first, const float *x, int n, float *y, int64_t stride,
+INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x, int n, float *y, int64_t stride,
                        int add) {
-  const int64_t ins = by->ins, step = ins * (half ? 2 : 4), last = first + (by->outs - first) / 4 * 4;
-  for (int64_t j = first; j < last; j += 4)
-    for (int i = 0; i < n; i += 4) { /* from the second time on, the weights are in the processor's cache */
-      const float *rows = x + i * ins, *some = by->bias ? by->bias + j : 0, *scales = by->scales ? by->scales + j : 0;
-      const char *w = by->weight + j * step;
+  const int64_t ins = by->ins, size = ins * (mode == WHOLES ? 4 : 2), last = first + (by->outs - first) / OUTS * OUTS;
+  const int most_read = mode == DOTS ? 2 * MOST_READ : MOST_READ;
+  const int parts = (n + MOST_AT_ONCE - 1) / MOST_AT_ONCE; /* of rows; for the later ones weights are in the cache */
+  for (int64_t j = first; j < by->outs; j += j < last ? OUTS : 1)
+    for (int part = 0, i = 0, some; part < (j < last ? parts : n); part++, i += some) {
+      some = j < last ? (part + 1) * n / parts - i : 1;
+      const float *rows = x + i * arranged_ins(ins), *bias = by->bias ? by->bias + j : 0;
+      const float *scales = by->scales ? by->scales + j : 0;
+      const char *w = by->weight + j * size;
+      const int coming = size <= SHORT || part ? FOLLOWED : n <= most_read && j + 2 * OUTS <= last ? READ : ASKED;
       float *to = y + i * stride + j;
-      switch (n - i) {
-        case 1: tile(w, half, ins, rows, 1, 4, to, stride, some, scales, add); break;
-        case 2: tile(w, half, ins, rows, 2, 4, to, stride, some, scales, add); break;
-        case 3: tile(w, half, ins, rows, 3, 4, to, stride, some, scales, add); break;
-        default: tile(w, half, ins, rows, 4, 4, to, stride, some, scales, add);
+      if (j >= last) tile(w, mode, FOLLOWED, ins, rows, 1, 1, to, stride, bias, scales, add);
+#define CASE(count) case count: tile(w, mode, coming, ins, rows, count, OUTS, to, stride, bias, scales, add); break
+      else switch (some) {
+        CASE(1);
+        CASE(2);
+        CASE(3);
+        CASE(4);
+#if LANES == 16
+        CASE(5);
+        CASE(6);
+#endif
       }
+#undef CASE
     }
-  for (int64_t j = last; j < by->outs; j++)
-    for (int i = 0; i < n; i++)
-      tile(by->weight + j * step, half, ins, x + i * ins, 1, 1, y + i * stride + j, stride,
-           by->bias ? by->bias + j : 0, by->scales ? by->scales + j : 0, add);
 }
 
+/* with `rounded`, x may be rounded to bfloat16 where the processor multiplies that; columns: as `columns_of` has it */
 static __attribute__((noinline)) void vector_product(const Matrix *by, int64_t first, const float *x, int n, float *y,
-                                                     int64_t stride, int add) {
-  if (by->half) product_of(by, 1, first, x, n, y, stride, add);
-  else product_of(by, 0, first, x, n, y, stride, add);
+                                                     int64_t stride, int add, int rounded, float *columns) {
+  const int mode = !by->half ? WHOLES : HAVE_DOTS && rounded ? DOTS : HALVES;
+  arrange(x, n, by->ins, mode, columns);
+  if (HAVE_DOTS && mode == DOTS) product_of(by, DOTS, first, columns, n, y, stride, add);
+  else if (mode == HALVES) product_of(by, HALVES, first, columns, n, y, stride, add);
+  else product_of(by, WHOLES, first, columns, n, y, stride, add);
 }
 
 /* --- bfloat16 products by Intel's tiles (AMX) ------------------------------------------------------------------- */
@@ -241,6 +325,9 @@ static void tile_product(const Matrix *by, const float *x, int n, float *y, int6
 /* Whether this processor has tiles and the system lends them; called from Python */
 int tiles(void) { return have_tiles(); }
 
+/* Whether products of bfloat16 models round their rows to bfloat16, as torch's do; called from Python */
+int rounds(void) { return HAVE_DOTS && !have_tiles(); }
+
 static int for_tiles(const Matrix *by) { return by->half && by->ins % DEEP == 0 && have_tiles(); }
 
 /* x [n, ins] → y [n, outs]; with `add`, on top of what is there; parts: as `split` makes them */
@@ -250,10 +337,14 @@ static void product(const Matrix *by, int parts, const float *x, int n, float *y
     tile_product(by, x, n, y, by->outs, add, parts, columns);
     done = by->outs / SIDE * SIDE;
   }
-  if (done < by->outs) vector_product(by, done, x, n, y, by->outs, add);
+  if (done < by->outs)
+    vector_product(by, done, x, n, y, by->outs, add, parts == 2 && rounds(), (float *)columns);
 }
 
-/* Numbers of four bytes that `columns` has for n rows of `ins` numbers */
-static int64_t columns_of(int64_t ins, int64_t n) { return (n + SIDE - 1) / SIDE * PARTS * 256 * (ins / DEEP); }
+/* Numbers of four bytes that `columns` has for n rows of `ins` numbers, by tiles or by vectors */
+static int64_t columns_of(int64_t ins, int64_t n) {
+  const int64_t tiled = (n + SIDE - 1) / SIDE * PARTS * 256 * (ins / DEEP), arranged = n * arranged_ins(ins);
+  return tiled > arranged ? tiled : arranged;
+}
 
 #endif

@@ -14,7 +14,7 @@
 #define LANES 8
 #endif
 #define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL _Pragma("GCC unroll 32")
 
 typedef float Vec __attribute__((vector_size(4 * LANES)));
 typedef uint32_t Bits __attribute__((vector_size(4 * LANES)));
@@ -27,6 +27,14 @@ INLINE Vec load(const float *at) { return *(const AnyVec *)at; }
 INLINE void store(float *at, Vec x) { *(AnyVec *)at = x; }
 INLINE Vec every(float x) { return x - (Vec){0}; }
 INLINE Vec larger(Vec a, Vec b) { Ints of_a = a > b; return (Vec)(((Ints)a & of_a) | ((Ints)b & ~of_a)); }
+
+/* Kept in a register from here on: read anew for each of its products, it would take longer to read than to multiply */
+INLINE Vec in_register(Vec x) {
+#ifdef __AVX512F__
+  __asm__("" : "+v"(x));
+#endif
+  return x;
+}
 
 INLINE float single(const char *at, int half) {
   if (!half) return *(const float *)at;

@@ -235,7 +235,7 @@ static __attribute__((noinline)) void attention(const Model *model, const Cache 
     if (by_tiles) {
       keys.outs = padded_rows; /* what stands behind the text is nobody's */
       tile_product(&keys, room->queries, (int)(shared * n), room->scores, apart, 0, 2, room->columns);
-    } else vector_product(&keys, 0, room->queries, (int)(shared * n), room->scores, apart, 0);
+    } else vector_product(&keys, 0, room->queries, (int)(shared * n), room->scores, apart, 0, 0, (float *)room->columns);
     for (int64_t r = 0; r < shared * n; r++)
       softmax(room->scores + r * apart, 1.0f / sqrtf((float)size), count, cache->start + r % n + 1,
               visible ? visible + r % n * count : 0);
@@ -274,9 +274,11 @@ static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 /* For n rows of this model whose texts end at row `count` */
 static void *make_room(const Model *model, int64_t n, int64_t count, Room *room) {
   const int64_t queries = model->heads * model->size, qkv = queries + 2 * model->groups * model->size;
+  const int64_t shared = model->heads / model->groups;
   const int64_t inputs = model->count ? most(model->hidden, model->layers->qkv.ins) : model->hidden;
-  const int64_t sizes[] = {n * model->hidden, n * inputs, n * qkv, n * queries, n * model->heads / model->groups * (count + LANES),
-                           n * queries, n * 2 * model->ffn, columns_of(most(most(inputs, model->ffn), queries), n)};
+  const int64_t sizes[] = {n * model->hidden, n * inputs, n * qkv, n * queries, n * shared * (count + LANES),
+                           n * queries, n * 2 * model->ffn,
+                           most(columns_of(most(most(inputs, model->ffn), queries), n), columns_of(model->size, n * shared))};
   void **parts[] = {(void **)&room->x, (void **)&room->inputs, (void **)&room->qkv, (void **)&room->queries, (void **)&room->scores,
                     (void **)&room->attended, (void **)&room->gate_up, (void **)&room->columns};
   int64_t bytes = 64;
