@@ -145,11 +145,12 @@ def test_a_folder_gives_its_text_files_and_nothing_else(tmp_path):
 
 @pytest.mark.slow
 def test_the_sample_of_the_library_is_small_and_holds_no_held_out_file():
-    paths = {path for path, _ in library("target", 400_000)}
+    texts = library("target", 400_000)
+    paths = {path for path, _ in texts}
     split = json.loads(asset_path("models", "target", "split.json").read_text(encoding="utf-8"))
     assert len(paths) > 5
     assert paths.isdisjoint(row["path"] for row in split["held_out"])
-    python = [text for name, text in library("target", 400_000) if not name.startswith("plain English")]
+    python = [text for name, text in texts if not name.startswith("plain English")]
     assert sum(map(len, python)) <= 400_000
 
 
@@ -162,6 +163,13 @@ def test_a_datastore_holds_plain_english_of_the_training_side_alone():
     assert held_out.isdisjoint(text for _, text in found)
 
 
+@pytest.fixture
+def few_texts(tmp_path, monkeypatch):
+    """An empty cache, and a library of two texts that is read as the real one is."""
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
+    monkeypatch.setattr("specviz.datastore.retrieval.library", lambda name, most: [("a", "abcab"), ("b", "cde" * 20)])
+
+
 class Small(Letters):
     """Reads any text as letters a to e."""
 
@@ -169,9 +177,8 @@ class Small(Letters):
         return [1 + ord(letter) % 5 for letter in text[:50]]
 
 
-def test_the_first_run_builds_what_later_ones_open(tmp_path, monkeypatch):
-    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
-    monkeypatch.setattr("specviz.datastore.retrieval.SAMPLE_BYTES", 100_000)
+@pytest.mark.usefixtures("few_texts")
+def test_the_first_run_builds_what_later_ones_open():
     told = []
     codec = Small(6)
     first = Datastores().get(codec, "target", "", told.append)
@@ -182,9 +189,8 @@ def test_the_first_run_builds_what_later_ones_open(tmp_path, monkeypatch):
     assert told == []
 
 
-def test_a_damaged_datastore_of_the_cache_is_built_anew(tmp_path, monkeypatch, caplog):
-    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
-    monkeypatch.setattr("specviz.datastore.retrieval.SAMPLE_BYTES", 100_000)
+@pytest.mark.usefixtures("few_texts")
+def test_a_damaged_datastore_of_the_cache_is_built_anew(caplog):
     codec = Small(6)
     first = Datastores().get(codec, "target", "", lambda _: None)
     whole = place_of(codec).read_bytes()

@@ -55,7 +55,8 @@ CASES = {
 
 @pytest.mark.parametrize(("name", "shape"), CASES.values(), ids=CASES)
 def test_what_is_drafted_round_by_round_is_what_the_batch_says(target, tmp_path, name, shape):
-    """The rows kept of the text, whatever was accepted, are those of one pass over all of it."""
+    """The rows kept of the text, whatever was accepted, are those of one pass over all of it. A third of each level is
+    looked at, in every round another."""
     write_module(taught(name, target, **shape), tmp_path / name, {})
     options = {"weights": str(tmp_path / name), "branching": (8, 2, 1)}
     this = sessions.session(target, DRAFTERS.get(name).of(options), PROMPT, 24, 0.0)
@@ -66,7 +67,7 @@ def test_what_is_drafted_round_by_round_is_what_the_batch_says(target, tmp_path,
         record = this.round()
         lengths.add(len(record.verdict.path))
         for nodes, rows in record.proposal.draft_logits:
-            for node, row in zip(nodes, rows, strict=True):
+            for node, row in list(zip(nodes, rows, strict=True))[len(before) % min(3, len(nodes)) :: 3]:
                 path = record.proposal.tree.token_path(node)
                 batch = read(target, module, [*before, *path, 0])
                 with torch.inference_mode():
