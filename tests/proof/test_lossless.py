@@ -55,7 +55,7 @@ def cases() -> list[ProofCase]:
     """At a temperature every drafter's first options, and `model` with all its options, meet every verifier that may
     judge them. Of a verdict a drafter sees path and token alone, so all else meets `sequential`, unless two tokens
     alone are drawn from without a network, those for which anything is new, and at a temperature, where there are none,
-    the one that has met the fewest so far."""
+    the one that has met the fewest so far. `naive` looks at tokens alone: it meets what is new."""
     chosen, met, seen = [], set[tuple[object, ...]](), Counter[str]()
     for drafter, options, sampling, rules in legal():
         first = options == option_sets(drafter)[0]
@@ -65,6 +65,9 @@ def cases() -> list[ProofCase]:
             always = "sequential" if sampling != NARROW or first or "weights" in options else ""
             further = new or (others[:1] if sampling == WARM or not always else [])
             rules = [rule for rule in rules if rule == always or rule in further]
+        elif not first:
+            repeated = "naive" in rules and meetings(drafter, options, sampling, "naive") <= met
+            rules = [rule for rule in rules if rule != "naive" or not repeated]
         for rule in rules:
             met |= meetings(drafter, options, sampling, rule)
             seen[rule] += 1

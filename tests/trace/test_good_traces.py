@@ -54,7 +54,7 @@ def loader(size: int, precise: bool, spread: float = 1.5, order: int = 4) -> Cal
 def requests(**fixed: Any) -> Iterator[RunRequest]:
     """A request for each verifier that may judge what is fixed."""
     for verifier in VERIFIERS.names():
-        request = RunRequest("abcab", max_new_tokens=24, verifier=Choice(verifier), **with_choices(fixed))
+        request = RunRequest("abcab", max_new_tokens=12, verifier=Choice(verifier), **with_choices(fixed))
         try:
             make_plan(replace(request, temperature=0.8))
         except SpecVizError:
@@ -164,6 +164,6 @@ def test_a_trace_of_the_bundled_pair_has_no_finding(draft: dict[str, Any], place
     """Its vocabulary is so large that a softmax of single precision adds up to 1.000002. Four ways of drawing in turn,
     one of them in half precision."""
     dtype, temperature, top_k, top_p = DRAWN[place % len(DRAWN)]
-    request = RunRequest("def read(path):\n", max_new_tokens=12, seed=place, dtype=dtype, **with_choices(draft))
+    request = RunRequest("def read(path):\n", max_new_tokens=6, seed=place, dtype=dtype, **with_choices(draft))
     sampled = replace(request, temperature=temperature, top_k=top_k, top_p=top_p)
     assert check(collect(pair, sampled)) == [], sampled
