@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 FOLDER = ROOT / "traces"
 REAL = build().pairs[1]
 FILES = [card.file for card in gallery(FOLDER).of(REAL.targets).cards]
-AUDITED = 4
+AUDITED = 2
 """rounds of each run, from the first on: every node of one takes a pass over all the text before it"""
 
 

@@ -59,13 +59,15 @@ def test_those_that_were_trained_for_it_are_among_the_drafters() -> None:
     assert {"eagle", "small_model", "dspark", "medusa"} < set(DRAFTERS)
 
 
-@pytest.mark.parametrize("drafter", DRAFTERS)
-def test_greedy_text_is_that_of_transformers(drafter: str, texts: dict[str, list[int]]) -> None:
-    traces = {name: run(PROMPTS[name], drafter=drafter, max_new_tokens=NEW_TOKENS) for name in WRITTEN}
-    assert {name: trace.finished.output_ids for name, trace in traces.items()} == texts
-    drafted = sum(len(round_.nodes) - 1 for trace in traces.values() for round_ in trace.rounds)
+@pytest.mark.parametrize(("place", "drafter"), list(enumerate(DRAFTERS)))
+def test_greedy_text_is_that_of_transformers(place: int, drafter: str, texts: dict[str, list[int]]) -> None:
+    """Each drafter writes one of the two texts, in turn."""
+    prompt = WRITTEN[place % 2]
+    trace = run(PROMPTS[prompt], drafter=drafter, max_new_tokens=NEW_TOKENS)
+    assert trace.finished.output_ids == texts[prompt]
+    drafted = sum(len(round_.nodes) - 1 for round_ in trace.rounds)
     assert (drafted == 0) == (drafter == "none"), "a drafter that drafts nothing shows nothing"
-    assert all(specviz.check(trace) == [] for trace in traces.values())
+    assert specviz.check(trace) == []
 
 
 def test_a_drawn_token_has_the_probability_that_transformers_gives_it(
