@@ -325,7 +325,8 @@ static void tile_product(const Matrix *by, const float *x, int n, float *y, int6
 /* Whether this processor has tiles and the system lends them; called from Python */
 int tiles(void) { return have_tiles(); }
 
-/* Whether products of bfloat16 models round their rows to bfloat16, as torch's do; called from Python */
+/* Whether products of bfloat16 models round their rows to bfloat16, as torch's do: AMD's Zen 4 and later; called from
+   Python */
 int rounds(void) { return HAVE_DOTS && !have_tiles(); }
 
 static int for_tiles(const Matrix *by) { return by->half && by->ins % DEEP == 0 && have_tiles(); }

@@ -25,9 +25,11 @@ from specviz.lm.compiled import library
 
 SOURCE = Path(__file__).with_name("products.c")
 MOST_ROWS = 64
-"""of a compiled product or pass where tiles multiply (Intel's AMX); beyond, torch's keep the processor busy"""
+"""of a compiled product or pass where tiles multiply (Intel's AMX), or vectors of AMD's Zen 4 (64 rows of the bundled
+target and of SmolLM2-135M took 0.68 to 0.81 of torch's time there); beyond, torch's keep the processor busy"""
 VECTOR_ROWS = 24
-"""the same where vectors do: on the bundled target 24 rows took 0.85 to 1.05 of torch's time, 32 rows 1.0 to 1.2"""
+"""the same for other vectors: on an AMX Xeon 24 rows of the bundled target took 0.85 to 1.05 of torch's time, 32 rows
+1.0 to 1.2"""
 FORMATS = (torch.float32, torch.bfloat16)
 WHOLE = 127
 """the largest whole number that a row is made of"""
@@ -92,7 +94,7 @@ def matrix(weight: Tensor, bias: Tensor | None, short: Short | None, held: list[
 
 def most_rows(compiled: ctypes.CDLL, half: bool) -> int:
     """Of a pass that a compiled library does no slower than torch; `half`: whether it reads bfloat16."""
-    return MOST_ROWS if half and compiled.tiles() else VECTOR_ROWS
+    return MOST_ROWS if (half and compiled.tiles()) or compiled.rounds() else VECTOR_ROWS
 
 
 def takes(n: int, most: int) -> bool:

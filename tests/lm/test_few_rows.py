@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from specviz.lm import compiled
 from specviz.lm.llama.few_rows import ATTENTION, SOURCE
 from specviz.lm.load import load
-from specviz.lm.products import MOST_ROWS, VECTOR_ROWS
+from specviz.lm.products import MOST_ROWS, VECTOR_ROWS, most_rows
 from tests.lm.tiny_models import error, random_parents, random_tokens
 
 SHAPES = {
@@ -164,11 +165,21 @@ def test_around_bfloat16_weights_numbers_are_float32_unless_the_processor_multip
         assert error(model.read_out(x), exact.float()) < 1e-4 * exact.abs().max().item()
 
 
+@pytest.mark.parametrize(
+    ("tiles", "rounding", "half", "most"),
+    [(1, 0, True, MOST_ROWS), (1, 0, False, VECTOR_ROWS), (0, 0, True, VECTOR_ROWS), (0, 1, False, MOST_ROWS)],
+    ids=["tiles", "tiles, float32 weights", "vectors", "vectors of Zen 4"],
+)
+def test_torchs_products_take_over_where_they_are_faster(tiles, rounding, half, most):
+    processor = SimpleNamespace(tiles=lambda: tiles, rounds=lambda: rounding)
+    assert most_rows(processor, half) == most
+
+
 @needs_compiler
-def test_where_no_tiles_multiply_torchs_products_take_over_sooner(folder, stored_short):
-    compiled_file = compiled.library(SOURCE)
-    assert load(folder, dtype="float32").model._few_rows.most == VECTOR_ROWS
-    assert load(stored_short).model._few_rows.most == (MOST_ROWS if compiled_file.tiles() else VECTOR_ROWS)
+def test_a_pass_is_as_wide_as_its_products(folder, stored_short):
+    for checkpoint, half in ((folder, False), (stored_short, True)):
+        model = load(checkpoint, dtype="float32").model
+        assert model._few_rows.most == most_rows(COMPILED, half)
 
 
 @needs_compiler
