@@ -169,7 +169,7 @@ def why_not_bfloat16(width: int, lean: bool = False) -> str | None:
     if width < least:
         return f"width {width or 'unknown'}, and bfloat16 pays from {least} on"
     probe = getattr(torch.cpu, "_is_amx_tile_supported", None)
-    return None if probe is not None and probe() else "this processor does not multiply bfloat16 (no AMX)"
+    return None if probe is not None and probe() else "this processor has no tiles for bfloat16 (no AMX)"
 
 
 EAGER, MAP, RANKS = "eager:", "map:", "tp:"

@@ -203,7 +203,7 @@ def test_a_device_that_is_not_there_is_an_error():
     [
         ("bfloat16", True, 1024, torch.bfloat16, "width 1024 and this processor multiplies it (AMX)"),
         ("bfloat16", True, 768, torch.float32, "width 768, and bfloat16 pays from 1024 on"),
-        ("bfloat16", False, 4096, torch.float32, "this processor does not multiply bfloat16 (no AMX)"),
+        ("bfloat16", False, 4096, torch.float32, "this processor has no tiles for bfloat16 (no AMX)"),
         ("float32", True, 4096, torch.float32, "its weights are stored so"),
     ],
 )
