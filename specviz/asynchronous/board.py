@@ -6,7 +6,8 @@ only cost time, because the verifier compares the whole draft with its own text 
 
 The board in memory that two processes share also holds the engine's clock and what the drafter's model believes. Each
 word has one writer: the verifier writes the verified text, its length, the rollbacks asked for, the limit, the clock
-and the end, the drafter the draft, its length, the model's rows and the rollbacks done. The processors this runs on
+and the end, the drafter the draft, its length, the model's rows, how much of a draft was ready for a verdict, and the
+rollbacks done. The processors this runs on
 (x86-64, and ARM64 through the locks around every event) keep the order of a payload and its length, and a reader that
 met an older length or a torn draft would only lose time, because the target's own answers decide.
 """
@@ -22,6 +23,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+NONE_YET = -1
 
 
 class Board(ABC):
@@ -70,6 +73,14 @@ class Board(ABC):
         """By the verifier."""
 
     @abstractmethod
+    def hand_over(self, ready: int) -> None:
+        """By the drafter, of a verdict that it meets: so many tokens of the draft that follows are there already."""
+
+    @abstractmethod
+    def handed_over(self) -> int:
+        """How many were, at the last verdict; `NONE_YET` before the first."""
+
+    @abstractmethod
     def is_over(self) -> bool: ...
 
     @abstractmethod
@@ -83,6 +94,7 @@ class LocalBoard(Board):
     def __init__(self, prompt: Sequence[int]) -> None:
         self._verified, self._draft = list(prompt), list(prompt)
         self._asked = self._done = self._limit = 0
+        self._ready = NONE_YET
         self._over = False
         self.changes = 0
         """counts everything written: two machines that wait while nothing changes wait for ever"""
@@ -130,6 +142,13 @@ class LocalBoard(Board):
             self._limit = limit
             self.changes += 1
 
+    def hand_over(self, ready: int) -> None:
+        self._ready = ready
+        self.changes += 1
+
+    def handed_over(self) -> int:
+        return self._ready
+
     def is_over(self) -> bool:
         return self._over
 
@@ -139,8 +158,8 @@ class LocalBoard(Board):
 
 
 Row = npt.NDArray[np.float32]
-WORDS = 8
-VERIFIED, DRAFT, ASKED, DONE, OVER, LIMIT, CLOCK = range(7)
+WORDS = 9
+VERIFIED, DRAFT, ASKED, DONE, OVER, LIMIT, READY, CLOCK = range(8)
 """words of the header; the clock has two"""
 
 
@@ -161,7 +180,7 @@ class Size:
 
 
 class SharedBoard(Board):
-    """Header of eight 64-bit words, then room for two texts, then for the model's rows."""
+    """Header of nine 64-bit words, then room for two texts, then for the model's rows."""
 
     def __init__(self, memory: SharedMemory, size: Size) -> None:
         self.memory = memory
@@ -178,6 +197,7 @@ class SharedBoard(Board):
         board = cls(memory, size)
         board._head[:] = 0
         board._verified[: len(prompt)] = board._draft[: len(prompt)] = prompt
+        board._head[READY] = NONE_YET
         board._head[VERIFIED] = board._head[DRAFT] = len(prompt)
         return board
 
@@ -235,6 +255,12 @@ class SharedBoard(Board):
 
     def allow(self, limit: int) -> None:
         self._head[LIMIT] = limit
+
+    def hand_over(self, ready: int) -> None:
+        self._head[READY] = ready
+
+    def handed_over(self) -> int:
+        return int(self._head[READY])
 
     def write_row(self, length: int, row: Row) -> None:
         """What the drafter's model says follows a text of this length; before the token drafted from it."""

@@ -16,12 +16,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import parent_process
 from typing import TypeVar
 
-import numpy as np
-from torch import Tensor
-
-from specviz.asynchronous.board import Row, SharedBoard, Size
-from specviz.asynchronous.machines import Draft, RolledBack, after, drafter
-from specviz.asynchronous.side import Draws, Reader
+from specviz.asynchronous.board import SharedBoard, Size
+from specviz.asynchronous.foresight import Plan, drafting
+from specviz.asynchronous.machines import Branches, Chosen, Draft, Likeliest, RolledBack, after
+from specviz.asynchronous.side import Drawer, Draws, Reader
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.lm.base import LanguageModel
@@ -59,6 +57,8 @@ class DrawOrder:
     sampling: Sampling
     seed: int
     noise: str
+    plan: Plan | None = None
+    """for verdicts to come"""
 
 
 def work(pipe: Connection, origin: Origin, slowdown_s: float, timed: dict[Key, list[Choice]]) -> None:
@@ -113,15 +113,19 @@ class _Text:
             self._reader.logits(prompt[:-1])
         self._pipe.send(None)
         order = _order(self._pipe, DrawOrder)
-        draws = Draws(order.sampling, SeededRandom(order.seed), order.noise)
-        machine = drafter(self._board)
+        drawer = Drawer(self._reader, Draws(order.sampling, SeededRandom(order.seed), order.noise))
+        machine = drafting(self._board, order.plan)
         want = after(machine, None)
         while want is not None:
             answer = None
-            if isinstance(want, Draft) and self._board.clock.is_running:
-                answer = self._pass(want.text, draws)
+            if isinstance(want, Draft | Branches) and self._board.clock.is_running:
+                answer = self._pass(want, drawer)
                 if answer is None:
                     return
+            elif isinstance(want, Likeliest):
+                answer = drawer.likeliest(want)
+            elif isinstance(want, Chosen):
+                self._write_rows(drawer, drawer.choose(want))
             elif isinstance(want, RolledBack):
                 if want.tokens:
                     self._say(Span(DRAFT, "roll back", now := self._board.clock.now(), now, want.tokens))
@@ -132,19 +136,23 @@ class _Text:
             if has_changed and want is not None:
                 self._pipe.send(NEWS)
 
-    def _pass(self, text: Sequence[int], draws: Draws) -> list[int] | None:
-        """One token, not given away before the engine's clock has seen as much time as it took; None: it is over."""
+    def _pass(self, want: Draft | Branches, drawer: Drawer) -> list[int] | None:
+        """Its tokens, not given away before the engine's clock has seen as much time as it took; None: it is over."""
         clock = self._board.clock
         start, began = clock.now(), time.perf_counter()
-        row = self._reader.logits(text)
-        token = draws.tokens(row, len(text))
+        tokens = drawer.drawn(want)
         end = start + time.perf_counter() - began + self._slowdown_s
         while (left := end - clock.now()) > 0:
             if not self._rest(left if clock.is_running else LOOK_S):
                 return None
-        self._board.write_row(len(text), _numbers(row))
-        self._say(Span(DRAFT, "draft", start, end, 1))
-        return token
+        if isinstance(want, Draft):
+            self._write_rows(drawer, [len(want.text)])
+        self._say(Span(DRAFT, "draft", start, end, len(tokens)))
+        return tokens
+
+    def _write_rows(self, drawer: Drawer, lengths: Sequence[int]) -> None:
+        for length in lengths:
+            self._board.write_row(length, drawer.row(length))
 
     def _say(self, span: Span) -> None:
         """Before the board shows what it is about."""
@@ -157,9 +165,3 @@ class _Text:
             self._pipe.recv()
             seconds = 0.0
         return not self._board.is_over() and (self._parent is None or self._parent.is_alive())
-
-
-def _numbers(row: Tensor) -> Row:
-    """[1, V] → [V]."""
-    found: Row = np.asarray(row[0].float().cpu())
-    return found

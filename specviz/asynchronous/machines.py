@@ -11,6 +11,8 @@ is allowed to draft:
 
 There a draft whose first token is right is read in the next pass; one that is wrong costs that pass alone.
 
+A third, SSD, has a drafter that drafts for several verdicts (`foresight`); its target waits for a whole draft.
+
 Each machine is a generator that yields what it wants done and is sent the answer, so that a simulation and two
 processes run the very same protocol. The verified text is the target's own whatever the drafter writes: a token is only
 ever taken where it equals what the target says there.
@@ -68,7 +70,34 @@ class Reach:
         return cls(length, length - 1 if context is None else min(length - 1, context + 1))
 
 
-Want = Draft | Verify | RolledBack | Wait
+@dataclass(frozen=True, slots=True)
+class Likeliest:
+    """Wants, at the end of `text` and after each token of `drawn` but the last, the `count` tokens that the drafter
+    holds likeliest there beside the one that it drew: as many for each place, one place after the other."""
+
+    text: Sequence[int]
+    drawn: Sequence[int]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Wants the next token behind each continuation of `text`, in one pass. All but the last token of a path was in the
+    text or in a path of the pass before."""
+
+    text: Sequence[int]
+    paths: Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The draft goes on behind `text` with these tokens, each of them answered to `Branches` before."""
+
+    text: Sequence[int]
+    tokens: Sequence[int]
+
+
+Want = Draft | Verify | RolledBack | Wait | Likeliest | Branches | Chosen
 Machine = Generator[Want, Sequence[int] | None, None]
 
 
@@ -98,9 +127,16 @@ def drafter(board: Board) -> Machine:
 
 
 def verifier(
-    board: Board, reach: Reach, ahead: int, widest: int, ends: Callable[[int], bool], is_drafting: Callable[[], bool]
+    board: Board,
+    reach: Reach,
+    ahead: int,
+    widest: int,
+    ends: Callable[[int], bool],
+    is_drafting: Callable[[], bool],
+    least: int = 1,
 ) -> Machine:
-    """Verifies tails of up to `widest` tokens until the text is over, and lets the drafter be `ahead` tokens ahead.
+    """Verifies tails of up to `widest` tokens until the text is over, and lets the drafter be `ahead` tokens ahead. It
+    waits until `least` are drafted, or as many as the text has room for.
 
     Where the draft is not this text's continuation, and where nobody drafts any more, it decodes plainly."""
     text, length = board.verified(0, board.verified_length()), reach.text
@@ -111,7 +147,7 @@ def verifier(
             yield Wait()
             continue
         reached = board.draft_length()
-        if drafting and reached <= len(text):
+        if drafting and reached < min(len(text) + least, reach.draft):
             yield Wait()
             continue
         tail = tail_of(board, text, reached, min(widest, length - len(text) - 1))

@@ -6,7 +6,7 @@ The child (`child.py`) ends with its parent, and a child that is killed costs sp
 child waits for some minutes (`drafting_process`, `hand_back`): to begin and to load a model takes longer than a short
 text.
 
-A run of the engine drafts so with `amusd` and `pearl`, and writes a trace; `AsyncPair` measures one text after
+A run of the engine drafts so with `amusd`, `pearl` and `ssd`, and writes a trace; `AsyncPair` measures one text after
 another with one child, outside the engine.
 """
 
@@ -24,8 +24,9 @@ from types import ModuleType
 from typing import Any
 from weakref import finalize
 
-from specviz.asynchronous.board import EngineClock, Row, SharedBoard, Size
+from specviz.asynchronous.board import NONE_YET, EngineClock, Row, SharedBoard, Size
 from specviz.asynchronous.child import LOOK_S, NEWS, OVER, WAKE, DrawOrder, Ready, TextOrder, work
+from specviz.asynchronous.foresight import Plan
 from specviz.asynchronous.machines import Machine, Reach, Verify, after, judged, pearl, verifier
 from specviz.asynchronous.side import Draws, Speaker
 from specviz.core.randomness import SeededRandom
@@ -93,9 +94,9 @@ class DraftingProcess:
             self._leaving()
             raise ModelError(f"the drafter's process could not read the prompt: {said}; start it again.")
 
-    def go(self, draws: Draws) -> None:
+    def go(self, draws: Draws, plan: Plan | None = None) -> None:
         assert isinstance(draws.randomness, SeededRandom), "only a seed can be sent to another process."
-        self._send(DrawOrder(draws.sampling, draws.randomness.seed, draws.noise))
+        self._send(DrawOrder(draws.sampling, draws.randomness.seed, draws.noise, plan))
 
     def wait(self) -> None:
         self._listen(LOOK_S)
@@ -271,7 +272,9 @@ class Job:
     widest: int = 7
     """tokens a verification takes at most"""
     gamma: int = 4
-    """tokens PEARL drafts a round"""
+    """tokens PEARL and SSD draft a round"""
+    fan_out: int = 2
+    """verdicts that SSD drafts for behind each count of accepted tokens"""
 
 
 class AsyncPair:
@@ -304,21 +307,39 @@ class AsyncPair:
         """PEARL on two processes: drafts of γ."""
         return self._decode(job, ends, lambda reach, alive: pearl(self.child.board, reach, job.gamma, ends, alive))
 
-    def _decode(self, job: Job, ends: Ends, make: Callable[[Reach, Callable[[], bool]], Machine]) -> Lanes:
+    def ssd(self, job: Job, ends: Ends) -> Lanes:
+        """SSD on two processes: drafts of γ, the next ones begun behind the likeliest verdicts."""
+        plan = Plan(job.gamma, job.fan_out, Reach.of(job.length).draft)
+        return self._decode(
+            job,
+            ends,
+            lambda reach, alive: verifier(self.child.board, reach, job.gamma, job.gamma, ends, alive, job.gamma),
+            plan,
+        )
+
+    def _decode(
+        self,
+        job: Job,
+        ends: Ends,
+        make: Callable[[Reach, Callable[[], bool]], Machine],
+        plan: Plan | None = None,
+    ) -> Lanes:
         """Raises ModelError where the child had ended before."""
-        child, spans = self.child, list[Span]()
+        child, spans, ready = self.child, list[Span](), list[int]()
         draws = Draws(job.sampling, SeededRandom(job.seed))
         speaker = Speaker(self.target, draws)
         child.begin(job.prompt, Size(job.length + job.ahead + job.gamma + 1))
         try:
             speaker.answers(job.prompt, [])
             machine = make(Reach.of(job.length), lambda: child.is_drafting)
-            child.go(draws)
+            child.go(draws, plan)
             child.clock.run(0.0)
             want, answer = after(machine, None), list[int]()
             while want is not None:
                 child.tell()
                 if isinstance(want, Verify):
+                    if want.tail and child.board.handed_over() != NONE_YET:
+                        ready.append(child.board.handed_over())
                     start = child.clock.now()
                     answer = speaker.answers(want.text, want.tail)
                     spans.append(_verified(want, answer, ends, start, child.clock.now()))
@@ -329,7 +350,7 @@ class AsyncPair:
             text = child.board.verified(0, child.board.verified_length())
         finally:
             spans += child.leave()
-        return Lanes(job.method, text, seconds, spans)
+        return Lanes(job.method, text, seconds, spans, ready)
 
 
 def _verified(want: Verify, said: Sequence[int], ends: Ends, start_s: float, end_s: float) -> Span:

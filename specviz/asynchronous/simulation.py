@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from specviz.asynchronous.board import LocalBoard
+from specviz.asynchronous.board import NONE_YET, LocalBoard
+from specviz.asynchronous.foresight import Plan, foreseer
 from specviz.asynchronous.machines import (
+    Branches,
+    Chosen,
     Draft,
+    Likeliest,
     Machine,
     Reach,
     RolledBack,
@@ -31,6 +35,10 @@ Say = Callable[[Sequence[int]], int]
 """text → the target's next token: the same whenever it is asked, as with noise that belongs to the position"""
 
 
+Ranks = Callable[[Sequence[int]], Sequence[int]]
+"""text → the drafter's next tokens, the likeliest first"""
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Seconds of passes."""
@@ -39,6 +47,8 @@ class Clock:
     """of the drafter over one token"""
     target_s: Callable[[int], float]
     """of the target over n rows"""
+    branches_s: Callable[[int], float] = lambda rows: 1.0
+    """of the drafter over n branches"""
 
 
 def plainly(say: Say, prompt: Sequence[int], length: int, clock: Clock) -> Lanes:
@@ -55,28 +65,49 @@ def amusd(guess: Guess, say: Say, prompt: Sequence[int], length: int, ahead: int
     """AMUSD: both machines on one board, each as fast as its passes."""
     board = LocalBoard(prompt)
     target = verifier(board, Reach.of(length), ahead, widest, lambda token: False, lambda: True)
-    return _beside("amusd", board, target, guess, say, clock)
+    return _beside("amusd", board, drafter(board), target, Models(guess, say), clock)
 
 
 def in_rounds(guess: Guess, say: Say, prompt: Sequence[int], length: int, gamma: int, clock: Clock) -> Lanes:
     """PEARL: the same with drafts of γ."""
     board = LocalBoard(prompt)
     target = pearl(board, Reach.of(length), gamma, lambda token: False, lambda: True)
-    return _beside("pearl", board, target, guess, say, clock)
+    return _beside("pearl", board, drafter(board), target, Models(guess, say), clock)
 
 
-def _beside(method: str, board: LocalBoard, target: Machine, guess: Guess, say: Say, clock: Clock) -> Lanes:
-    spans, lanes, now = list[Span](), {DRAFT: _Lane(drafter(board)), TARGET: _Lane(target)}, 0.0
+def ssd(ranks: Ranks, say: Say, prompt: Sequence[int], length: int, gamma: int, fan_out: int, clock: Clock) -> Lanes:
+    """SSD: drafts of γ, the next ones begun behind the likeliest verdicts, a pass over all of them together."""
+    board, reach = LocalBoard(prompt), Reach.of(length)
+    target = verifier(board, reach, gamma, gamma, lambda token: False, lambda: True, gamma)
+    models = Models(lambda text: ranks(text)[0], say, ranks)
+    return _beside("ssd", board, foreseer(board, Plan(gamma, fan_out, reach.draft)), target, models, clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What they say."""
+
+    guess: Guess
+    say: Say
+    ranks: Ranks = lambda text: ()
+
+
+def _beside(method: str, board: LocalBoard, drafting: Machine, target: Machine, models: Models, clock: Clock) -> Lanes:
+    spans, lanes, now = list[Span](), {DRAFT: _Lane(drafting), TARGET: _Lane(target)}, 0.0
+    ready = list[int]()
     while not board.is_over():
         changes = -1
         while changes != board.changes:  # what one writes now, the other may act on now
             changes = board.changes
             for name, lane in lanes.items():
-                lane.go_on(name, now, clock, guess, say, spans)
-        ready = [lane.busy_until for lane in lanes.values() if lane.busy_until > now]
-        assert ready or board.is_over(), "both machines wait for each other."
-        now = min(ready, default=now)
-    return Lanes(method, board.verified(0, board.verified_length()), now, spans)
+                before = len(spans)
+                lane.go_on(name, now, clock, models, spans)
+                begun = spans[before:] if name == TARGET and board.handed_over() != NONE_YET else []
+                ready += [board.handed_over() for span in begun if span.tokens]
+        busy = [lane.busy_until for lane in lanes.values() if lane.busy_until > now]
+        assert busy or board.is_over(), "both machines wait for each other."
+        now = now if board.is_over() else min(busy)
+    return Lanes(method, board.verified(0, board.verified_length()), now, spans, ready)
 
 
 @dataclass(slots=True)
@@ -89,7 +120,7 @@ class _Lane:
     has_begun: bool = False
     is_done: bool = False
 
-    def go_on(self, name: str, now: float, clock: Clock, guess: Guess, say: Say, spans: list[Span]) -> None:
+    def go_on(self, name: str, now: float, clock: Clock, models: Models, spans: list[Span]) -> None:
         """Hand over what is finished at `now`, and begin what the machine wants next."""
         while not self.is_done and self.busy_until <= now:
             try:
@@ -100,11 +131,19 @@ class _Lane:
             self.has_begun, self.answer = True, None
             if isinstance(want, Wait):
                 return
+            if isinstance(want, Chosen):
+                continue
+            if isinstance(want, Likeliest):
+                self.answer = likeliest(models.ranks, want)
+                continue
             if isinstance(want, Draft):
-                self.answer = _guesses(guess, want.text, want.count)
+                self.answer = _guesses(models.guess, want.text, want.count)
                 span = Span(name, "draft", now, now + want.count * clock.draft_s, want.count)
+            elif isinstance(want, Branches):
+                self.answer = [models.guess([*want.text, *path]) for path in want.paths]
+                span = Span(name, "draft", now, now + clock.branches_s(len(want.paths)), len(want.paths))
             elif isinstance(want, Verify):
-                self.answer = _answers(say, want.text, want.tail)
+                self.answer = _answers(models.say, want.text, want.tail)
                 accepted, took = shared(want.tail, self.answer), clock.target_s(len(want.tail) + 1)
                 span = Span(name, "verify", now, now + took, len(want.tail), accepted + 1, accepted)
             else:
@@ -139,74 +178,21 @@ def dsi(
     return Lanes("dsi", text[:length], now, spans)
 
 
-Ranks = Callable[[Sequence[int]], Sequence[int]]
-"""text → the drafter's next tokens, the likeliest first"""
-
-
-@dataclass(frozen=True, slots=True)
-class Foreseen:
-    """A text by SSD."""
-
-    lanes: Lanes
-    hits: int
-    """verdicts that were drafted for while the target still read"""
-    verdicts: int
-    """that another draft followed"""
-    branches: int
-    """the most verdicts that were drafted for at once"""
-
-
-def ssd(
-    ranks: Ranks,
-    say: Say,
-    prompt: Sequence[int],
-    length: int,
-    gamma: int,
-    fan_out: int,
-    clock: Clock,
-    rows_s: Callable[[int], float],
-) -> Foreseen:
-    """SSD (2603.03251): while the target reads a draft, the drafter goes on behind its likeliest verdicts, each of them
-    so many tokens accepted and one more: the `fan_out` likeliest behind every count, in passes over all of them
-    together, which take `rows_s`. A verdict that is among them has its draft ready; for another it is drafted then."""
-    guess: Guess = lambda text: ranks(text)[0]  # noqa: E731
-    text, spans, now = list(prompt), list[Span](), 0.0
-    tail, hits, verdicts, branches = list[int](), 0, 0, 0
-    is_ready = False
-    while len(text) < length:
-        count = min(gamma, length - len(text) - 1)
-        tail = _guesses(guess, text, count)
-        if count and not is_ready:
-            spans.append(Span(DRAFT, "draft", now, now + count * clock.draft_s, count))
-            now = spans[-1].end_s
-        said = _answers(say, text, tail)
-        right = shared(tail, said)
-        likely = [_likeliest(ranks, [*text, *tail[:kept]], fan_out, tail[kept : kept + 1]) for kept in range(count + 1)]
-        rows = sum(map(len, likely))
-        spans.append(Span(TARGET, "verify", now, now + clock.target_s(count + 1), count, right + 1, right))
-        text += said[: right + 1]
-        ends = spans[-1].end_s
-        if len(text) >= length:
-            now = ends
-            break
-        spans.append(Span(DRAFT, "draft", now, now + gamma * rows_s(rows), rows * gamma))
-        now = max(ends, spans[-1].end_s)
-        is_ready = said[right] in likely[right]
-        spans.append(Span(DRAFT, "roll back", now, now, (rows - is_ready) * gamma))
-        hits, verdicts, branches = hits + is_ready, verdicts + 1, max(branches, rows)
-    return Foreseen(Lanes("ssd", text[:length], now, spans), hits, verdicts, branches)
-
-
-def _likeliest(ranks: Ranks, text: Sequence[int], count: int, without: Sequence[int]) -> list[int]:
-    """Of what may stand where the draft ends or is wrong: not the drafted token, which would have been accepted."""
-    return [token for token in ranks(text) if token not in without][:count]
-
-
 def _guesses(guess: Guess, text: Sequence[int], count: int) -> list[int]:
     own = list(text)
     for _ in range(count):
         own.append(guess(own))
     return own[len(text) :]
+
+
+def likeliest(ranks: Ranks, want: Likeliest) -> list[int]:
+    """At each place the likeliest tokens beside the one that is drawn there."""
+    places = [ranks([*want.text, *want.drawn[:index]]) for index in range(len(want.drawn))]
+    return [
+        token
+        for ranked, drawn in zip(places, want.drawn, strict=True)
+        for token in [token for token in ranked if token != drawn][: want.count]
+    ]
 
 
 def _answers(say: Say, text: Sequence[int], tail: Sequence[int]) -> list[int]:

@@ -151,6 +151,11 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"drafts_per_pass": 1, "ahead": 2},
     ),
     "pearl": ({"in_turn": True, "gamma": 2}, {"in_turn": True, "gamma": 3}),
+    "ssd": (
+        {"in_turn": True, "gamma": 2, "fan_out": 1},
+        {"in_turn": True, "gamma": 2, "fan_out": 2},
+        {"in_turn": True, "gamma": 3, "fan_out": 0},
+    ),
     "jacobi": (
         {"block": 2},
         {"block": 2, "mode": "gauss_seidel"},

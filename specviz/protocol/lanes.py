@@ -45,6 +45,8 @@ class Lanes:
     """prompt and output"""
     seconds: float
     spans: list[Span] = field(default_factory=list)
+    ready: list[int] = field(default_factory=list)
+    """of SSD, at each verdict that another draft followed: tokens of that draft that were there already"""
 
     def busy(self, lane: str) -> float:
         """Share of the time in which a lane computes."""

@@ -8,8 +8,12 @@ from itertools import product
 import pytest
 
 from specviz.asynchronous.board import LocalBoard
+from specviz.asynchronous.foresight import Plan, drafting, foreseer
 from specviz.asynchronous.machines import (
+    Branches,
+    Chosen,
     Draft,
+    Likeliest,
     Reach,
     RolledBack,
     Verify,
@@ -20,7 +24,7 @@ from specviz.asynchronous.machines import (
     tail_of,
     verifier,
 )
-from specviz.asynchronous.simulation import Clock, amusd, dsi, in_rounds, plainly, ssd
+from specviz.asynchronous.simulation import Clock, amusd, dsi, in_rounds, likeliest, plainly, ssd
 
 PROMPT = [1, 2]
 
@@ -49,16 +53,17 @@ METHODS = {
     "amusd": lambda guess, length: amusd(guess, say, PROMPT, length, 8, 7, FLAT),
     "pearl": lambda guess, length: in_rounds(guess, say, PROMPT, length, 4, FLAT),
     "dsi": lambda guess, length: dsi(guess, say, PROMPT, length, 4, 2, FLAT),
-    "ssd": lambda guess, length: foreseen(guess, length, 2).lanes,
+    "ssd": lambda guess, length: foreseen(guess, length, 2),
 }
 
 
-def foreseen(guess, length, fan_out, clock=FLAT, rows_s=lambda rows: 1.0):
-    """The drafter's first choice is its guess, the others follow in the order of their numbers."""
-    return ssd(
-        lambda text: [guess(text), *(token for token in range(5) if token != guess(text))],
-        say, PROMPT, length, 3, fan_out, clock, rows_s,
-    )  # fmt: skip
+def foreseen(guess, length, fan_out, branches_s=lambda rows: 1.0):
+    """SSD with drafts of 3. The drafter's first choice is its guess; the others follow by their numbers."""
+    return ssd(ranking(guess), say, PROMPT, length, 3, fan_out, Clock(1.0, lambda rows: 5.0, branches_s))
+
+
+def ranking(guess):
+    return lambda text: [guess(text), *(token for token in range(5) if token != guess(text))]
 
 
 @pytest.mark.parametrize(("method", "alpha"), list(product(METHODS, (0.0, 0.5, 0.9, 1.0))))
@@ -190,12 +195,13 @@ def interleaved(method: str, seed: int) -> tuple[list[int], int]:
     guess, alive, length = guessing(draw.choice((0.0, 0.5, 0.9))), [True], draw.randrange(3, 12)
     killed_at = draw.choice((None, draw.randrange(20)))
     reach, ahead, wide = Reach.of(length, draw.choice((None, 4))), draw.randrange(1, 5), draw.randrange(1, 5)
-    machines = {
-        "drafter": drafter(board),
-        "target": verifier(board, reach, ahead, wide, lambda token: False, lambda: alive[0])
-        if method == "amusd"
-        else pearl(board, reach, ahead + 1, lambda token: False, lambda: alive[0]),
+    plan = Plan(ahead, draw.randrange(4), reach.draft) if method == "ssd" else None
+    targets = {
+        "amusd": lambda: verifier(board, reach, ahead, wide, lambda token: False, lambda: alive[0]),
+        "pearl": lambda: pearl(board, reach, ahead + 1, lambda token: False, lambda: alive[0]),
+        "ssd": lambda: verifier(board, reach, ahead, ahead, lambda token: False, lambda: alive[0], ahead),
     }
+    machines = {"drafter": drafting(board, plan), "target": targets[method]()}
     wants, idle, steps = {name: next(machine) for name, machine in machines.items()}, 0, 0
     while not board.is_over():
         steps += 1
@@ -204,7 +210,11 @@ def interleaved(method: str, seed: int) -> tuple[list[int], int]:
         name = draw.choice([one for one in machines if one == "target" or alive[0]])
         want, answer, before = wants[name], None, board.changes
         if isinstance(want, Draft):
-            answer = [guess(want.text)]
+            answer = [guess(want.text)] if draw.random() < 0.9 else None
+        elif isinstance(want, Branches):
+            answer = [guess([*want.text, *path]) for path in want.paths] if draw.random() < 0.9 else None
+        elif isinstance(want, Likeliest):
+            answer = likeliest(ranking(guess), want)
         elif isinstance(want, Verify):
             answer = [say([*want.text, *want.tail[:read]]) for read in range(len(want.tail) + 1)]
         try:
@@ -216,7 +226,7 @@ def interleaved(method: str, seed: int) -> tuple[list[int], int]:
     return board.verified(0, length), length
 
 
-@pytest.mark.parametrize("method", ["amusd", "pearl"])
+@pytest.mark.parametrize("method", ["amusd", "pearl", "ssd"])
 def test_ten_thousand_interleavings_lose_nothing_and_never_stand_still(method):
     """Old lengths, torn drafts and a drafter that is killed cost time, never a token."""
     for seed in range(10_000):
@@ -225,28 +235,95 @@ def test_ten_thousand_interleavings_lose_nothing_and_never_stand_still(method):
 
 
 def test_a_verdict_that_was_drafted_for_costs_no_draft_and_another_costs_one_more():
-    """With all four other tokens foreseen every verdict is a hit; with none, none is: the round's time by hand."""
-    length = 2 + 4 * 8  # rounds of a drafter that is always wrong bring one token
-    all_of_them, none = (foreseen(never, 2 + 12, fan_out) for fan_out in (4, 0))
-    assert (all_of_them.hits, all_of_them.verdicts) == (11, 11)
-    assert (none.hits, none.verdicts) == (0, 11)
-    # three tokens drafted once, then rounds of the target's 4 s; on two of them less is left to draft
-    assert all_of_them.lanes.seconds == 3 + 12 * 4
-    assert none.lanes.seconds == 12 * 4 + 9 * 3 + 2 + 1
-    right = foreseen(guessing(1.0), length, 1)
-    assert (right.hits, right.verdicts, right.branches) == (7, 7, 4)
-    assert right.lanes.seconds == 3 + 8 * 4
+    """Passes of 1 s for the drafter and 5 s for the target, which leaves time for the drafter's own next token and for
+    three behind each verdict. A drafter that is always wrong, with all four other tokens foreseen, or none."""
+    all_of_them, none = (foreseen(never, 2 + 6, fan_out) for fan_out in (4, 0))
+    assert all_of_them.ready == [3, 3, 2, 1], "of the last two drafts, which the text leaves less room for"
+    assert none.ready == [0, 0, 0, 0]
+    assert all_of_them.seconds == 3 + 6 * 5
+    assert none.seconds == 3 + 6 * 5 + 3 + 3 + 2 + 1, "each draft in turn, and none for the text's last token"
 
 
-def test_branches_that_take_longer_than_the_target_are_waited_for():
-    slow = foreseen(guessing(1.0), 2 + 8, 2, rows_s=float)
-    assert slow.branches == 8  # two tokens behind each of four counts
-    assert slow.lanes.seconds == 3 + 3 * 8 + 4
-    thrown = [span.tokens for span in slow.lanes.spans if span.what == "roll back"]
-    assert thrown == [7 * 3]
+def test_a_drafter_that_is_always_right_has_every_next_draft_ready_with_a_single_verdict_behind_each_count():
+    right = foreseen(say, 2 + 4 * 4, 1)
+    assert right.ready == [3, 3, 3]
+    assert right.seconds == 3 + 4 * 5
+    passes = [one.tokens for one in right.spans if one.what == "draft"]
+    assert passes[:7] == [1, 1, 1, 1, 4, 4, 4], "a draft, its own next token, and three behind each of four counts"
+    thrown = [one.tokens for one in right.spans if one.what == "roll back"]
+    assert thrown == [9, 9, 9], "three branches of three tokens each"
 
 
-def test_the_drafted_token_itself_is_no_verdict_that_is_drafted_for():
-    """It would have been accepted: behind it the count is another."""
-    behind = foreseen(guessing(1.0), 2 + 8, 5)
-    assert behind.branches == 4 * 3 + 5
+def test_a_branch_that_is_not_finished_when_the_verdict_comes_is_drafted_on_from_where_it_is():
+    """The target reads from 3 s to 8 s. Passes over branches, of 2.5 s each, begin at 4 s: the second is over at 9 s,
+    and the last token is drafted then."""
+    slow = foreseen(say, 2 + 4 * 2, 1, branches_s=lambda rows: 2.5)
+    assert slow.ready == [2]
+    assert slow.seconds == 9 + 1 + 5
+
+
+def test_what_is_foreseen_changes_when_a_draft_is_there_and_not_what_is_drafted():
+    for alpha in (0.3, 0.8):
+        runs = [foreseen(guessing(alpha), 40, fan_out, branches_s) for fan_out, branches_s in FORESIGHTS]
+        rounds = [[(one.tokens, one.kept) for one in run.spans if one.what == "verify"] for run in runs]
+        assert rounds[0] == rounds[1] == rounds[2]
+
+
+FORESIGHTS = ((0, lambda rows: 1.0), (2, lambda rows: 0.25), (4, float))
+
+
+def told_to_draft(want, own, answers):
+    """What a drafter's machine wants, one after the other, as it is given these answers."""
+    wants = [want]
+    for answer in answers:
+        wants.append(after(own, answer))
+    return wants
+
+
+def test_branches_are_the_likeliest_tokens_behind_each_count_but_the_drafted_one_and_the_drafters_own_behind_all():
+    """A draft of 3 4 and then 0 of the drafter's own; 7 and 8 are likeliest at its places beside what it drew."""
+    board = LocalBoard(PROMPT)
+    board.allow(4)
+    own = foreseer(board, Plan(2, 1, longest=9))
+    wants = told_to_draft(next(own), own, ([3], [4], [0], [7, 8, 9], [5, 5, 5]))
+    assert wants[:4] == [Draft(PROMPT), Draft([1, 2, 3]), Draft([1, 2, 3, 4]), Likeliest(PROMPT, [3, 4, 0], 1)]
+    assert wants[4] == Branches(PROMPT, [[7], [3, 8], [3, 4, 0]])
+    assert wants[5] == Branches(PROMPT, [[7, 5], [3, 8, 5], [3, 4, 0, 5]])
+    board.ask_rollback()
+    board.append_verified([3, 8])
+    assert after(own, [6, 6, 6]) == Chosen([1, 2, 3, 8], [5, 6])
+    assert after(own, None) == RolledBack(6), "4, 0, and two tokens behind each of two verdicts"
+    assert (board.handed_over(), board.draft_length(), board.rollbacks_done()) == (2, 4, 1)
+    board.allow(6)
+    assert after(own, None) == Draft([1, 2, 3, 8, 5, 6]), "handed over, and the next verdicts are foreseen"
+    assert board.draft(0, 9) == [1, 2, 3, 8, 5, 6]
+
+
+def test_nothing_is_drafted_ahead_that_has_no_room():
+    """A draft of two may become five tokens long: behind its end nothing can follow a verdict's own token, one token
+    before that, two at its beginning. One that is as long as it may be is only read up to its last token."""
+    board = LocalBoard(PROMPT)
+    board.allow(4)
+    own = foreseer(board, Plan(2, 1, longest=5))
+    wants = told_to_draft(next(own), own, ([3], [4], [0], [7, 8, 9], [5, 5]))
+    assert wants[4:] == [Branches(PROMPT, [[7], [3, 8]]), Branches(PROMPT, [[7, 5]])]
+    assert after(own, [6]) == Wait()
+    short = LocalBoard(PROMPT)
+    short.allow(4)
+    own = foreseer(short, Plan(2, 1, longest=4))
+    wants = told_to_draft(next(own), own, ([3], [4], [4], [7, 8]))
+    assert wants[2:] == [Draft([1, 2, 3]), Likeliest(PROMPT, [3, 4], 1), Branches(PROMPT, [[7]])]
+
+
+def test_a_verifier_that_waits_for_a_whole_draft_takes_less_only_where_the_text_ends():
+    board = LocalBoard(PROMPT)
+    own = verifier(board, Reach.of(6), 3, 3, lambda token: False, lambda: True, 3)
+    assert isinstance(next(own), Wait)
+    board.write_draft(2, [3, 4])
+    assert isinstance(after(own, None), Wait)
+    board.write_draft(4, [5])
+    assert after(own, None) == Verify(PROMPT, [3, 4, 5])
+    assert isinstance(after(own, [3, 0, 0, 0]), Wait)
+    board.answer_rollbacks(1)
+    board.write_draft(3, [0, 6])
+    assert after(own, None) == Verify([1, 2, 3, 0], [6]), "five tokens: the sixth is never drafted"

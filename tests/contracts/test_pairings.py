@@ -27,7 +27,7 @@ EVERY = {
     *("cross_vocabulary", "early_exit", "jacobi", "lookahead", "model", "ngram", "none"),
     *("merged", "rasd", "rest", "self_speculative", "suffix", "token_recycling", "vocabtrim"),
     *("cross_kv", "hydra", "kangaroo", "markov", "masked_block", "medusa"),
-    *("amusd", "pearl", "dflash", "dspark"),
+    *("amusd", "pearl", "ssd", "dflash", "dspark"),
 }
 PLANNED = {"hydra", "markov", "masked_block", "medusa"}
 TREES = {"lookahead", "merged", "rasd", "rest", "suffix", "token_recycling", *PLANNED}

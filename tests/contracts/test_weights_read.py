@@ -15,6 +15,7 @@ from tests.contracts.test_drafter_contract import METHOD_IDS, METHODS, request_f
 UNABLE = {
     "amusd": "its passes are made beside the target's, on a lane: what they read is read while the target reads",
     "pearl": "its passes are made beside the target's, on a lane: what they read is read while the target reads",
+    "ssd": "its passes are made beside the target's, on a lane: what they read is read while the target reads",
 }
 """drafter → why MBSU does not speak of it"""
 

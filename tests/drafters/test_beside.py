@@ -31,7 +31,7 @@ from tests.lm.conftest import checkpoint, one_thread
 
 __all__ = ["checkpoint", "one_thread"]
 
-METHODS = ("amusd", "pearl")
+METHODS = ("amusd", "pearl", "ssd")
 
 
 @pytest.fixture(autouse=True)
@@ -223,7 +223,10 @@ def test_the_process_ends_with_its_parent_however_that_ends(tmp_path, models):
     assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
 
 
-@pytest.mark.parametrize(("method", "option", "value"), [("amusd", "drafts_per_pass", 1), ("pearl", "in_turn", True)])
+@pytest.mark.parametrize(
+    ("method", "option", "value"),
+    [("amusd", "drafts_per_pass", 1), ("pearl", "in_turn", True), ("ssd", "in_turn", True)],
+)
 def test_a_model_that_no_other_process_can_load_is_refused(method, option, value):
     _, drafting = small_pair()
     with pytest.raises(OptionError, match=f"set the option {option} to draft in this process"):

@@ -59,6 +59,42 @@ def test_pearl_gives_up_a_draft_whose_first_token_was_wrong(run) -> None:
     assert {one.origin for this in trace.rounds for one in this.committed.tokens} == {"target"}
 
 
+def test_ssd_has_every_draft_ready_behind_a_drafter_that_is_always_right(run) -> None:
+    """γ = 3 and the likeliest verdict behind each count: a draft, and beside the pass over it the drafter's own next
+    token and three behind each of four verdicts. A verdict that was drafted for has its draft; at the text's end there
+    is room for less."""
+    trace = run("ssd", in_turn=True, gamma=3, fan_out=1)
+    assert shape(trace) == [(3, 4, 3 + 1 + 3 * 4), (3, 4, 1 + 3 * 4), (3, 4, 1 + 3 + 2 + 1), (0, 1, 0)]
+    assert [this.drafted.note.get("ready_at_the_verdict") for this in trace.rounds] == [None, 3, 3, None]
+    assert [one.tokens for this in trace.rounds for one in this.drafted.lanes if one.what == "roll back"] == [9, 9, 6]
+    assert check(trace) == []
+
+
+def test_ssd_reads_what_was_handed_over_before_it_drafts_behind_it(run) -> None:
+    """γ = 4: of a branch that is handed over, two tokens have room, and the draft is as long as it may be. One pass
+    reads its first token, and one verdict is left that a token can follow."""
+    trace = run("ssd", in_turn=True, gamma=4, fan_out=1)
+    assert shape(trace) == [(4, 5, 4 + 1 + 4 * 5), (4, 5, 1 + 4 + 4 + 4 + 3 + 2), (2, 3, 1 + 1)]
+    assert [this.drafted.note.get("ready_at_the_verdict") for this in trace.rounds] == [None, 4, 2]
+    assert check(trace) == []
+
+
+def test_ssd_drafts_what_a_drafter_in_turn_does_whatever_it_foresees(run) -> None:
+    """Only when a draft is there differs, and how much was drafted for nothing."""
+    plain, foreseen = (run("ssd", right=False, in_turn=True, gamma=3, fan_out=fan_out) for fan_out in (0, 16))
+    in_turn = run("model", right=False, gamma=3)
+    assert [[node.token for node in this.nodes] for this in plain.rounds] == [
+        [node.token for node in this.nodes] for this in foreseen.rounds
+    ]
+    assert [[node.token for node in this.nodes] for this in plain.rounds[:-1]] == [
+        [node.token for node in this.nodes] for this in in_turn.rounds[:-1]
+    ]
+    assert {this.drafted.note.get("ready_at_the_verdict") for this in plain.rounds[1:]} <= {0, None}
+    hits = [this.drafted.note.get("ready_at_the_verdict") for this in foreseen.rounds[1:]]
+    assert {0, 3} <= set(hits), "some verdicts are hit and some are not"
+    assert check(plain) == check(foreseen) == []
+
+
 def test_amusd_takes_what_is_there_and_goes_on_drafting(run) -> None:
     """Two tokens a pass, at most four ahead: it waits for the first one, drafts two more beside the pass over it (which
     gives two tokens), so one is there; then two more, of which the target's own token takes one each time."""
@@ -82,7 +118,10 @@ def test_amusd_drafts_anew_after_a_rejection(run) -> None:
     ]
 
 
-@pytest.mark.parametrize(("drafter", "options"), [("amusd", {"drafts_per_pass": 3}), ("pearl", {"in_turn": True})])
+@pytest.mark.parametrize(
+    ("drafter", "options"),
+    [("amusd", {"drafts_per_pass": 3}), ("pearl", {"in_turn": True}), ("ssd", {"in_turn": True})],
+)
 def test_nothing_overlaps_and_the_lane_says_so(run, drafter, options) -> None:
     for this in (trace := run(drafter, **options)).rounds:
         over = this.start_s + this.drafted.seconds

@@ -39,7 +39,11 @@ def requests() -> list[RunRequest]:
     given = {"vocabtrim": {"calibration": "ids", "head_size": 4}}  # letters have no table of frequencies
     given |= {name: {"weights": "untrained"} for name in MODULES.names() if name in DRAFTERS.names()}
     given["kangaroo"] |= {"exit_layer": 1}  # of two
-    given |= {"amusd": {"drafts_per_pass": 3}, "pearl": {"in_turn": True}}  # no other process can load a table
+    given |= {
+        "amusd": {"drafts_per_pass": 3},
+        "pearl": {"in_turn": True},
+        "ssd": {"in_turn": True},
+    }  # no other process can load a table
     drafters = [
         RunRequest(**LONG, drafter=Choice(name, given.get(name, {})))
         for name in DRAFTERS.names()

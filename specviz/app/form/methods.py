@@ -98,6 +98,7 @@ IN_WORDS = {
     "pearl": "the next draft during the pass",
     "rasd": "a model's tree and what is looked up",
     "rest": "looked up in a datastore",
+    "ssd": "drafting for likely verdicts",
 }
 """methods whose names are letters to who meets them first"""
 

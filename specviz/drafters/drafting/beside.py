@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from specviz.asynchronous.board import Size
+from specviz.asynchronous.board import NONE_YET, Size
+from specviz.asynchronous.foresight import Plan
 from specviz.asynchronous.machines import Machine, Reach, Verify, Wait, Want, after
 from specviz.asynchronous.process import DraftingProcess, drafting_process, hand_back
 from specviz.asynchronous.side import DraftingSide, Draws, SameProcess
@@ -35,6 +36,8 @@ from specviz.trace.header import Exhibit
 
 ENDED = "drafter_process_ended"
 """note of a round that was decoded plainly because the process is gone"""
+READY = "ready_at_the_verdict"
+"""note of a draft that follows a verdict, where verdicts are drafted for: so many of its tokens were there already"""
 
 WORKS: Mapping[str, LaneWork] = {"draft": "draft", "roll back": "roll back"}
 
@@ -62,6 +65,10 @@ class BesideDrafter(Drafter[OptionsT_co], UsesModel, Begins, Observes, DraftsBes
     @abstractmethod
     def machine(self, reach: Reach, side: DraftingSide) -> Machine:
         """The target's side of the method, on the board of the drafter's."""
+
+    def plan(self, reach: Reach) -> Plan | None:
+        """What is drafted for verdicts to come; None: nothing."""
+        return None
 
     def shape(self, sampling: Sampling) -> Shape:
         return "chain"
@@ -110,6 +117,8 @@ class BesideDrafter(Drafter[OptionsT_co], UsesModel, Begins, Observes, DraftsBes
             self._go_on(None)
         if isinstance(self._want, Verify):
             self._plant(proposal, side, context, self._want.tail[: context.max_depth])
+            if self._want.tail and (ready := side.board.handed_over()) != NONE_YET:
+                proposal.note[READY] = ready
         side.overlap()
         if not side.is_drafting:
             proposal.note[ENDED] = True
@@ -147,8 +156,8 @@ class BesideDrafter(Drafter[OptionsT_co], UsesModel, Begins, Observes, DraftsBes
             )
         self._known = len(context.tokens)
         side.board.append_verified(context.tokens[side.board.verified_length() :])
-        side.go(Draws(context.sampling, context.randomness, context.noise))
         reach = Reach.of(self._known + context.max_depth + 1, self._model.info.context_length)
+        side.go(Draws(context.sampling, context.randomness, context.noise), self.plan(reach))
         self._machine = self.machine(reach, side)
         self._go_on(None)
 

@@ -24,6 +24,7 @@ DRAWS_AS_THEY_ARE = {
     "merged": ("model", "model_2", "model_3", "model_4"),
     "amusd": ("amusd",),
     "pearl": ("pearl",),
+    "ssd": ("ssd",),
 }
 """drafters whose models are the header's checkpoints, unchanged → what their candidates are marked with, by model"""
 TARGET = "target"

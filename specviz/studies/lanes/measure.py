@@ -1,23 +1,22 @@
-"""Plain decoding, draft and verify in turn, PEARL and AMUSD on the same prompts, interleaved on one clock.
+"""Plain decoding, draft and verify in turn, PEARL, AMUSD and SSD on the same prompts, interleaved on one clock; SSD
+with several fan-outs, and how often a draft was there when the verdict came.
 
 DSI needs several targets at once, which one machine rarely has. Its simulation takes the pass times that were measured
-in the same run, the target's own text, and what the drafter says at every place of that text. So does SSD's, and what
-passes of the drafter over several branches cost more than one over a token, by the processor's clock.
+in the same run, the target's own text, and what the drafter says at every place of that text.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 from specviz.asynchronous.machines import judged
 from specviz.asynchronous.process import AsyncPair, Job
-from specviz.asynchronous.side import Draws, Reader, Speaker
-from specviz.asynchronous.simulation import Clock, Foreseen, dsi, ssd
+from specviz.asynchronous.side import Draws, Speaker
+from specviz.asynchronous.simulation import Clock, dsi
 from specviz.bench.core.contest import first_prompts, rotated
-from specviz.bench.core.passes import work_clock
 from specviz.bench.core.report import origin_here
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
@@ -25,7 +24,7 @@ from specviz.engine.header import model_card
 from specviz.errors import OptionError, PromptError
 from specviz.lm.base import LanguageModel
 from specviz.lm.place import Origin
-from specviz.lm.step_time import CACHED_ROWS, filled_cache, machine, pass_s
+from specviz.lm.step_time import machine
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 from specviz.protocol.runs import Catalog, PromptCard
 from specviz.studies.lanes.foreseen import FanOut
@@ -34,7 +33,11 @@ from specviz.studies.study import Workplace
 from specviz.theory.formulas import StepTimes
 from specviz.theory.speedup import times_as_fast
 
-METHODS = ("plain", "sd", "pearl", "amusd")
+FORESEES = "ssd"
+"""drafts for verdicts to come"""
+METHODS = ("plain", "sd", "pearl", "amusd", FORESEES)
+FAN_OUTS = (0, 1, 2, 4, 8)
+"""verdicts that SSD drafts for behind each count of accepted tokens"""
 
 
 def measure(workplace: Workplace) -> LanesFile:
@@ -58,6 +61,7 @@ def measure(workplace: Workplace) -> LanesFile:
             args.ahead,
             args.widest,
             args.repeats,
+            args.fan_out,
             slow / 1000,
         )
         compared = compare(target.model, drafter.model, origin, plan, lambda token: token in eos, workplace.say)
@@ -70,14 +74,13 @@ def measure(workplace: Workplace) -> LanesFile:
             plan.seed,
             gamma=plan.gamma,
         )
-        timing = Timing(clock_of(compared.first), wider(drafter.model, plan.slowdown_s))
-        lanes = case(compared.first, drafter.model, job, plan.slowdown_s, timing)
-        cases.append(replace(lanes, fan_outs=fan_outs(compared.plain, drafter.model, job, timing)))
+        lanes = case(compared.first, drafter.model, job, plan.slowdown_s)
+        cases.append(replace(lanes, fan_outs=fan_outs(compared.fan_outs, plan)))
     return LanesFile(
         FORMAT, VERSION, cards[0].text, target.tokenizer.decode(compared.first["plain"].text[start:]),
         machine(target.model.device, target.info.dtype), model_card(target.info), model_card(drafter.info),
         args.gamma, args.ahead, args.widest, args.temperature, args.seed, tuple(cases), tuple(comparisons),
-        str(origin_here(target, drafter)),
+        args.fan_out, str(origin_here(target, drafter)),
     )  # fmt: skip
 
 
@@ -104,6 +107,8 @@ class LanesPlan:
     ahead: int
     widest: int
     repeats: int
+    fan_out: int
+    """of SSD among the methods; `FAN_OUTS` are compared beside it"""
     slowdown_s: float = 0.0
     """a sleep after each drafter pass: a drafter so much slower"""
 
@@ -115,8 +120,17 @@ class Compared:
     rows: list[LanesRow]
     first: dict[str, Lanes]
     """method → the run of the first prompt with the median time"""
-    plain: Sequence[tuple[int, Sequence[int]]]
-    """of each prompt its length and the target's text"""
+    fan_outs: dict[int, list[Timed]]
+    """SSD's, all prompts and repeats with each"""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One text beside plain decoding's in the same repeat."""
+
+    lanes: Lanes
+    ratio: float
+    """tokens per second over plain decoding's"""
 
 
 def compare(
@@ -128,20 +142,40 @@ def compare(
     report: Callable[[str], None] = lambda line: None,
 ) -> Compared:
     """Every method on every prompt, in an order that rotates; the drafter's process is started once."""
-    found: dict[str, list[tuple[int, int, Lanes]]] = {method: [] for method in METHODS}
+    ways = _ways(plan.fan_out)
+    found: dict[Way, list[tuple[int, int, Lanes]]] = {way: [] for way in ways}
     with AsyncPair(target, origin, plan.slowdown_s) as pair:
         for repeat in range(plan.repeats):
             for number, (name, prompt) in enumerate(plan.prompts):
                 length, sampling = len(prompt) + plan.max_new_tokens, Sampling(plan.temperature)
                 seed = plan.seed + repeat
                 job = Job("", tuple(prompt), length, sampling, seed, plan.ahead, plan.widest, plan.gamma)
-                for method, lanes in _run(pair, target, drafting, plan, job, ends, repeat + number):
-                    found[method].append((number, repeat, lanes))
+                for way, lanes in _run(pair, target, drafting, plan, job, ends, rotated(ways, repeat + number)):
+                    found[way].append((number, repeat, lanes))
                 report(f"{name}, repeat {repeat + 1}")
-    plain = {(number, repeat): lanes for number, repeat, lanes in found["plain"]}
-    rows = [_row(method, lanes, plain, plan) for method, lanes in found.items()]
-    texts = [(len(prompt), plain[number, 0].text) for number, (_, prompt) in enumerate(plan.prompts)]
-    return Compared(rows, {method: _middle(lanes) for method, lanes in found.items()}, texts)
+    plain = {(number, repeat): lanes for number, repeat, lanes in found["plain", plan.fan_out]}
+    chosen = {method: found[method, plan.fan_out] for method in METHODS}
+    rows = [_row(method, lanes, plain, plan) for method, lanes in chosen.items()]
+    foreseen = {
+        fan_out: [Timed(lanes, _ratio(lanes, plain[number, repeat], plan, number)) for number, repeat, lanes in runs]
+        for (method, fan_out), runs in found.items()
+        if method == FORESEES
+    }
+    return Compared(rows, {method: _middle(lanes) for method, lanes in chosen.items()}, foreseen)
+
+
+Way = tuple[str, int]
+"""a method and SSD's fan-out"""
+
+
+def _ways(fan_out: int) -> tuple[Way, ...]:
+    others = [(FORESEES, other) for other in FAN_OUTS if other != fan_out]
+    return (*((method, fan_out) for method in METHODS), *others)
+
+
+def _ratio(lanes: Lanes, plain: Lanes, plan: LanesPlan, number: int) -> float:
+    start = len(plan.prompts[number][1])
+    return times_as_fast((len(lanes.text) - start) / lanes.seconds, (len(plain.text) - start) / plain.seconds)
 
 
 def _middle(lanes: Sequence[tuple[int, int, Lanes]]) -> Lanes:
@@ -157,16 +191,17 @@ def _run(
     plan: LanesPlan,
     job: Job,
     ends: Callable[[int], bool],
-    turn: int,
-) -> Iterator[tuple[str, Lanes]]:
-    for method in rotated(METHODS, turn):
-        own = replace(job, method=method)
+    ways: Sequence[Way],
+) -> Iterator[tuple[Way, Lanes]]:
+    for method, fan_out in ways:
+        asked = replace(job, method=method, fan_out=fan_out)
         if method == "plain":
-            yield method, in_turn(target, None, own, ends)
+            lanes = in_turn(target, None, asked, ends)
         elif method == "sd":
-            yield method, in_turn(target, drafting, own, ends, plan.slowdown_s)
+            lanes = in_turn(target, drafting, asked, ends, plan.slowdown_s)
         else:
-            yield method, getattr(pair, method)(own, ends)
+            lanes = getattr(pair, method)(asked, ends)
+        yield (method, fan_out), lanes
 
 
 def _row(
@@ -175,9 +210,8 @@ def _row(
     speeds, ratios, same, drafted, accepted, written = [], list[float](), 0, 0, 0, 0
     for number, repeat, one in lanes:
         start, base = len(plan.prompts[number][1]), plain[number, repeat]
-        speed = (len(one.text) - start) / one.seconds
-        speeds.append(speed)
-        ratios.append(times_as_fast(speed, (len(base.text) - start) / base.seconds))
+        speeds.append((len(one.text) - start) / one.seconds)
+        ratios.append(_ratio(one, base, plan, number))
         same += one.text == base.text
         drafted += sum(span.tokens for span in one.spans if span.what == "draft")
         accepted += sum(span.accepted for span in one.spans)
@@ -232,90 +266,37 @@ WRONG = -1
 """a token that is never the target's: whatever a drafter says after its first error is thrown away"""
 
 
-def case(measured: dict[str, Lanes], drafting: LanguageModel, job: Job, slowdown_s: float, timing: Timing) -> LanesCase:
-    """All methods on one prompt; SSD and DSI last. `measured` holds `plain` and `sd`."""
-    start, truth = len(job.prompt), measured["plain"].text
-    simulated = (
-        _foreseen(_ranks(drafting, job, start, truth), truth, start, job.gamma, SHOWN_FAN_OUT, timing).lanes,
-        simulated_dsi(measured, drafting, job),
-    )
+def case(measured: dict[str, Lanes], drafting: LanguageModel, job: Job, slowdown_s: float) -> LanesCase:
+    """All methods on one prompt; DSI last. `measured` holds `plain` and `sd`."""
+    start = len(job.prompt)
     runs = [_kept(lanes, "measured", start) for lanes in measured.values()]
-    return LanesCase(slowdown_s, (*runs, *(_kept(lanes, "simulated", start) for lanes in simulated)))
+    return LanesCase(slowdown_s, (*runs, _kept(simulated_dsi(measured, drafting, job), "simulated", start)))
 
 
-FAN_OUTS = (0, 1, 2, 4, 8)
-SHOWN_FAN_OUT = 2
-"""of the lanes"""
-REPEATS = 25
+def fan_outs(compared: Mapping[int, Sequence[Timed]], plan: LanesPlan) -> tuple[FanOut, ...]:
+    """What every fan-out brought: fan-out → the runs with it."""
+    return tuple(
+        FanOut(
+            fan_out,
+            (plan.gamma + 1) * fan_out,
+            sum(count > 0 for run in runs for count in run.lanes.ready),
+            sum(len(run.lanes.ready) for run in runs),
+            round(median(run.ratio for run in runs), 3),
+            "measured",
+            round(_share(sum(sum(run.lanes.ready) for run in runs), sum(map(_drafted, runs))), 3),
+        )
+        for fan_out, runs in sorted(compared.items())
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Pass times of one case."""
-
-    clock: Clock
-    rows: Callable[[float, int], float]
-    """(seconds of the drafter's pass over a token, n) → of one over n rows"""
+def _drafted(run: Timed) -> int:
+    """Candidates of the drafts that followed a verdict."""
+    read = [span.tokens for span in run.lanes.spans if span.what == "verify" and span.tokens]
+    return sum(read[len(read) - len(run.lanes.ready) :])
 
 
-def wider(drafting: LanguageModel, slowdown_s: float) -> Callable[[float, int], float]:
-    """How much longer the drafter's pass is over several rows, measured now; a sleep after it stays what it is."""
-    work, _ = work_clock(drafting.device)
-    counts, context = (1, 2, 4, 8, 16, 32, 64), drafting.info.context_length
-    cache = filled_cache(drafting, min(CACHED_ROWS, context - counts[-1]))
-    for count in counts:
-        pass_s(drafting, cache, count)  # the first pass of a shape sets up kernels and buffers
-    taken = [median(pass_s(drafting, cache, count, work) for _ in range(REPEATS)) for count in counts]
-    times = StepTimes(counts, tuple(taken))
-    return lambda seconds, rows: slowdown_s + max(0.0, seconds - slowdown_s) * times.at(rows) / times.at(1)
-
-
-def fan_outs(
-    texts: Sequence[tuple[int, Sequence[int]]], drafting: LanguageModel, job: Job, timing: Timing
-) -> tuple[FanOut, ...]:
-    """Every fan-out on every text (length of its prompt, the target's text)."""
-    ranks = [_ranks(drafting, job, start, truth) for start, truth in texts]
-    written = sum(len(truth) - start for start, truth in texts)
-    plain_s = written * timing.clock.target_s(1)
-    rows = list[FanOut]()
-    for fan_out in FAN_OUTS:
-        runs = [
-            _foreseen(ranked, truth, start, job.gamma, fan_out, timing)
-            for ranked, (start, truth) in zip(ranks, texts, strict=True)
-        ]
-        seconds = sum(run.lanes.seconds for run in runs)
-        hits, verdicts = (sum(getattr(run, name) for run in runs) for name in ("hits", "verdicts"))
-        branches = max(run.branches for run in runs)
-        ratio = times_as_fast(written / seconds, written / plain_s)
-        rows.append(FanOut(fan_out, branches, hits, verdicts, round(ratio, 3)))
-    return tuple(rows)
-
-
-def _ranks(drafting: LanguageModel, job: Job, start: int, truth: Sequence[int]) -> dict[int, list[int]]:
-    """Of the text's first so many tokens: what the drafter draws there, then what it holds likeliest."""
-    rows = Reader(drafting).logits(truth[:start], truth[start:-1])  # [len(truth) - start, V]
-    drawn = Draws(job.sampling, SeededRandom(job.seed)).tokens(rows, start)
-    likely = rows.topk(min(max(FAN_OUTS) + 2, rows.shape[-1])).indices.tolist()
-    return {
-        start + index: [first, *(token for token in row if token != first)]
-        for index, (first, row) in enumerate(zip(drawn, likely, strict=True))
-    }
-
-
-def _foreseen(
-    ranks: dict[int, list[int]], truth: Sequence[int], start: int, gamma: int, fan_out: int, timing: Timing
-) -> Foreseen:
-    """Off the target's text nothing is foreseen that matters: only as many tokens as are."""
-    nothing = [WRONG - 1 - index for index in range(max(FAN_OUTS) + 2)]
-
-    def ranked(text: Sequence[int]) -> Sequence[int]:
-        return ranks[len(text)] if len(text) in ranks and list(text) == list(truth[: len(text)]) else nothing
-
-    def say(text: Sequence[int]) -> int:
-        return truth[len(text)] if len(text) < len(truth) else WRONG
-
-    draft_s, rows = timing.clock.draft_s, timing.rows
-    return ssd(ranked, say, truth[:start], len(truth), gamma, fan_out, timing.clock, lambda count: rows(draft_s, count))
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
 
 
 def simulated_dsi(measured: dict[str, Lanes], drafting: LanguageModel, job: Job) -> Lanes:

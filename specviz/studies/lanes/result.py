@@ -108,7 +108,7 @@ class LanesFile:
     target: ModelCard
     drafter: ModelCard
     gamma: int
-    """tokens drafted in turn, and by PEARL in a round; and by DSI for each verification"""
+    """tokens drafted in turn, and by PEARL and SSD in a round; and by DSI for each verification"""
     ahead: int
     widest: int
     temperature: float
@@ -116,6 +116,8 @@ class LanesFile:
     cases: tuple[LanesCase, ...]
     comparisons: tuple[Comparison, ...] = ()
     """absent from files written before they were kept"""
+    fan_out: int | None = None
+    """of SSD among the methods; absent from files written before it was measured"""
     origin: str = ""
     """of the comparisons: machine, versions, weights and date as a sentence"""
 
@@ -160,7 +162,7 @@ NAMES = {
 """in the order in which they are shown"""
 AHEAD = ": verdicts drafted for"
 """behind a drafter's name: the choice that shows fan-outs in place of lanes"""
-AT_ONCE = (NAMES["pearl"], NAMES["amusd"])
+AT_ONCE = (NAMES["pearl"], NAMES["amusd"], NAMES["ssd"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +291,7 @@ def _sentence(rows: Sequence[MethodRow]) -> str:
         verdict = f"Drafting while verifying pays here: {best.name} is {gain:.2f}× as fast as drafting in turn."
     else:
         verdict = (
-            f"Drafting while verifying does not pay here: {best.name}, the better of the two, is {gain:.2f}× as fast "
+            f"Drafting while verifying does not pay here: {best.name}, the best of them, is {gain:.2f}× as fast "
             "as drafting in turn."
         )
     return (
@@ -302,7 +304,7 @@ def _origin(file: LanesFile) -> str:
     return (
         f"Recorded on {file.machine.processor}, {file.machine.cores} cores, one thread each, {file.machine.dtype}; "
         f"{file.target.name} and {file.drafter.name}, temperature {file.temperature:g}, γ = {file.gamma}, AMUSD up to "
-        f"{file.ahead} tokens ahead. Prompt: {file.prompt}"
+        f"{file.ahead} tokens ahead{_fan_out(file)}. Prompt: {file.prompt}"
     )
 
 
@@ -335,34 +337,31 @@ def _section(comparison: Comparison, file: LanesFile) -> str:
     ]  # fmt: skip
     said = (
         f"With {which}, temperature {file.temperature:g}, γ = {file.gamma}, AMUSD up to {file.ahead} tokens ahead and "
-        f"{file.widest} in a pass:"
+        f"{file.widest} in a pass{_fan_out(file)}:"
     )
     return f"{said}\n\n{Table(COMPARED, body).markdown()}"
 
 
+def _fan_out(file: LanesFile) -> str:
+    if file.fan_out is None:
+        return ""
+    return f", SSD drafting for {file.fan_out} verdicts behind each count of accepted tokens"
+
+
 HEADS = ("method", "", "× plain", "tokens/s", "drafter busy", "target busy", "drafted", "thrown away")
-COMPARED = (
-    "method",
-    "× plain",
-    "quartiles",
-    "tokens/s",
-    "drafter busy",
-    "target busy",
-    "thrown per token",
-    "same text",
-)
+COMPARED = ("method", "× plain", "quartiles", *HEADS[3:6], "thrown per token", "same text")
 INTRO = (
-    "Speculative decoding takes turns: the drafter drafts, the target verifies, the drafter waits. **AMUSD** and "
-    "**PEARL** let both work at the same time, in two processes; **SSD** drafts for the target's likeliest verdicts, "
-    "**DSI** uses several targets. All write the same text. **Recorded**: measured one after the other on one machine. "
-    "SSD and DSI, the latter with three targets, are **simulated** from the pass times measured there. Where a lane is "
-    "empty, it waits. Method: `docs/asynchronous.md`."
+    "Speculative decoding takes turns: the drafter drafts, the target verifies, the drafter waits. **AMUSD**, "
+    "**PEARL** and **SSD** let both work at the same time, in two processes; SSD drafts for the target's likeliest "
+    "verdicts. **DSI** uses several targets. All write the same text. **Recorded**: measured one after the other on "
+    "one machine. What is marked so is **simulated** from the pass times measured there: DSI, with three targets. "
+    "Where a lane is empty, it waits. Method: `docs/asynchronous.md`."
 )
 STUDY = STUDIES.add(
     Study(
         name="lanes",
         home=__package__,
-        summary="draft while verifying: AMUSD and PEARL on two processes against drafting in turn",
+        summary="draft while verifying: AMUSD, PEARL and SSD on two processes against drafting in turn",
         question="Draft while verifying?",
         order=10,
         link="asynchronous",
@@ -382,7 +381,8 @@ STUDY = STUDIES.add(
             count("--prompts", 1, "prompts per family"),
             count("--max-new-tokens", 64, "tokens per text, where it does not end before"),
             count("--repeats", 3, "times each prompt is decoded by each method"),
-            count("--gamma", 4, "tokens drafted in turn, and by PEARL in a round"),
+            count("--gamma", 4, "tokens drafted in turn, and by PEARL and SSD in a round"),
+            count("--fan-out", 2, "verdicts SSD drafts for behind each count of accepted tokens; others beside it"),
             count("--ahead", 8, "tokens AMUSD's drafter may be ahead"),
             count("--widest", 7, "tokens AMUSD verifies at most in a pass"),
             Flag("--temperature", "of the texts (default %(default)s)", 0.0, float, "T"),
@@ -394,6 +394,6 @@ STUDY = STUDIES.add(
         ),
         shared_flags="pair",
         result_flag="--lanes",
-        remade=Remade("drafting while verifying", 2, ("--dtype", "float32")),
+        remade=Remade("drafting while verifying", 6, ("--dtype", "float32")),
     )
 )  # fmt: skip

@@ -123,6 +123,22 @@ FAULTS: Edits = {
             "self._side.clock.stop()", "self._side.tell()"
         ),
     },
+    ("specviz/asynchronous/foresight.py", "tests/asynchronous/test_simulation.py"): {
+        "ssd: a verdict is looked up without the token that follows what was accepted": edit(
+            "foreseen.met(tuple(known[len(foreseen.text) :]))", "foreseen.met(tuple(known[len(foreseen.text) : -1]))"
+        ),
+        "ssd: a branch is drafted further than there is room": edit(
+            "plan.longest - len(known) - kept - 1)", "plan.longest - len(known) - kept)"
+        ),
+    },
+    ("specviz/asynchronous/side.py", "tests/asynchronous/test_pair.py"): {
+        "ssd: a branch hangs below one accepted token too many": edit(
+            "len(text) + len(path) - 2 if", "len(text) + len(path) - 1 if"
+        ),
+        "ssd: the drafted token is a verdict that is drafted for": edit(
+            "[token for token in ranked if token != drawn][:count]", "[token for token in ranked][:count]"
+        ),
+    },
     ("specviz/asynchronous/child.py", "tests/drafters/test_beside.py"): {
         "amusd, pearl: what was computed while the engine's clock stood still is given away at once": edit(
             "while (left := end - clock.now()) > 0:", "while (left := end - clock.now()) > 1e9:"

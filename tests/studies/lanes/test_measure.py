@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from specviz.asynchronous.process import Job
-from specviz.asynchronous.simulation import Clock
 from specviz.core.sampling import Sampling
 from specviz.lm.load import load
 from specviz.lm.place import Origin
 from specviz.proof.small_models import small_pair
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
-from specviz.studies.lanes.measure import METHODS, SERVERS, LanesPlan, Timing, case, clock_of, compare, fan_outs
+from specviz.studies.lanes.measure import METHODS, SERVERS, LanesPlan, Timed, case, clock_of, compare, fan_outs
 from tests.lm.conftest import checkpoint, one_thread
 
 __all__ = ["checkpoint", "one_thread"]
@@ -21,11 +20,11 @@ __all__ = ["checkpoint", "one_thread"]
 def test_every_method_writes_plain_decodings_texts(checkpoint, temperature):
     target = str(checkpoint("llama"))
     model, lines = load(target).model, []
-    plan = LanesPlan([("a", [1, 2, 3]), ("b", [4, 5])], 10, temperature, 1, 3, 6, 5, 2)
+    plan = LanesPlan([("a", [1, 2, 3]), ("b", [4, 5])], 10, temperature, 1, 3, 6, 5, 2, 1)
     compared = compare(model, model, Origin(target), plan, lambda token: False, lines.append)
     rows = compared.rows
     assert [one.method for one in rows] == list(METHODS)
-    assert [(one.same_text, one.texts) for one in rows] == [(4, 4)] * 4
+    assert [(one.same_text, one.texts) for one in rows] == [(4, 4)] * 5
     assert lines == ["a, repeat 1", "b, repeat 1", "a, repeat 2", "b, repeat 2"]
     plain, sd, *_ = rows
     assert (plain.ratio, plain.drafter_busy, plain.discarded) == (1.0, 0.0, 0.0)
@@ -35,8 +34,6 @@ def test_every_method_writes_plain_decodings_texts(checkpoint, temperature):
 
 PROMPT = (1, 2)
 JOB = Job("dsi", PROMPT, 8, Sampling(0.0), 0, gamma=2)
-FLAT = Timing(Clock(1.0, lambda rows: 4.0), lambda seconds, rows: seconds)
-"""passes over several rows take no longer than one"""
 
 
 def measured(text: list[int]) -> dict[str, Lanes]:
@@ -77,12 +74,11 @@ def test_the_clock_is_that_of_the_measured_passes(text):
 
 
 def test_a_drafter_that_is_always_right_is_simulated_to_be_faster_than_in_turn(target, text):
-    found = case(measured(text), target, JOB, 0.0, FLAT)
+    found = case(measured(text), target, JOB, 0.0)
     assert [(run.method, run.source) for run in found.runs] == [
         ("plain", "measured"),
         ("sd", "measured"),
         ("amusd", "measured"),
-        ("ssd", "simulated"),
         ("dsi", "simulated"),
     ]
     dsi = found.runs[-1]
@@ -93,27 +89,45 @@ def test_a_drafter_that_is_always_right_is_simulated_to_be_faster_than_in_turn(t
 
 def test_a_drafter_that_is_mostly_wrong_writes_the_same_number_of_tokens(text):
     other = small_pair(seed=9)[0]
-    dsi = case(measured(text), other, JOB, 0.0, FLAT).runs[-1]
+    dsi = case(measured(text), other, JOB, 0.0).runs[-1]
     assert dsi.tokens == 6
     assert dsi.discarded() > 0
 
 
 def test_what_a_drafter_was_still_at_is_cut_where_the_text_was_over(target, text):
-    amusd = case(measured(text), target, JOB, 0.0, FLAT).runs[2]
+    amusd = case(measured(text), target, JOB, 0.0).runs[2]
     assert max(span.end_s for span in amusd.spans) == 16.0
     assert len(amusd.spans) == 5
 
 
-def test_a_drafter_that_is_always_right_has_every_next_draft_ready_but_where_it_drafts_for_none(target, text):
-    none, single, *_ = fan_outs([(2, text)], target, JOB, FLAT)
-    assert (none.hits, none.verdicts, none.branches) == (0, 1, 0)
-    assert none.ratio == round(24 / (2 + 4 + 2 + 4), 3), "two rounds of two drafted tokens"
-    assert (single.hits, single.verdicts, single.branches) == (1, 1, 3)
-    assert single.ratio == round(24 / (2 + 4 + 4), 3)
+def test_every_fan_out_is_decoded_beside_the_methods_and_only_the_chosen_one_is_a_method(checkpoint):
+    """The target drafts for itself, three tokens at a time: of ten, two verdicts are followed by another draft."""
+    target = str(checkpoint("llama"))
+    plan = LanesPlan([("a", [1, 2, 3])], 10, 0.0, 1, 3, 6, 5, 1, 2)
+    model = load(target).model
+    found = fan_outs(compare(model, model, Origin(target), plan, lambda token: False).fan_outs, plan)
+    assert [(one.fan_out, one.branches, one.verdicts) for one in found] == [
+        (0, 0, 2),
+        (1, 4, 2),
+        (2, 8, 2),
+        (4, 16, 2),
+        (8, 32, 2),
+    ]
+    assert (found[0].hits, found[0].ready) == (0, 0.0)
+    assert all(one.source == "measured" and one.ratio > 0 for one in found)
 
 
-def test_more_verdicts_are_hit_the_more_are_drafted_for(text):
-    rates = [one.rate for one in fan_outs([(2, text)], small_pair(seed=9)[0], JOB, FLAT)]
-    assert rates == sorted(rates)
-    assert rates[0] == 0.0
-    assert rates[-1] == 1.0, "of so small a vocabulary nearly all tokens are drafted for"
+def test_a_hit_is_a_verdict_behind_which_something_was_ready_and_ratios_are_medians():
+    """Two texts, of three drafts and of two: the first draft of a text follows no verdict."""
+    longer = [
+        Span(TARGET, "verify", 0, 1, 4, 5, 4),
+        Span(TARGET, "verify", 1, 2, 4, 1),
+        Span(TARGET, "verify", 2, 3, 2, 2),
+    ]
+    runs = [
+        Timed(Lanes("ssd", [], 3.0, longer, [4, 0]), 1.5),
+        Timed(Lanes("ssd", [], 2.0, longer[1:], [1]), 0.9),
+    ]
+    (row,) = fan_outs({2: runs}, LanesPlan([], 10, 0.0, 1, 4, 6, 5, 1, 2))
+    assert (row.branches, row.hits, row.verdicts, row.ratio) == (10, 2, 3, 1.2)
+    assert row.ready == 0.625, "5 of 4 + 2 + 2"

@@ -143,7 +143,7 @@ def test_the_sentence_says_whether_it_pays_by_what_was_measured_alone() -> None:
     )
     slower = replace(BESIDE, seconds=3.5)
     lost = replace(several(), cases=(LanesCase(0.0, (PLAIN, IN_TURN, slower, MANY)),))
-    assert "does not pay here: AMUSD, the better of the two, is 0.50× as fast" in view(lost, AS_IT_IS).sentence
+    assert "does not pay here: AMUSD, the best of them, is 0.50× as fast" in view(lost, AS_IT_IS).sentence
 
 
 def test_the_chart_shows_what_was_rejected_thrown_away_and_simulated() -> None:
@@ -210,3 +210,24 @@ def test_fan_outs_are_a_choice_of_their_own_where_the_file_has_them():
 def test_where_drafting_ahead_does_not_pay_the_sentence_says_so():
     slow = (FAN_OUTS[0], replace(FAN_OUTS[1], ratio=1.2), FAN_OUTS[2])
     assert "It does not pay by these pass times: nothing drafted ahead gives 1.40" in foreseen.sentence(slow)
+
+
+def test_fan_outs_that_were_measured_say_so_and_how_much_was_ready():
+    measured = tuple(replace(fan, source="measured", ready=0.05 * fan.hits) for fan in FAN_OUTS)
+    assert foreseen.sentence(measured) == (
+        "With the 4 likeliest tokens behind each count, 20 branches, 85% of the verdicts have a draft begun when they "
+        "come. Fastest on two processes are 5 branches: 1.60 × plain decoding, where nothing drafted ahead gives 1.40."
+    )
+    table = foreseen.table(measured)
+    assert table.heads[-2:] == ("candidates ready", "× plain")
+    assert table.rows[1] == ("1", "5", "12/20", "60%", "60%", "1.60")
+    assert foreseen.chart(measured).panels[1].y.title == "× plain"
+    slow = (measured[0], replace(measured[1], ratio=1.2), replace(measured[2], ratio=1.1))
+    assert foreseen.sentence(slow).endswith(
+        "It does not pay on two processes: nothing drafted ahead gives 1.40 × plain decoding, and 1.20 with 5 branches."
+    )
+
+
+def test_the_fan_out_of_ssd_is_said_where_it_was_measured():
+    known = replace(several(), comparisons=(Comparison(0.0, ()),), fan_out=2)
+    assert "7 in a pass, SSD drafting for 2 verdicts behind each count of accepted tokens:" in markdown(known)
