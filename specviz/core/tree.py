@@ -12,6 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from specviz.core.sampling import NUMPY_FORMATS
 from specviz.errors import DraftError
 from specviz.trace.events import CandidateKind
 from specviz.trace.tree_shape import families_of, rows_of
@@ -112,8 +113,12 @@ class DraftTree:
         One transfer from the device for the whole tree, at the first question.
         """
         if len(self._drawn_probs) != len(self.tokens):
-            nodes, probs = self.drawn_probs()
-            self.know_drawn(nodes, [] if probs is None else probs.tolist())
+            drawn = [(node, q) for node, q in enumerate(self.proposals) if q is not None]
+            if all(q.is_cpu and q.dtype in NUMPY_FORMATS for _, q in drawn):
+                self.know_drawn([i for i, _ in drawn], [float(q.numpy()[self.tokens[i]]) for i, q in drawn])
+            else:
+                nodes, probs = self.drawn_probs()
+                self.know_drawn(nodes, [] if probs is None else probs.tolist())
         return self._drawn_probs[node]
 
     def drawn_probs(self) -> tuple[list[int], Tensor | None]:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf, isfinite, log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -64,18 +66,24 @@ class Sweep:
         return self.ask(Fetch(), targets, drafts, logits)()
 
     def ask(
-        self, fetch: Fetch, targets: Tensor, drafts: Sequence[Rows] = (), logits: bool = False
+        self,
+        fetch: Fetch,
+        targets: Tensor,
+        drafts: Sequence[Rows] = (),
+        logits: bool = False,
+        beside: Tensor | None = None,
     ) -> Callable[[], Swept]:
-        """The same, not yet waited for where the rows lie on a device."""
+        """The same, not yet waited for where the rows lie on a device. `beside` [V] is measured as one more node."""
         asked = [node for nodes, _ in drafts for node in nodes]
-        blocks = [targets, *(rows for _, rows in drafts)]
+        own = [targets] if beside is None else [targets, beside.unsqueeze(0)]
+        blocks, n = [*own, *(rows for _, rows in drafts)], sum(block.shape[0] for block in own)
         if self._compiled is not None and all(map(_plain, blocks)):
-            swept = self._swept(self._compiled, blocks, asked, logits)
+            swept = self._swept(self._compiled, blocks, n, asked, logits)
             return lambda: swept
         rows = torch.cat(blocks)
         if logits:
             rows = (rows if rows.dtype == torch.float64 else rows.float()).softmax(-1)
-        n, best = len(targets), rows.topk(min(self._top, rows.shape[-1]), dim=-1)
+        best = rows.topk(min(self._top, rows.shape[-1]), dim=-1)
         named = dict(zip(asked, rows[n:], strict=True))
         seen = fetch.leave(best.indices, best.values, *_columns(rows[:n], named))
 
@@ -90,9 +98,11 @@ class Sweep:
         """Of one distribution [V]."""
         return self(probs.unsqueeze(0), []).targets[0]
 
-    def _swept(self, compiled: ctypes.CDLL, blocks: Sequence[Tensor], asked: Sequence[int], logits: bool) -> Swept:
-        """The first block is the target's, the others' rows stand in the order of `asked`."""
-        nodes, vocab = blocks[0].shape
+    def _swept(
+        self, compiled: ctypes.CDLL, blocks: Sequence[Tensor], nodes: int, asked: Sequence[int], logits: bool
+    ) -> Swept:
+        """The first `nodes` rows are the target's, the others stand in the order of `asked`."""
+        vocab = blocks[0].shape[1]
         addresses = [address for block in blocks for address in _addresses(block)]
         n, top = len(addresses), min(self._top, vocab)
         if self._room is None or not self._room.holds(n, vocab, top):
@@ -101,11 +111,11 @@ class Sweep:
         for row, node in enumerate(asked, start=nodes):
             compared[node] = row
         compiled.sweep(
-            (_pointer * n)(*addresses),
+            _array(_pointer, n)(*addresses),
             _whole(n),
             _whole(vocab),
             _whole(logits),
-            (_whole * n)(*compared),
+            _array(_whole, n)(*compared),
             _whole(top),
             *room.addresses,
         )
@@ -156,7 +166,14 @@ def _plain(rows: Tensor) -> bool:
 def _addresses(rows: Tensor) -> list[int]:
     """Of each row of a [n, V] in float32."""
     first, step = rows.data_ptr(), rows.stride(0) * 4
-    return [first + i * step for i in range(len(rows))]
+    return [first + i * step for i in range(rows.shape[0])]
+
+
+@lru_cache(maxsize=256)
+def _array(kind: type[Any], n: int) -> Callable[..., ctypes.Array[Any]]:
+    """The type of n such numbers, held: to ask ctypes for it again takes longer than to fill it."""
+    array: type[ctypes.Array[Any]] = kind * n
+    return array
 
 
 Ranks = list[int | None]
@@ -184,12 +201,13 @@ def _before_compiled(logits: Tensor, parents: Sequence[int], tokens: Sequence[in
     """logits float32 [nodes, V] on the CPU, where there is a compiler."""
     compiled, rows, n = library(SOURCE), _addresses(logits), len(tokens)
     assert compiled is not None, "there is no compiler."
-    before = (_whole * n)()
+    of_tokens = _array(_whole, n)
+    before = of_tokens()
     compiled.ranked(
-        (_pointer * len(rows))(*rows),
+        _array(_pointer, len(rows))(*rows),
         _whole(logits.shape[1]),
-        (_whole * n)(*parents),
-        (_whole * n)(*tokens),
+        of_tokens(*parents),
+        of_tokens(*tokens),
         _whole(n),
         before,
     )

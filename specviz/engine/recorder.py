@@ -10,7 +10,7 @@ import base64
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -64,6 +64,7 @@ class Asked:
     """at temperature 0, per parent the distribution its drawn children came from"""
     ranks: Callable[[], Ranks]
     residual: Callable[[], Swept] | None
+    """whose last target is the head of what the verdict left, where it left something"""
 
 
 class Recorder:
@@ -166,11 +167,13 @@ class Recorder:
         fetch = scored.fetch or Fetch()
         ask, asked, drawn = partial(self._sweep.ask, fetch), record.proposal.draft_logits, _drawn(tree)
         ranked, rest = ask_ranks(fetch, scored.logits, tree), record.verdict.residual
-        residual = None if rest is None else ask(rest.unsqueeze(0))
         if sampling.greedy:
+            residual = None if rest is None else ask(rest.unsqueeze(0))
             heads = {parent: ask(q.unsqueeze(0)) for parent, q in drawn.items()}
             return Asked(None, ask(scored.logits, asked, logits=True), heads, ranked, residual)
-        judged = ask(scored.all_probs(), [((parent,), q.unsqueeze(0)) for parent, q in drawn.items()])
+        drafts = [((parent,), q.unsqueeze(0)) for parent, q in drawn.items()]
+        judged = cache(ask(scored.all_probs(), drafts, beside=rest))
+        residual = None if rest is None else judged
         if not sampling.plain:
             return Asked(judged, ask(scored.logits, asked, logits=True), {}, ranked, residual)
         # the transform changes nothing: only what was asked and not drawn from is news
@@ -245,7 +248,7 @@ def _judged(record: RoundRecord, asked: Asked) -> Judged:
         ],
         path=verdict.path,
         final_node=verdict.path[-1] if verdict.path else 0,
-        residual=None if asked.residual is None else asked.residual().targets[0],
+        residual=None if asked.residual is None else asked.residual().targets[-1],
         residual_mass=verdict.residual_mass,
         token=verdict.token,
         origin=verdict.origin,

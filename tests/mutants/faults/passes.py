@@ -74,8 +74,7 @@ FAULTS: Edits = {
     },
     ("specviz/engine/recorder.py", RECORDER): {
         "recorder: the target's own head as the residual": edit(
-            "residual = None if rest is None else ask(rest.unsqueeze(0))",
-            "residual = None if rest is None else ask(scored.probs((record.verdict.path or [0])[-1]).unsqueeze(0))",
+            "asked.residual().targets[-1]", "asked.residual().targets[0]"
         ),
         "recorder: time stamps half as long again": edit("start_s=record.start_s,", "start_s=1.5 * record.start_s,"),
         "recorder: a candidate keeps the probability of its sibling": edit(
