@@ -83,9 +83,7 @@ def test_every_item_is_answered_in_order_though_a_worker_is_killed(cluster: str,
 
 
 def test_traces_counted_on_a_cluster_are_said_to_be_what_they_are_here(
-    cluster: str,
-    tmp_path: Path,
-    capsys: Any,
+    cluster: str, tmp_path: Path, capsys: Any
 ) -> None:
     for name in ("growth-chain", "ngram-copy-timer"):
         shutil.copy(asset_path("traces", f"{name}.json.gz"), tmp_path)
@@ -114,10 +112,7 @@ def test_a_recording_made_on_a_cluster_is_one_of_its_list(cluster: str, tmp_path
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [
-        (("record", "--fill-in"), "--ray spreads recordings"),
-        (("analyse", "--compare", "a", "b"), "--compare sets two"),
-    ],
+    [(("record", "--fill-in"), "--ray spreads recordings"), (("analyse", "--compare", "a", "b"), "--compare sets two")],
 )
 def test_what_cannot_be_spread_is_refused(words: tuple[str, ...], said: str, tmp_path: Path, capsys: Any) -> None:
     for name in ("a", "b"):

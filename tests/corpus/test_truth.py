@@ -47,11 +47,7 @@ def test_what_is_true_or_not_spoken_of_passes(prompt: str, answer: str) -> None:
             " Minsk is the capital of Belarus.",
             ["country of Maputo is Mozambique, which the answer does not say."],
         ),
-        (
-            "Tell me.",
-            " The capital of Armenia is Minsk.",
-            ["capital of Armenia is Yerevan, not Minsk."],
-        ),
+        ("Tell me.", " The capital of Armenia is Minsk.", ["capital of Armenia is Yerevan, not Minsk."]),
         (
             "What does a cow eat?",
             " A cow eats mice.",
@@ -60,11 +56,7 @@ def test_what_is_true_or_not_spoken_of_passes(prompt: str, answer: str) -> None:
         ("Maya has them.", " 15 - 7 = 18. So there are 18 candles now.", ["15 - 7 is 8, not 18."]),
         ("What is 346 minus 183?", " 163 is not said; 164.", []),
         ("What is 346 minus 183?", " It is 164.", ["346 minus 183 is 163, which the answer does not say."]),
-        (
-            "34 + 28 =",
-            " 63.",
-            ["34 + 28 is 62, not 63.", "34 + 28 is 62, which the answer does not say."],
-        ),
+        ("34 + 28 =", " 63.", ["34 + 28 is 62, not 63.", "34 + 28 is 62, which the answer does not say."]),
     ],
 )
 def test_what_is_wrong_is_said(prompt: str, answer: str, said: list[str]) -> None:

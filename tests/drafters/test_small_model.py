@@ -76,12 +76,7 @@ def test_the_running_network_says_what_the_trained_one_says(draft_tokens: int) -
     tokens = [1, 2, 3, 4, 5]
     said = model.forward(tokens, model.new_cache())
     assert int(said.isfinite()[0].sum()) == (draft_tokens or target.info.vocab_size)
-    torch.testing.assert_close(
-        said,
-        module.logits(torch.tensor([tokens]))[0].detach(),
-        rtol=1e-4,
-        atol=1e-4,
-    )
+    torch.testing.assert_close(said, module.logits(torch.tensor([tokens]))[0].detach(), rtol=1e-4, atol=1e-4)
 
 
 @torch.no_grad()

@@ -202,10 +202,7 @@ HYBRID = {"fallback": "model", "gamma": 2, "threshold": 1.5}
 def hybrid_trace(temperature: float, **options: object):
     source = LiveSource(load=toy_loader(), measure=False)
     request = RunRequest(
-        "abcabcabd",
-        drafter=Choice("suffix", {**HYBRID, **options}),
-        temperature=temperature,
-        max_new_tokens=24,
+        "abcabcabd", drafter=Choice("suffix", {**HYBRID, **options}), temperature=temperature, max_new_tokens=24
     )
     return collect(source, request)
 

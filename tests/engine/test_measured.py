@@ -48,10 +48,7 @@ def test_bits_divergence_and_overlap_are_those_of_the_pair_at_a_node(sweep):
         2: Agreement(target_bits=0.0),
     }
     assert swept.targets[1] == TopK([0, 1], [0.5, 0.5], 0.0)
-    assert swept.drafts == {
-        0: TopK([1, 0, 2], [0.5, 0.25, 0.25], 0.0),
-        1: TopK([2, 0, 1], [0.5, 0.25, 0.25], 0.0),
-    }
+    assert swept.drafts == {0: TopK([1, 0, 2], [0.5, 0.25, 0.25], 0.0), 1: TopK([2, 0, 1], [0.5, 0.25, 0.25], 0.0)}
 
 
 def test_a_draft_that_leaves_out_a_token_of_the_target_diverges_without_bound(sweep):

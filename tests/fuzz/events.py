@@ -73,12 +73,7 @@ async def posted(demo: gr.Blocks, function: Any, values: Sequence[Any], event: A
     visitor = gr.Request(session_hash="fuzz", request=SimpleNamespace(client=None, headers={}, query_params={}))  # type: ignore[arg-type]
     try:
         found = await demo.process_api(
-            function,
-            list(values),
-            Session(demo),
-            visitor,
-            event_data=gr.EventData(None, event),
-            session_hash="fuzz",
+            function, list(values), Session(demo), visitor, event_data=gr.EventData(None, event), session_hash="fuzz"
         )
     except gr.Error as error:
         if error.print_exception:

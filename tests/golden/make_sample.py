@@ -72,11 +72,7 @@ def scripts() -> list[Script]:
     ngram = Script(
         {b"${1+1}": 0.62, b"`": 0.2},
         None,
-        [
-            point(b"${1+1}", 0, {b"`": 0.7, b" c": 0.08}),
-            point(b" c", 1, {b" b": 0.5}),
-            point(b" b", 2, {b"\n": 0.5}),
-        ],
+        [point(b"${1+1}", 0, {b"`": 0.7, b" c": 0.08}), point(b" c", 1, {b" b": 0.5}), point(b" b", 2, {b"\n": 0.5})],
         [True, False],
         b"`",
         note={"match_length": 2, "match_start": 3},

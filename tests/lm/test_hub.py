@@ -24,13 +24,7 @@ def test_padding_rows_of_the_vocabulary_are_cut_from_the_logits():
     assert model.forward([1, 2], model.new_cache()).shape == (2, 50)
 
 
-@pytest.mark.parametrize(
-    ("kind", "reason"),
-    [
-        ("mamba", "layers of type linear_attention"),
-        ("t5", "encoder-decoder"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "reason"), [("mamba", "layers of type linear_attention"), ("t5", "encoder-decoder")])
 def test_caches_that_cannot_give_rows_back_are_refused(kind, reason):
     assert reason in (why_not_supported(config_of(kind)) or "nothing against it")
 

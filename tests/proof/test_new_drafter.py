@@ -74,10 +74,7 @@ def test_the_guides_command_fails_on_a_candidate_of_a_wrongly_declared_kind(lear
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [
-        (SAYS_DRAWN, "**BROKEN**"),
-        (SILENT, "**NOT PROVED**: point_mass never drafted"),
-    ],
+    [(SAYS_DRAWN, "**BROKEN**"), (SILENT, "**NOT PROVED**: point_mass never drafted")],
     ids=["says drawn", "silent"],
 )
 def test_the_table_of_the_proof_says_what_is_wrong_with_a_new_drafter(specviz, learnt, monkeypatch, changes, said):

@@ -17,9 +17,7 @@ from tests.record.generating import generate
 
 
 def test_a_generator_with_other_methods_is_refused(
-    pair: tuple[Any, Any],
-    tokenizer: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    pair: tuple[Any, Any], tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(PromptLookupCandidateGenerator, "update_candidate_strategy", lambda self, matches: None)
     told = "PromptLookupCandidateGenerator.update_candidate_strategy does not take input_ids and scores"
@@ -28,9 +26,7 @@ def test_a_generator_with_other_methods_is_refused(
 
 
 def test_another_rule_than_the_known_one_is_told_when_the_block_ends(
-    pair: tuple[Any, Any],
-    tokenizer: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    pair: tuple[Any, Any], tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Typical decoding in place of Algorithm 1, say: no uniform number is drawn."""
 

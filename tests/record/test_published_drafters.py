@@ -38,8 +38,7 @@ def recorded(pairs: Pairs, tokenizer: Any, name: str, **settings: Any) -> tuple[
 
 
 @pytest.mark.parametrize(
-    ("name", "how"),
-    [(name, how) for name in ("mtp", "dflash") for how in HOW] + [("gemma_assistant", "greedy")],
+    ("name", "how"), [(name, how) for name in ("mtp", "dflash") for how in HOW] + [("gemma_assistant", "greedy")]
 )
 def test_the_text_is_that_of_generate_and_the_trace_is_sound(
     pairs: Pairs, tokenizer: Any, name: str, how: str, tmp_path: Path

@@ -230,9 +230,7 @@ def test_the_cost_ratio_is_of_one_token_passes_and_of_the_pass_alone(rounds: lis
     this = rounds[0]
     made = [
         replace(
-            this,
-            drafted=replace(this.drafted, passes=[wide, one, one]),
-            scored=replace(this.scored, seconds=0.025),
+            this, drafted=replace(this.drafted, passes=[wide, one, one]), scored=replace(this.scored, seconds=0.025)
         )
     ]
     assert metrics.cost_ratio(made) == pytest.approx(0.002 / 0.010)

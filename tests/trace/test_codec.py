@@ -129,11 +129,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("rounds[3].nodes[1].kind", "root", r"rounds\[3\].nodes\[1\] calls itself a root"),
     ("rounds[3].nodes[1].kind", "beam", r"rounds\[3\].nodes\[1\].kind is 'beam', but must be 'root', 'iid'"),
     ("rounds[3].nodes[1].fate", "dead", r"rounds\[3\].nodes\[1\].fate is 'dead'"),
-    (
-        "rounds[3].nodes[1].token",
-        -1,
-        r"nodes\[1\].token is token -1, but the vocabulary has ids 0 to 31",
-    ),
+    ("rounds[3].nodes[1].token", -1, r"nodes\[1\].token is token -1, but the vocabulary has ids 0 to 31"),
     ("rounds[3].nodes[1].token", 32, r"is token 32, but the vocabulary has ids 0 to 31"),
     ("rounds[3].nodes[1].target", None, r"rounds\[3\].nodes\[1\].target is None"),
     ("rounds[3].nodes[1].target.probs", [0.5], r"nodes\[1\].target has 6 tokens and 1 probabilities"),

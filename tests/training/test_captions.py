@@ -21,15 +21,7 @@ from specviz.scenes.scene import COLOURS, HELD_OUT, SHAPES, Scene, scene_of
 from specviz.training.captions import train
 from specviz.training.captions.export import SPLITS, accuracy, greedy_caption, train_captions, write_checkpoint
 from specviz.training.captions.lessons import IGNORED, UNKNOWN_ID, UNREAD, Captions, LessonCaptions, batch_of, shown
-from specviz.training.captions.train import (
-    EYES_ALONE,
-    ROLES,
-    STAGES,
-    CaptionTraining,
-    fresh,
-    tokenizer,
-    trained,
-)
+from specviz.training.captions.train import EYES_ALONE, ROLES, STAGES, CaptionTraining, fresh, tokenizer, trained
 from specviz.training.options import TrainOptions
 
 SHIPPED = ROOT / "models"

@@ -65,11 +65,7 @@ def test_a_row_begins_with_end_of_text_and_what_it_is_given_and_is_given_more_af
         target.lm_head.weight.zero_()
     target.config.eos_token_id = 0  # the most likely of equals is the first
     rows = continue_batch(target, [repeat([5, 6]), repeat([7]), repeat([0, 8])], 8, 0.0, torch.Generator())
-    assert rows.ids.tolist() == [
-        [0, 5, 6, 0, 5, 6, 0, 5, 6],
-        [0, 7, 0, 7, 0, 7, 0, 7, 0],
-        [0, 8, 0, 0, 8, 0, 0, 8, 0],
-    ]
+    assert rows.ids.tolist() == [[0, 5, 6, 0, 5, 6, 0, 5, 6], [0, 7, 0, 7, 0, 7, 0, 7, 0], [0, 8, 0, 0, 8, 0, 0, 8, 0]]
 
 
 def test_beginnings_stop_before_the_end_of_a_document() -> None:

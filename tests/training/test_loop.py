@@ -14,14 +14,7 @@ from specviz.training import loop
 from specviz.training.loop import Loop, compile_layers, grown
 from specviz.training.options import TrainOptions
 from specviz.training.stages import note_start, target_loop
-from specviz.training.target import (
-    layer_outputs,
-    logits_of,
-    model_config,
-    new_model,
-    read_out_loss,
-    target_objective,
-)
+from specviz.training.target import layer_outputs, logits_of, model_config, new_model, read_out_loss, target_objective
 from specviz.training.windows import Batch, Windows, twice
 
 

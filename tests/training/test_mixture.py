@@ -12,14 +12,7 @@ from specviz.corpus.standard_library import Corpus
 from specviz.errors import TrainingError
 from specviz.theory.rows import repetition
 from specviz.training import pair_figures, publication, stages
-from specviz.training.mixture import (
-    DocumentWindows,
-    Mixture,
-    code_blocks,
-    load_packed,
-    pack_with_starts,
-    window_starts,
-)
+from specviz.training.mixture import DocumentWindows, Mixture, code_blocks, load_packed, pack_with_starts, window_starts
 from specviz.training.optimiser import learning_rate_factor
 from specviz.training.options import TrainOptions
 from specviz.training.stages import carry_embeddings, old_pieces
@@ -78,11 +71,7 @@ def test_every_window_of_short_documents_starts_with_one(english_options: TrainO
 
 def test_blocks_of_a_module_are_the_module() -> None:
     text = "import a\n\n\ndef f():\n    x = 1\n\n    return x\n\n\nclass B:\n    y = 2\n"
-    assert code_blocks(text) == [
-        "import a\n\n\n",
-        "def f():\n    x = 1\n\n    return x\n\n\n",
-        "class B:\n    y = 2\n",
-    ]
+    assert code_blocks(text) == ["import a\n\n\n", "def f():\n    x = 1\n\n    return x\n\n\n", "class B:\n    y = 2\n"]
 
 
 def test_packing_block_by_block_gives_the_tokens_of_the_whole(mini_corpus: Corpus) -> None:

@@ -42,14 +42,7 @@ def test_the_figures_are_of_the_shipped_weights(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_prompt_is_read_behind_the_end_of_text_token_as_documents_are_in_training(name: str) -> None:
     text = TextCodec.from_folder(SHIPPED / name, name)
-    assert [text.token_text(token) for token in text.encode("34 + 28")] == [
-        "<|endoftext|>",
-        "3",
-        "4",
-        " +",
-        " 2",
-        "8",
-    ]
+    assert [text.token_text(token) for token in text.encode("34 + 28")] == ["<|endoftext|>", "3", "4", " +", " 2", "8"]
     assert text.eos_ids == (text.encode("")[0],)
 
 
@@ -71,10 +64,7 @@ def test_facts_and_sums_measured_again_are_as_right_as_the_card_says(name: str) 
     """Two cases either way: another processor rounds otherwise."""
     model, tokenizer = load_exported(SHIPPED / name), load_tokenizer(SHIPPED / name)
     cases = FIGURES[name]["cases_asked"]
-    asked = {
-        "facts": (fact_cases(cases), 40),
-        "sums_two_digits_bare": (sum_cases(cases // 2, 2, "bare"), SUM_TOKENS),
-    }
+    asked = {"facts": (fact_cases(cases), 40), "sums_two_digits_bare": (sum_cases(cases // 2, 2, "bare"), SUM_TOKENS)}
     for figure, (found, most) in asked.items():
         share = answers(model, tokenizer, found, most).share
         assert abs(share - FIGURES[name][figure]) <= 2 / len(found) + 1e-4

@@ -6,54 +6,12 @@ holds that.
 
 from __future__ import annotations
 
-from tests.mutants.faults import (
-    analysing,
-    batching,
-    benching,
-    browsing,
-    captioning,
-    checking,
-    classroom,
-    diagnosing,
-    drafting,
-    drawing,
-    guarding,
-    judging,
-    measuring,
-    on_a_device,
-    passes,
-    player,
-    sampling,
-    serving,
-    spreading,
-    teaching,
-    writing,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
 from tests.mutants.faults.fault import Fault
 
-AREAS = (
-    sampling,
-    judging,
-    passes,
-    drafting,
-    checking,
-    diagnosing,
-    classroom,
-    player,
-    spreading,
-    analysing,
-    benching,
-    measuring,
-    on_a_device,
-    drawing,
-    batching,
-    browsing,
-    captioning,
-    teaching,
-    serving,
-    guarding,
-    writing,
-)
+AREAS = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__) if found.name != "fault"]
 FAULTS = tuple(
     Fault(name, file, find, replace, tuple(tests))
     for area in AREAS

@@ -20,7 +20,7 @@ FAULTS: Edits = {
         ),
     },
     ("specviz/corpus/prompt_styles.py", "tests/corpus/test_prompt_styles.py"): {
-        "styles: a text that was cut off has an answer": edit("if not found or not (said or ended):", "if not found:"),
+        "styles: a text that was cut off has an answer": edit("if not found or not (said or ended):", "if not found:")
     },
     ("specviz/engine/measured.py", RECORDER): {
         "recorder: KL is taken the other way round": edit("terms = p * (log_p - log_q)", "terms = q * (log_q - log_p)"),
@@ -59,7 +59,7 @@ FAULTS: Edits = {
         "audit: the overlap is not compared": edit(
             'tally.number(AGREEMENT, f"{place}.overlap", said.overlap, overlap, ROUNDING)',
             'tally.number(AGREEMENT, f"{place}.overlap", overlap.value, overlap, ROUNDING)',
-        ),
+        )
     },
     ("specviz/theory/analysis/facts.py", ANALYSIS): {
         "analysis: unreached candidates are counted as rejected": edit(
@@ -72,16 +72,16 @@ FAULTS: Edits = {
     ("specviz/theory/analysis/failures.py", ANALYSIS): {
         "analysis: a draft without room is a failure": edit(
             'this.origin == "target" and this.room > 1', 'this.origin == "target" and this.room > 0'
-        ),
+        )
     },
     ("specviz/theory/analysis/rates.py", ANALYSIS): {
         "analysis: calibration leaves out what was not tested": edit(
             "for candidate in candidates if candidate.in_text]", "for candidate in candidates if candidate.tested]"
-        ),
+        )
     },
     ("specviz/protocol/sweeps/store.py", "tests/app/analysis/test_download.py"): {
         "tables: of what a spreadsheet would run only some signs are guarded": edit(
             'FORMULA = tuple("=+-@', 'FORMULA = tuple("=+-'
-        ),
+        )
     },
 }

@@ -21,7 +21,7 @@ FAULTS: Edits = {
     ("specviz/lm/llama/batch.py", PASSES, TEXTS): {
         "batch: who moves into a free lane leaves its rows behind": edit(
             "self.storage[:, :, own.lane, : last.length] = self.storage[:, :, last.lane, : last.length]", "pass"
-        ),
+        )
     },
     ("specviz/batch/together.py", TEXTS): {
         "batch: the target reads before all drafts are made": edit(
@@ -56,7 +56,7 @@ FAULTS: Edits = {
     ("specviz/studies/batches/measure.py", "tests/studies/test_batches_measured.py"): {
         "batch: every text draws with the first one's seed": edit(
             "SeededRandom(plan.seed + number)", "SeededRandom(plan.seed)"
-        ),
+        )
     },
     ("specviz/asynchronous/machines.py", BESIDE): {
         "amusd: a drafter may be as far ahead as the text is long": edit(

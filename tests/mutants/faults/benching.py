@@ -38,7 +38,7 @@ FAULTS: Edits = {
     ("specviz/theory/rows.py", "tests/theory/test_rows.py"): {
         "sweep: every run weighs the same in a row's mean acceptance length": edit(
             "lengths=steps * (point.mean_acceptance_length or 0.0)", "lengths=point.mean_acceptance_length or 0.0"
-        ),
+        )
     },
     ("specviz/bench/core/rows.py", ROWS_OF_BENCHES): {
         "bench: the fastest plain run is the baseline": edit("median(map(speed, plain", "max(map(speed, plain"),
@@ -69,11 +69,11 @@ FAULTS: Edits = {
     ("specviz/bench/core/contest.py", "tests/bench/core/test_contest.py"): {
         "bench: the same way always goes first": edit(
             "yield repeat, prompt, rotated(ways, repeat + number)", "yield repeat, prompt, rotated(ways, 0)"
-        ),
+        )
     },
     ("specviz/theory/speedup.py", "tests/theory/test_speedup.py"): {
         "speedup: upside down": edit(
             "return tokens_per_s / plain_tokens_per_s", "return plain_tokens_per_s / tokens_per_s"
-        ),
+        )
     },
 }

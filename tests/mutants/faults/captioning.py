@@ -12,7 +12,7 @@ FAULTS: Edits = {
         "lessons: a colour without a name is asked for": edit(
             'cells[cell, 0 if nameless[placed_shape] == "colour" else 1] = NOT_ASKED',
             'cells[cell, 1 if nameless[placed_shape] == "colour" else 0] = NOT_ASKED',
-        ),
+        )
     },
     (
         "specviz/training/captions/train.py",
@@ -20,7 +20,7 @@ FAULTS: Edits = {
     ): {
         "captioner: captions change the eyes that were taught": edit(
             "model.eyes.requires_grad_(False)", "model.eyes.requires_grad_(True)"
-        ),
+        )
     },
     (
         "specviz/training/captions/lessons.py",
@@ -29,6 +29,6 @@ FAULTS: Edits = {
     ): {
         "captioner: the word after the nameless one need not be said": edit(
             "batch.labels[row, hidden - 1] = IGNORED", "batch.labels[row, hidden] = IGNORED"
-        ),
+        )
     },
 }

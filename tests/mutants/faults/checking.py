@@ -10,7 +10,7 @@ FAULTS: Edits = {
     ("specviz/trace/rules/verdicts.py", "tests/trace/test_equality_is_rejection.py"): {
         "checker: accepted at equality is let pass": edit(
             "if trial.accepted != (trial.u < trial.threshold):", "if trial.accepted != (trial.u <= trial.threshold):"
-        ),
+        )
     },
     ("specviz/trace/rules/verdicts.py", CHECK): {
         "checker: fates are not looked at": edit("if node.fate != fate:", "if node.fate == 'root':"),
@@ -21,24 +21,24 @@ FAULTS: Edits = {
     ("specviz/trace/rules/distributions.py", CHECK): {
         "checker: a head may sum to anything": edit(
             "if abs(total - 1) > (len(top.probs) + 1) * HALF_DIGIT + SINGLE:", "if abs(total - 1) > 1:"
-        ),
+        )
     },
     ("specviz/trace/rules/commit.py", CHECK): {
         "checker: dropped cache rows need not add up": edit(
             "if this.cache_kept + this.cache_dropped != this.cache_before + rows:",
             "if this.cache_kept + this.cache_dropped > this.cache_before + rows:",
-        ),
+        )
     },
     ("specviz/live/audit/heads.py", AUDIT): {
         "audit: every candidate is taken for the first model's": edit(
             "logits = self._logits[source][node]", "logits = self._logits[next(iter(self.drafters))][node]"
-        ),
+        )
     },
     ("specviz/drafters/base.py", "tests/proof/test_coverage.py"): {
         "proof: nodes that ride along count as drafts": edit(
             "return [node for node in range(1, len(self.tree)) if node not in riding]",
             "return [node for node in range(1, len(self.tree)) if node not in riding or node]",
-        ),
+        )
     },
     ("specviz/engine/pairing.py", PAIRINGS): {
         "pairing: everything is refused": edit(
@@ -52,22 +52,22 @@ FAULTS: Edits = {
     ("specviz/options.py", PAIRINGS): {
         "options: what was written is not read": edit(
             "values[name] = _parse(known[name], value)", "_parse(known[name], value)"
-        ),
+        )
     },
     ("specviz/record/rounds.py", "tests/record/test_changed_internals.py"): {
         "recording: what generate committed is not held against what was seen": edit(
             "if not this.committed or verified[: len(this.committed)] != this.committed:", "if not this.committed:"
-        ),
+        )
     },
     ("specviz/record/watch.py", "tests/record/test_recording.py"): {
         "recording: the target's logits are not copied before generate sharpens them in place": edit(
             "this.target_raw = rows.float().clone()", "this.target_raw = rows.float()"
-        ),
+        )
     },
     ("specviz/protocol/acceptance.py", "tests/protocol/acceptance/test_acceptance.py"): {
         "acceptance records: a histogram need not add up to its steps": edit(
             "if steps != counts.spec_steps:", "if steps > counts.spec_steps:"
-        ),
+        )
     },
     (
         "specviz/proof/exhaustive.py",
@@ -75,11 +75,11 @@ FAULTS: Edits = {
     ): {
         "proof: the toys' heads all say what the target said": edit(
             "        move_weights(drafting, case.models()[0])\n", "        pass\n"
-        ),
+        )
     },
     ("specviz/lm/table.py", TOYS.format("a_toy_that_skips_layers_says_something_else_than_one_that_stops_early")): {
         "proof: a toy that skips layers is one that stops early": edit(
             "choice = 1 if blocks == Blocks.first(len(blocks.mlp)) else 2 + run", "choice = 1"
-        ),
+        )
     },
 }

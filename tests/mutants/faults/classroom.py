@@ -16,12 +16,12 @@ FAULTS: Edits = {
         "overlap: what a dragged bar takes is missing in no other": edit("      WHOLE - kept,\n", "      WHOLE,\n"),
     },
     ("assets/js/panels/clocks.js", SCRIPTS): {
-        "clocks: a pass over many rows is held against one row": edit("share: ratio / rows", "share: ratio"),
+        "clocks: a pass over many rows is held against one row": edit("share: ratio / rows", "share: ratio")
     },
     ("assets/js/rules/hand_in.js", SCRIPTS): {
         "handed-in lines: the check is not looked at": edit(
             'if (check !== S.textHash(parts.slice(0, -1).join("|")))', 'if (check === "")'
-        ),
+        )
     },
     ("assets/js/rules/class_board.js", SCRIPTS): {
         "board: of a student's lines the first counts": edit(
@@ -41,27 +41,27 @@ FAULTS: Edits = {
     ("assets/js/rules/race_line.js", SCRIPTS): {
         "race of one's own: a ratio may be more than the tokens of a pass": edit(
             "if (ratio > perPass)", "if (ratio < 0)"
-        ),
+        )
     },
     ("assets/js/rules/tab_sweep.js", SCRIPTS): {
         "sweep of one's own tab: every ratio is taken over the first run of plain decoding": edit(
             "timesAsFast(trace, plain.get(repeat))", "timesAsFast(trace, plain.get(0))"
-        ),
+        )
     },
     ("assets/js/rules/tab_race.js", SCRIPTS): {
         "race of one's own tab: a token is there before its round is over": edit(
             "[end, texts[at], token.origin]", "[0, texts[at], token.origin]"
-        ),
+        )
     },
     ("assets/js/page/tab_engine.js", SCRIPTS): {
         "the tab's engine: a run is heard by whoever asked for something after it": edit(
             "if (data.id !== going?.id) return;", "if (!going) return;"
-        ),
+        )
     },
     ("assets/js/engine/decode.js", SCRIPTS): {
         "the tab's engine: a run in int8 says float32": edit(
             "target: { ...this.target.card, dtype: this.dtype },", "target: this.target.card,"
-        ),
+        )
     },
     ("assets/js/player/pins.js", SCRIPTS): {
         "comments: those of one run are shown on every other": edit(
@@ -83,7 +83,7 @@ FAULTS: Edits = {
         "plain words: the guess that stayed is the one that was never checked": edit(
             "if (trials.get(node.id) === false) return { at: node.id, rejected: true };",
             "if (trials.get(node.id) === false) return { at: id, rejected: true };",
-        ),
+        )
     },
     ("assets/js/page/rule_draft.js", SCRIPTS): {
         "links: a rule comes with negative probabilities": edit(
@@ -96,7 +96,7 @@ FAULTS: Edits = {
     ("specviz/lessons/exercises.py", f"{EXERCISES}::test_every_lesson_has_three_exercises_as_homework"): {
         "exercises: the homework does not say of which lesson it is": edit(
             'f"{whole.title}: {_title_of(lesson)}"', "whole.title"
-        ),
+        )
     },
     ("specviz/lessons/lesson.py", f"{LESSONS}::test_a_fault_in_the_file_is_named"): {
         "lessons: plain words may be as long as they like": edit(

@@ -13,7 +13,7 @@ FAULTS: Edits = {
     ("specviz/doctor/findings.py", FINDINGS): {
         "doctor: drafts fail where hardly any step comes to": edit(
             "if falls[steepest] >= STEEP and ended[steepest + 1] >= MANY:", "if falls[steepest] >= STEEP:"
-        ),
+        )
     },
     ("specviz/bench/speed_bench.py", REPORT): {
         "report: a category's length is over its steps and not over its prompts": edit(
@@ -37,7 +37,7 @@ FAULTS: Edits = {
     ("specviz/doctor/advice.py", "tests/doctor/test_advice.py"): {
         "advice: what no engine has comes with nobody's flags": edit(
             "asked = asked if instead is None else _asked(instead)", "asked = _asked(best)"
-        ),
+        )
     },
     ("specviz/app/doctor/clinic.py", CLINIC_TAB): {
         "clinic: the page writes what a token says as HTML": edit(
@@ -50,11 +50,11 @@ FAULTS: Edits = {
     ("specviz/trace/rules/passes.py", CHECK): {
         "check: another engine's drafter may leave rows of its cache out": edit(
             "due.add(this.base_length - 1)", "due.update(range(2 * this.base_length))"
-        ),
+        )
     },
     ("specviz/record/cards.py", "tests/record/test_published_drafters.py"): {
         "record: a sampled Gemma assistant is written down as if it had drawn": edit(
             "if kind == GEMMA and config.do_sample:", "if kind == GEMMA and config.do_sample is None:"
-        ),
+        )
     },
 }

@@ -24,28 +24,28 @@ FAULTS: Edits = {
     ("specviz/drafters/random.py", "tests/drafters/test_random.py"): {
         "random: every candidate of a round is drawn with one number": edit(
             '("draft", context.round, index)', '("draft", context.round, 0)'
-        ),
+        )
     },
     ("specviz/tree_policies/drawing.py", "tests/tree_policies/test_siblings.py"): {
         "siblings: the mass left to later ones assigned instead of multiplied": edit(
             "self._left *= mass", "self._left = mass"
-        ),
+        )
     },
     ("specviz/tree_policies/drawing.py", POLICIES, *proved(PAIR.format("sequential"))): {
         "drawing without replacement puts the token back": edit(
             "left, mass = without(left, [token])", "left, mass = left, mass"
-        ),
+        )
     },
     ("specviz/tree_policies/drawing.py", "tests/tree_policies/test_budget.py", POLICIES): {
         "levels: the budget cuts a node too late": edit(
             "whole, rest = divmod(most - draft.tree.drafted, width)",
             "whole, rest = divmod(most + 1 - draft.tree.drafted, width)",
-        ),
+        )
     },
     ("specviz/tree_policies/dyspec.py", POLICIES): {
         "dyspec: a later sibling is worth as much as the first": edit(
             "heapq.heappush(slots, (-value * family.left, node))", "heapq.heappush(slots, (-value, node))"
-        ),
+        )
     },
     ("specviz/tree_policies/ddtree.py", "tests/tree_policies/test_ddtree.py"): {
         "ddtree: a sibling is worth as much as the token before it": edit(
@@ -77,17 +77,17 @@ FAULTS: Edits = {
     ("specviz/drafters/learned/flash_drafting.py", "tests/drafters/test_flash_branches.py"): {
         "a block: a branch that is read anew sees those beside it": edit(
             "visible[:, text.length :] = build([-1, *above])", "visible[:, text.length :] = True"
-        ),
+        )
     },
     ("specviz/drafters/dflash.py", "tests/drafters/test_flash.py"): {
         "a block: what a selector or a table says of a node is taken for all of its level": edit(
             "return self.followers is None", "return True"
-        ),
+        )
     },
     ("specviz/tree_policies/rsd_s.py", POLICIES): {
         "rsd_s: a path races with the mass of its whole family": edit(
             "path.prob * self.below[path.node].left if", "path.prob if"
-        ),
+        )
     },
     ("specviz/drafters/token_recycling.py", "tests/drafters/test_token_recycling.py"): {
         "token recycling: every rank hits as often": edit(
@@ -99,29 +99,29 @@ FAULTS: Edits = {
         ),
     },
     ("specviz/drafters/suffix.py", "tests/drafters/test_suffix.py"): {
-        "suffix: the score of a match is ignored": edit("return sum(one.share for one in self.found)", "return 0.0"),
+        "suffix: the score of a match is ignored": edit("return sum(one.share for one in self.found)", "return 0.0")
     },
     ("specviz/drafters/ngram.py", "tests/drafters/test_ngram.py"): {
-        "ngram: the shortest match first": edit("for n in reversed(self._lengths):", "for n in self._lengths:"),
+        "ngram: the shortest match first": edit("for n in reversed(self._lengths):", "for n in self._lengths:")
     },
     ("specviz/drafters/ngram.py", "tests/contracts/test_pairings.py", *proved("ngram(gamma=2)-sequential-T=0.8")): {
-        "ngram: a candidate declared as drawn": edit('"point_mass"', '"iid"'),
+        "ngram: a candidate declared as drawn": edit('"point_mass"', '"iid"')
     },
     ("specviz/drafters/drafting/matching.py", "tests/drafters/test_suffix.py"): {
         "best first: an end of the text does not count": edit(
             "total = sum(times for _, times, _ in following)",
             "total = sum(times for token, times, _ in following if token >= 0)",
-        ),
+        )
     },
     ("specviz/drafters/jacobi.py", "tests/drafters/test_jacobi.py"): {
         "jacobi: the answers start one position late": edit(
             "self._answers = outcome.logits[accepted + 1 :]", "self._answers = outcome.logits[accepted + 2 :]"
-        ),
+        )
     },
     ("specviz/drafters/drafting/beside.py", "tests/drafters/test_beside.py"): {
         "amusd, pearl: the drafter's process goes on while the engine's clock stands still": edit(
             "self._side.clock.stop()", "self._side.tell()"
-        ),
+        )
     },
     ("specviz/asynchronous/foresight.py", "tests/asynchronous/test_simulation.py"): {
         "ssd: a verdict is looked up without the token that follows what was accepted": edit(
@@ -142,32 +142,32 @@ FAULTS: Edits = {
     ("specviz/asynchronous/child.py", "tests/drafters/test_beside.py"): {
         "amusd, pearl: what was computed while the engine's clock stood still is given away at once": edit(
             "while (left := end - clock.now()) > 0:", "while (left := end - clock.now()) > 1e9:"
-        ),
+        )
     },
     ("specviz/drafters/drafting/beside.py", "tests/live/test_audit.py"): {
         "amusd, pearl: the row shown at a node is the one of the node before": edit(
             "side.row(length + index) for index", "side.row(length + max(0, index - 1)) for index"
-        ),
+        )
     },
     ("specviz/drafters/drafting/draft_model.py", "tests/drafters/test_cross_vocabulary.py"): {
         "cross_vocabulary: rows stay whose token became another one as the text grew": edit(
             "if agree < rows.base:", "if agree > rows.base:"
-        ),
+        )
     },
     ("specviz/lm/vocabulary.py", "tests/drafters/test_cross_vocabulary.py"): {
         "cross_vocabulary: a lone byte stands for the token with the same bytes": edit(
             'if key not in found or BYTE_TOKEN.fullmatch(codec.token(found[key]) or ""):', "if key not in found:"
-        ),
+        )
     },
     ("specviz/lm/vocabulary.py", "tests/lm/test_shared.py"): {
         "a model in the target's ids: what is not shared may be drafted": edit(
             "self._info.vocab_size), -torch.inf)", "self._info.vocab_size), 0.0)"
-        ),
+        )
     },
     ("specviz/lm/hub/load.py", "tests/lm/test_windows.py"): {
         "sliding windows: the context is that of the positions": edit(
             "min(context_length, window) if window else context_length", "context_length"
-        ),
+        )
     },
     ("specviz/drafters/cross_kv.py", CROSS_KV): {
         "cross_kv: text and tree are merged with their shares swapped": edit(
@@ -183,32 +183,32 @@ FAULTS: Edits = {
     ("specviz/drafters/learned/cross_network.py", CROSS_KV): {
         "cross_kv: training sees the target's row of the root": edit(
             "device=gaps.device) < self.root[:, None]", "device=gaps.device) <= self.root[:, None]"
-        ),
+        )
     },
     ("specviz/lm/llama/model.py", CROSS_KV): {
         "lean forward: a stranger's queries are not put into pair order": edit(
             "queries.unflatten(-1, (2, -1)).permute(1, 0, 3, 2)", "queries.unflatten(-1, (-1, 2)).permute(1, 0, 2, 3)"
-        ),
+        )
     },
     ("specviz/drafters/learned/eagle_network.py", "tests/drafters/test_weights_read.py"): {
         "weights read: what fuses states counts in every pass": edit(
             "return bytes_of(self) - bytes_of(self.fuse) - looked_up", "return bytes_of(self) - looked_up"
-        ),
+        )
     },
     ("specviz/drafters/drafting/target_layers.py", "tests/contracts/test_weights_read.py"): {
         "weights read: layers handed to the target's pass are read twice": edit(
             "read=None if self._reads is None else 0", "read=self._reads"
-        ),
+        )
     },
     ("specviz/engine/recorder.py", "tests/contracts/test_weights_read.py"): {
         "weights read: the trace forgets it": edit(
             "pass_.seconds, pass_.depth, pass_.read)", "pass_.seconds, pass_.depth)"
-        ),
+        )
     },
     ("specviz/theory/metrics.py", "tests/theory/test_metrics.py"): {
         "mbsu: a pass that nobody counted reads nothing": edit(
             "return None if any(pass_.read is None for pass_ in passes) else sum", "return sum"
-        ),
+        )
     },
     ("specviz/core/tree.py", TREE): {
         "tree: arranged nodes keep the sources of others": edit(
@@ -241,7 +241,7 @@ FAULTS: Edits = {
     ("specviz/stop_policies/heuristic.py", STOPPING): {
         "heuristic: a draft that had no room counts as long as it was meant": edit(
             "self._levels = drafted + self.options.longer", "self._levels = self._levels + self.options.longer"
-        ),
+        )
     },
     ("specviz/stop_policies/specdecpp.py", STOPPING): {
         "specdecpp: a level more is drafted in any case": edit(
@@ -269,11 +269,11 @@ FAULTS: Edits = {
     ("specviz/drafters/merged.py", "tests/drafters/test_merged.py"): {
         "merged: all models' drafts teach one stop policy": edit(
             "*(deepcopy(shared) for _ in self._drafts[1:])", "*(shared for _ in self._drafts[1:])"
-        ),
+        )
     },
     ("specviz/lm/llama/model.py", "tests/lm/test_trimmed.py"): {
         "trimmed head: the last one serves for other tokens too": edit(
             "if self._last_trimmed is None or self._last_trimmed[0] != key:", "if self._last_trimmed is None:"
-        ),
+        )
     },
 }

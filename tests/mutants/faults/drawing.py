@@ -22,7 +22,7 @@ FAULTS: Edits = {
     ("specviz/studies/batches/result.py", BATCHES): {
         "batch chart: only the second shape stands aside": edit(
             "APART ** (index - (len(shapes) - 1) / 2)", "APART ** index"
-        ),
+        )
     },
     ("specviz/app/studies/chart.py", LANES): {
         "lanes: a bar is as long as its span ends late": edit(

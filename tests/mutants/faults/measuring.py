@@ -50,12 +50,12 @@ FAULTS: Edits = {
     ("specviz/theory/machines.py", MACHINES): {
         "machines: what was kept of the sweep's own processor stands there too": edit(
             "if other.machine.processor != here", "if other.machine.processor"
-        ),
+        )
     },
     ("specviz/app/speedup/predicting.py", PREDICTING): {
         "predicting: a shared page times models that it does not offer": edit(
             "check_models((asked.target, *asked.drafter_models), catalog, limits)", "check_models((), catalog, limits)"
-        ),
+        )
     },
     ("specviz/studies/batches/result.py", BATCHES): {
         "batches: a size pays where its median does": edit("self.speedup.low > 1.0", "self.speedup.median > 1.0"),

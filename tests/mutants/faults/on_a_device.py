@@ -29,7 +29,7 @@ FAULTS: Edits = {
         "on a device: tokens stay on the CPU": edit(
             "return self._embedded(torch.tensor(tokens, device=self.device))",
             "return self._embedded(torch.tensor(tokens))",
-        ),
+        )
     },
     ("specviz/lm/llama/rows.py", *PASSES): {
         "on a device: a tree's mask stays on the CPU": edit(
@@ -43,12 +43,12 @@ FAULTS: Edits = {
     ("specviz/lm/llama/batch.py", f"{FAKE}::test_texts_of_a_batch_share_passes_on_the_device"): {
         "on a device: the mask of a batch stays on the CPU": edit(
             "hidden = torch.from_numpy(~visible).to(self.storage.device)", "hidden = torch.from_numpy(~visible)"
-        ),
+        )
     },
     ("specviz/lm/vocabulary.py", f"{FAKE}::test_trimmed_heads_hidden_states_features_and_keys_stay_on_the_device"): {
         "on a device: the tokens of a trimmed head stay on the CPU": edit(
             "self._kept = torch.tensor(kept, device=model.device)", "self._kept = torch.tensor(kept)"
-        ),
+        )
     },
     (
         "specviz/core/randomness.py",
@@ -56,24 +56,24 @@ FAULTS: Edits = {
     ): {
         "on a device: a draw looks for mass on the CPU": edit(
             "torch.arange(last + 1, device=probs.device)", "torch.arange(last + 1)"
-        ),
+        )
     },
     ("specviz/engine/measured.py", *runs("model")): {
         "on a device: ranks are counted against tokens on the CPU": edit(
             "candidates = torch.tensor(tokens, device=logits.device).unsqueeze(1)",
             "candidates = torch.tensor(tokens).unsqueeze(1)",
-        ),
+        )
     },
     ("specviz/engine/recorder.py", *judged("sequential-0.9")): {
         "on a device: the record waits for ranks by themselves": edit(
             "ask_ranks(fetch, scored.logits, tree)", "ask_ranks(Fetch(), scored.logits, tree)"
-        ),
+        )
     },
     ("specviz/verifiers/foreseen.py", *judged("sequential-0.9")): {
         "on a device: verdicts wait for the numbers of their trials by themselves": edit(
             "self._seen = target.fetch.leave(torch.cat(numbers, dim=1))",
             "self._seen = type(target.fetch)().leave(torch.cat(numbers, dim=1))",
-        ),
+        )
     },
     ("specviz/verifiers/foreseen.py", *BEFOREHAND): {
         "on a device: Q of a later sibling is not adjusted": edit("        if taken:", "        if taken is None:"),
@@ -85,18 +85,18 @@ FAULTS: Edits = {
         "on a device: a point mass lies on the CPU": edit(
             "point = torch.zeros(self._logits.shape[-1], device=self._logits.device)",
             "point = torch.zeros(self._logits.shape[-1])",
-        ),
+        )
     },
     ("specviz/drafters/learned/eagle_network.py", *runs("eagle")): {
         "on a device: tokens drafted from states stay on the CPU": edit(
             "ids = torch.tensor(placement.tokens, device=self.block.device)", "ids = torch.tensor(placement.tokens)"
-        ),
+        )
     },
     ("specviz/drafters/cross_kv.py", *runs("cross_kv")): {
         "on a device: positions of a cross-attending drafter stay on the CPU": edit(
             "entering = self._lean.embedded(torch.tensor(fresh, device=device))",
             "entering = self._lean.embedded(torch.tensor(fresh))",
-        ),
+        )
     },
     ("specviz/lm/llama/replay.py", REPLAY): {
         "replay: a padded row is written over the last new one": edit(
@@ -152,6 +152,6 @@ FAULTS: Edits = {
     ("specviz/lm/llama/replay.py", f"{FAKE}::test_texts_of_a_batch_share_passes_on_the_device"): {
         "on a device: the lanes of a replayed batch are counted on the CPU": edit(
             "self._firsts = torch.arange(lanes, device=device)", "self._firsts = torch.arange(lanes)"
-        ),
+        )
     },
 }

@@ -40,7 +40,7 @@ FAULTS: Edits = {
     ("assets/js/rules/gain.js", SCRIPTS): {
         "headline: a gain whose turns lie on both sides of 1 is told": edit(
             "(low <= 1 && high >= 1 && low < high) || ", ""
-        ),
+        )
     },
     ("assets/js/rules/sibling_rules.js", SCRIPTS): {
         "player: the probability of a path may exceed one": edit(
@@ -53,7 +53,7 @@ FAULTS: Edits = {
     ("assets/js/rules/path_rules.js", SCRIPTS): {
         "player: the typical bar rises with the entropy": edit(
             "delta * Math.exp(-entropy)", "delta * Math.exp(entropy)"
-        ),
+        )
     },
     ("assets/js/rules/rejudge.js", SCRIPTS): {
         "player: judging again ignores the number of levels asked for": edit(
@@ -87,33 +87,33 @@ FAULTS: Edits = {
         ),
     },
     ("assets/js/panels/run_cache.js", SCRIPTS): {
-        "player: a path that shares its prefix is counted without its root": edit("leaf.depth + 1", "leaf.depth"),
+        "player: a path that shares its prefix is counted without its root": edit("leaf.depth + 1", "leaf.depth")
     },
     ("assets/js/panels/pass_rows.js", SCRIPTS): {
         "player: nodes of the same text get a row of the mask each": edit(
             "if (rows[own]) rows[own].nodes.push(node.id);", "if (!rows) rows[own].nodes.push(node.id);"
-        ),
+        )
     },
     ("assets/js/panels/columns.js", SCRIPTS): {
         "player: the columns divide by the temperature twice": edit(
             "const power = cold ? 1 : 1 / sampling.temperature;",
             "const power = cold ? 1 : 1 / sampling.temperature ** 2;",
-        ),
+        )
     },
     ("assets/js/rules/layout.js", SCRIPTS): {
         "player: of many children those that were tried are folded away": edit(
             "open.has(id) || said.has(id) || id === selected", "open.has(id) && said.has(id) && id === selected"
-        ),
+        )
     },
     ("assets/js/panels/found.js", SCRIPTS): {
         "player: after a found round comes the one before it": edit(
             "rounds.filter((one) => one > round)", "rounds.filter((one) => one < round)"
-        ),
+        )
     },
     ("assets/js/page/paths.js", SCRIPTS): {
         "drawing: siblings after a removed leaf keep their ranks": edit(
             "at === depth ? rank - 1 : rank", "at === depth ? rank : rank"
-        ),
+        )
     },
     ("assets/js/rules/timeline.js", SCRIPTS): {
         "timeline: a drafter beside the target is drawn before its pass": edit(
@@ -129,7 +129,7 @@ FAULTS: Edits = {
     ("specviz/app/race/view.py", "tests/bench/race/test_race.py"): {
         "race: a target that waits is drawn as drafting": edit(
             "work = PHASES[1:] if drafts_beside(rounds) else PHASES", "work = PHASES"
-        ),
+        )
     },
     ("assets/js/panels/counters.js", SCRIPTS): {
         "four numbers: alpha is of what was accepted, tried or not": edit(
@@ -145,6 +145,6 @@ FAULTS: Edits = {
     ("assets/js/rules/prompt_text.js", SCRIPTS): {
         "player: a chat's message is looked for in the template's last words": edit(
             "starts.findLast(ended) ?? starts.at(-1)", "starts.at(-1)"
-        ),
+        )
     },
 }

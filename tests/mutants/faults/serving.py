@@ -24,12 +24,12 @@ FAULTS: Edits = {
     ("specviz/app/page/queue.py", NETWORK): {
         "network: the first address that the header names counts": edit(
             "(*reversed(named), connected)", "(*named, connected)"
-        ),
+        )
     },
     ("specviz/app/job.py", JOBS): {
         "jobs: a visitor's own stop is an error": edit(
             "if not self._event.is_set() and self._job.is_over():", "if self._job.is_over():"
-        ),
+        )
     },
     ("specviz/app/page/sessions.py", UPLOADED): {
         "files: one goes with the first page that closes": edit(
@@ -42,7 +42,7 @@ FAULTS: Edits = {
     ("specviz/scratch.py", SCRATCH): {
         "scratch: a living process's folder is swept": edit(
             "fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)", "fcntl.flock(file, fcntl.LOCK_UN)"
-        ),
+        )
     },
     ("specviz/app/train/tab.py", TRAIN): {
         "training: weights stay where nobody listened to its end": edit(
@@ -67,12 +67,12 @@ FAULTS: Edits = {
     ("specviz/app/page/sessions.py", "tests/app/page/test_sessions.py"): {
         "sessions: what tabs keep of a visitor stays when the state makes room": edit(
             "for session_id in known - self._known:", "for session_id in self._known - known:"
-        ),
+        )
     },
     ("specviz/drafters/learned/weights.py", "tests/drafters/test_module_files.py"): {
         "modules: all that were ever trained are kept": edit(
             "for one in passing[:-MOST_PASSING]:", "for one in passing[:0]:"
-        ),
+        )
     },
     ("specviz/app/step/fetching.py", "tests/app/step/test_fetching.py"): {
         "fetching: strangers are offered to fill the disk": edit(
@@ -85,27 +85,27 @@ FAULTS: Edits = {
     ("specviz/app/step/pairs.py", "tests/app/step/test_pairs.py"): {
         "pairs: recorded runs of one are listed under the other's name": edit(
             "return gallery.of((target,) if pair is None else pair.targets)", "return gallery"
-        ),
+        )
     },
     ("specviz/live/catalog.py", "tests/live/test_catalog.py"): {
         "pairs: a real model is offered drafters that were trained for another": edit(
             'if card.get("target_name") == target', "if card"
-        ),
+        )
     },
     ("specviz/app/step/actions.py", "tests/app/step/test_pairs.py"): {
         "pairs: a run of a model that is not here is asked for": edit(
             "return absence(self.catalog, self.source, self.limits, request.target) or self.source.explain(request)",
             "return self.source.explain(request)",
-        ),
+        )
     },
     ("specviz/cli/printed_run.py", "tests/cli/test_printed_run.py"): {
         "chat: a terminal prints the template's own tokens": edit(
             '        if token in self.hidden:\n            return ""\n', ""
-        ),
+        )
     },
     ("specviz/asynchronous/process.py", "tests/asynchronous/test_waiting_process.py"): {
         "drafting process: it waits for good": edit(
             "    waiting.close()\n    if not active_children()", "    if not active_children()"
-        ),
+        )
     },
 }

@@ -23,7 +23,7 @@ FAULTS: Edits = {
     ("specviz/bench/sweep/runner.py", SPREAD): {
         "spread: the rest of a prompt is measured against another worker's plain run": edit(
             "again = [baseline] if wanted and wanted[0] is not baseline else []", "again: list[SweepCase] = []"
-        ),
+        )
     },
     ("specviz/app/page/sessions.py", "tests/load/test_load.py"): {
         "sessions: closed pages are kept for ever": edit(
@@ -37,13 +37,13 @@ FAULTS: Edits = {
         "cancellation: work that begins after its visitor has left goes on unseen": edit(
             "event = self._gone.get(visitor) or self._events.setdefault(visitor, Event())",
             "event = self._events.setdefault(visitor, Event())",
-        ),
+        )
     },
     ("specviz/bench/race.py", ZERO): {
         "zerogpu: a race takes a loan for each of its runs": edit(
             "yield from at_once(source, partial(_laps, spec), requests, cancelled)",
             "yield from _laps(spec, source, cancelled)",
-        ),
+        )
     },
     ("specviz/live/zero.py", ZERO): {
         "zerogpu: work that was stopped goes on": edit(
@@ -59,6 +59,6 @@ FAULTS: Edits = {
     ("specviz/app/job.py", ZERO): {
         "zerogpu: nobody knows whose time is lent": edit(
             "collect = partial(copy_context().run, self._collect)", "collect = self._collect"
-        ),
+        )
     },
 }

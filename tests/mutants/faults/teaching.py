@@ -13,7 +13,7 @@ FAULTS: Edits = {
     ): {
         "plain English: a bare sum of two digits is answered at once": edit(
             "BARE_WITH_STEPS if max(a, b) > 9 else BARE", "BARE_WITH_STEPS if is_long else BARE"
-        ),
+        )
     },
     (
         "specviz/corpus/plain_english/questions.py",
@@ -21,7 +21,7 @@ FAULTS: Edits = {
     ): {
         "plain English: a question held out with its plain answer occurs with another beginning of it": edit(
             "if frame in BEGUN_OTHERWISE and is_held_out", "if frame == PLAINLY and is_held_out"
-        ),
+        )
     },
     (
         "specviz/training/pair_figures.py",
@@ -29,7 +29,7 @@ FAULTS: Edits = {
     ): {
         "figures: a bare sum whose steps end in another result is right": edit(
             'return f"{prompt} {answer}." in text', "return answer in text"
-        ),
+        )
     },
     (
         "specviz/training/mixture.py",
@@ -37,24 +37,20 @@ FAULTS: Edits = {
     ): {
         "windows: a document has nothing before it": edit(
             "max(int(self.window_starts[order[place]]) - 1, 0)", "int(self.window_starts[order[place]])"
-        ),
+        )
     },
     (
         "specviz/training/mixture.py",
         "tests/training/test_mixture.py::test_short_documents_begin_windows_again_as_often_as_long_ones",
-    ): {
-        "windows: short documents seldom begin one": edit("max(cut - again, 0)", "cut"),
-    },
+    ): {"windows: short documents seldom begin one": edit("max(cut - again, 0)", "cut")},
     (
         "specviz/training/generation.py",
         "tests/training/test_drafter_and_export.py"
         "::test_a_row_begins_with_end_of_text_and_what_it_is_given_and_is_given_more_after_each_end",
-    ): {
-        "taught text: a row has nothing before its beginning": edit("ids if ids[0] == end else [end, *ids]", "ids"),
-    },
+    ): {"taught text: a row has nothing before its beginning": edit("ids if ids[0] == end else [end, *ids]", "ids")},
     ("specviz/training/loop.py", "tests/training/test_loop.py::test_attention_in_tiles_is_causal_attention"): {
         "tiles of attention: a place sees the one behind it": edit(
             "places[None, :end] > places[start:end, None]", "places[None, :end] > places[start:end, None] + 1"
-        ),
+        )
     },
 }

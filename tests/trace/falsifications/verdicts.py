@@ -60,6 +60,17 @@ def trials_exchanged(data: Data) -> None:
     order[index - 1], order[index] = order[index], order[index - 1]
 
 
+@falsification("two trials exchanged bottom-up", "traversal")
+def bottom_up_exchanged(data: Data) -> None:
+    order = next(this["judged"]["trials"] for this in data["rounds"] if len(this["judged"]["trials"]) > 1)
+    order.reverse()
+
+
+@falsification("a threshold of a typical run", "typical")
+def threshold_of_typical(data: Data) -> None:
+    next(trials(data))[1]["threshold"] = 0.5
+
+
 @falsification("a threshold", "lenience")
 @falsification("a threshold bottom-up", "traversal")
 @falsification("a threshold of a relaxed rule", "longest path")
