@@ -261,15 +261,22 @@ def test_unknown_dtypes_and_adapters_are_errors(checkpoint):
 
 
 @pytest.mark.slow
-def test_a_run_on_the_lean_path_never_imports_transformers(checkpoint):
-    """It takes longer to import than such a run takes; training, which needs it, is behind the same source."""
+def test_a_run_on_the_lean_path_never_imports_transformers_nor_the_shape_of_a_drafter_torchs_compiler(checkpoint):
+    """They take longer to import than such a run takes; training, which needs them, is behind the same source."""
     code = (
         "import sys; from specviz.live.source import LiveSource, collect; "
         "from specviz.protocol.choice import Choice; from specviz.protocol.runs import RunRequest; "
         "collect(LiveSource(), RunRequest('w1 w2 w1', target=sys.argv[1], drafter=Choice('ngram'), max_new_tokens=2)); "
-        "sys.exit('transformers' in sys.modules or 'gradio' in sys.modules)"
+        "from specviz.drafters.learned.module import MODULES, TargetParts, outline; from specviz.lm.load import load; "
+        "parts = TargetParts.of(load(sys.argv[1]).model); "
+        "[outline(MODULES.get(name), parts, MODULES.get(name).options_type()) for name in sys.argv[2:]]; "
+        "sys.exit(str({'transformers', 'gradio', 'torch._dynamo', 'sympy'} & {*sys.modules} or ''))"
     )
-    assert subprocess.run([sys.executable, "-c", code, str(checkpoint("llama"))], check=False).returncode == 0
+    folder = str(checkpoint("llama", num_hidden_layers=4))
+    done = subprocess.run(
+        [sys.executable, "-c", code, folder, "dflash", "dspark", "eagle"], check=False, capture_output=True, text=True
+    )
+    assert done.stderr.strip() == ""
 
 
 def test_weights_that_are_converted_are_held_once(checkpoint, monkeypatch):

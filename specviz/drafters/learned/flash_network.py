@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from specviz.drafters.base import bytes_of
-from specviz.drafters.learned.module import DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.learned.module import DrafterModule, FeatureBatch, TargetParts, drawn
 from specviz.errors import OptionError
 from specviz.lm.rotary import turned
 from specviz.options import Options, option
@@ -254,7 +254,7 @@ class FlashNetwork(nn.Module):
         self.fc = nn.Linear(depths * sizes.hidden, sizes.hidden, bias=False)
         self.hidden_norm, self.norm = (Norm(sizes.hidden, sizes.eps) for _ in range(2))
         self.layers = nn.ModuleList(FlashLayer(sizes) for _ in range(layers))
-        self.mask = nn.Parameter(torch.randn(sizes.hidden))
+        self.mask = nn.Parameter(drawn(sizes.hidden))
 
     def stack(self) -> list[FlashLayer]:
         """Its layers, first to last."""

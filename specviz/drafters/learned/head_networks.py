@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import bytes_of
-from specviz.drafters.learned.module import Distance, DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.learned.module import Distance, DrafterModule, FeatureBatch, TargetParts, drawn
 from specviz.lm.products import Linear, linear
 from specviz.options import Options, option
 from specviz.trace.events import Option
@@ -293,7 +293,7 @@ class Bigram(nn.Module):
 
     def __init__(self, vocabulary: int, rank: int) -> None:
         super().__init__()
-        self.before = nn.Parameter(torch.randn(vocabulary, rank) / rank**0.5)
+        self.before = nn.Parameter(drawn(vocabulary, rank, over=rank**0.5))
         self.after = nn.Parameter(torch.zeros(vocabulary, rank))
 
     def forward(self, tokens: Tensor) -> Tensor:

@@ -259,6 +259,13 @@ def fresh(
     return moved.eval()
 
 
+def drawn(*size: int, over: float = 1.0) -> Tensor:
+    """[*size]: numbers of the standard normal law divided by `over`. On torch's device `meta`, which holds no numbers,
+    none are drawn: torch would import its compiler for that, three seconds of work."""
+    numbers = torch.empty(size)
+    return numbers if numbers.is_meta else numbers.normal_().div_(over)
+
+
 def outline(kind: type[DrafterModule[Options]], target: TargetParts, options: Options) -> dict[str, Tensor]:
     """A module's tensors without their numbers, on torch's device `meta`: they take no memory, whatever sizes the
     options name. Raises ModelError for a module that is too large to be one."""
