@@ -160,7 +160,7 @@ def test_end_of_text_anywhere_in_the_draft_ends_it_there(pair, drafter, options)
 
 @every_pairing
 def test_after_every_round_the_cache_is_that_of_the_text_alone(pair, drafter, options, verifier, temperature):
-    request = request_for(drafter, options, verifier=verifier, temperature=temperature, max_new_tokens=12)
+    request = request_for(drafter, options, verifier=verifier, temperature=temperature, max_new_tokens=8)
     session = pair.session(request, [1, 2, 3, 1, 2])
     session.begin()
     while session.finished is None:
@@ -232,8 +232,8 @@ def test_bytes_that_are_no_memory_are_refused(pair, drafter, options):
 
 @every_method
 def test_greedy_text_is_that_of_plain_decoding(pair, drafter, options):
-    """fp32, two prompts of 40 tokens for a drafter's first options, one for the others."""
-    request = request_for(drafter, options, verifier="greedy", max_new_tokens=40)
+    """fp32, two prompts of 24 tokens for a drafter's first options, one for the others."""
+    request = request_for(drafter, options, verifier="greedy")
     for seed in range(2 if options == option_sets(drafter)[0] else 1):
         prompt = random_tokens(seed, 3 + seed)
         assert pair.output(request, prompt) == pair.plain_output(request, prompt)
@@ -242,6 +242,6 @@ def test_greedy_text_is_that_of_plain_decoding(pair, drafter, options):
 @every_method
 def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, drafter, options):
     """The noise belongs to the position in the text, so the same seed gives the same tokens."""
-    request = request_for(drafter, options, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=24)
+    request = request_for(drafter, options, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=12)
     prompt = random_tokens(0, 5)
     assert pair.output(request, prompt) == pair.plain_output(request, prompt)
