@@ -19,6 +19,7 @@ Shapes: B texts, W of them that ask, L levels, Q candidates.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -40,10 +41,12 @@ KEPT = 0.9
 TOKENS = 2.0
 """of a round that drafts. A drafter that was not asked for long reads all of that first, which is shared out over the
 rounds that are left: counted at once it would never be asked again, and not counted it would be asked too often"""
-ALIKE = 0.2
+ALIKE = 0.5
 """of a token's worth that is the same for all texts: which of them will end last is foretold badly"""
 LEAST = 0.02
-"""of the target's pass that a draft must promise to save: times are that uncertain, and handling a draft costs too"""
+"""of the target's pass that a draft must promise to save: times are that uncertain"""
+REST = 3
+"""rounds without a question after one in which nothing paid: a batch that gains nothing decodes plainly"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +58,28 @@ class Prices:
     drafter_s: Numbers
     """likewise"""
     levels: int
+    handling_s: float = 0.0
+    """for a candidate outside the passes: the drafter's and the budget's own work, and both hand-overs"""
 
     @classmethod
-    def of(cls, target_s: SecondsOf, drafter_s: SecondsOf, texts: int, levels: int) -> Prices:
+    def of(cls, target_s: SecondsOf, drafter_s: SecondsOf, texts: int, levels: int, handling_s: float = 0.0) -> Prices:
         """For batches of up to so many texts."""
         rows = range(1, 1 + texts * (1 + levels))
 
         def table(of: SecondsOf) -> Numbers:
             return np.array([[0.0, *(of(max(1, count), row) for row in rows)] for count in range(texts + 1)])
 
-        return cls(table(target_s), table(drafter_s), levels)
+        return cls(table(target_s), table(drafter_s), levels, handling_s)
 
     def paces(self, texts: int, chance: float) -> Numbers:
         """Seconds [B + 1] that a token of each text takes while 0, 1, … B texts are left and all of them draft equally
         far, as far as is best; a candidate whose path is taken has this chance."""
         left, far = np.arange(texts + 1), np.arange(self.levels + 1)
-        drafting = far * self.drafter_s[left, left][:, None]  # [B + 1, L + 1]
+        drafting = far * (self.drafter_s[left, left] + left * self.handling_s)[:, None]  # [B + 1, L + 1]
         rows = np.minimum(left[:, None] * (1 + far), self.target_s.shape[1] - 1)
         seconds = drafting + self.target_s[left[:, None], rows]
         found: Numbers = (seconds / np.cumsum(chance**far)).min(1)
         return found
-
-
-def until_over(left: Numbers, paces: Numbers) -> Numbers:
-    """Seconds until the last text has ended, of texts with so many tokens left [..., B], if n of them take paces[n] a
-    token: the one with most left takes paces[1] as long as it is alone, and so on."""
-    falling = -np.sort(-np.maximum(left, 0.0), -1)
-    found: Numbers = falling @ np.diff(paces)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +96,6 @@ class Wish:
     """rows of the drafter's first pass that count in this round; 0: it was made, and says the first chance"""
 
 
-@dataclass(slots=True)
-class Settled:
-    """What is certain of a round under way."""
-
-    rows: int
-    """of the target's pass"""
-    left: dict[int, float]
-    """of each text that has not ended, the tokens that are expected to be left after this round"""
-
-
 def worth(left: Numbers, paces: Numbers) -> Numbers:
     """Seconds that a token of each text saves, of texts with so many left [B]: all that are left with as many together
     take the batch from the pace of those with at least as many to that of those with more."""
@@ -117,35 +104,37 @@ def worth(left: Numbers, paces: Numbers) -> Numbers:
     return found
 
 
-def grant(wishes: Sequence[Wish], settled: Settled, prices: Prices, paces: Numbers) -> list[int]:
-    """How many candidates each text may draft, so that the batch is over soonest.
+def grant(wishes: Sequence[Wish], saves: Sequence[float], rows: int, texts: int, prices: Prices) -> list[int]:
+    """How many candidates each text may draft, so that the batch is over soonest; `saves` [W] seconds a token of each,
+    `rows` of the target's pass that are granted already.
 
     Looked at are the beginnings of one queue of all candidates, those that save most first, and of each the whole:
     passes are priced in steps, so that more may be lost at first and won in the end."""
-    texts, asking = len(settled.left), len(wishes)
-    chances = np.zeros((max(len(wish.chances) for wish in wishes), asking))  # [L, W]
-    for number, wish in enumerate(wishes):
-        chances[: len(wish.chances), number] = wish.chances
-    left = np.array([*settled.left.values()])  # [B]
-    columns = {text: index for index, text in enumerate(settled.left)}
-    asks = np.array([columns[wish.text] for wish in wishes])  # [W]
-    saved = chances * worth(left, paces)[asks]
-    queue = np.argsort(-saved, axis=None, kind="stable")[: np.count_nonzero(saved)]  # [Q]
-    if not len(queue):
-        return [0] * asking
-    level, wisher = np.divmod(queue, asking)
-    ahead = np.cumsum(np.eye(texts)[asks[wisher]] * chances.ravel()[queue][:, None], 0)  # [Q, B] tokens
-    first = np.array([wish.unread for wish in wishes])[wisher]
-    passes = np.cumsum(np.eye(len(chances))[level] * np.where(level, 1.0, first)[:, None], 0)  # [Q, L] their rows
-    target_s, drafter_s = prices.target_s[texts], prices.drafter_s[texts]
-    drafting = np.interp(passes, np.arange(len(drafter_s)), drafter_s).sum(1)  # [Q]
-    rows = np.minimum(settled.rows + 1 + np.arange(len(queue)), len(target_s) - 1)
-    seconds = drafting + target_s[rows] + until_over(left - ahead, paces)
-    best, now = int(seconds.argmin()), float(target_s[settled.rows])
-    if seconds[best] >= (1.0 - LEAST) * now + until_over(left, paces):
-        return [0] * asking
-    granted: list[int] = np.bincount(wisher[: best + 1], minlength=asking).tolist()
-    return granted
+    queue = sorted(
+        (-chance * saved, level, asker)
+        for asker, (wish, saved) in enumerate(zip(wishes, saves, strict=True))
+        for level, chance in enumerate(wish.chances)
+        if chance
+    )
+    target_s, drafter_s = prices.target_s[texts].tolist(), prices.drafter_s[texts].tolist()
+    read = [0.0] * (1 + prices.levels)
+    """rows of the drafter's passes, level by level"""
+    spent, best, least = 0.0, 0, (1.0 - LEAST) * target_s[rows]
+    for count, (lost, level, asker) in enumerate(queue, 1):
+        before = read[level]
+        read[level] += 1.0 if level else wishes[asker].unread
+        spent += lost + prices.handling_s + _at(drafter_s, read[level]) - _at(drafter_s, before)
+        seconds = spent + target_s[min(rows + count, len(target_s) - 1)]
+        if seconds < least:
+            best, least = count, seconds
+    granted = Counter(asker for _, _, asker in queue[:best])
+    return [granted[asker] for asker in range(len(wishes))]
+
+
+def _at(seconds: Sequence[float], rows: float) -> float:
+    """On straight lines between whole rows."""
+    below = min(int(rows), len(seconds) - 2)
+    return seconds[below] + min(1.0, rows - below) * (seconds[below + 1] - seconds[below])
 
 
 @dataclass(slots=True)
@@ -153,26 +142,40 @@ class Budget:
     """What a batch goes by: prices, and how far its round has come."""
 
     prices: Prices
-    settled: Settled = field(default_factory=lambda: Settled(0, {}))
-    paces: Numbers = field(default_factory=lambda: np.zeros(1))
+    saves: dict[int, float] = field(default_factory=dict)
+    """of each text that has not ended, the seconds that a token of it saves in this round"""
+    rows: int = 0
+    """of the target's pass, that are certain"""
+    paces: dict[tuple[int, float], Numbers] = field(default_factory=dict)
+    """by texts that are left and the chance of their candidates"""
 
     def grant(self, wishes: Sequence[Wish]) -> list[int]:
-        """Of the texts that ask now. All of a batch begin a round together."""
-        if wishes[0].unread:
-            self.settled = Settled(len(wishes), {wish.text: wish.left - 1.0 for wish in wishes})
-            usual = [wish.chances[0] for wish in wishes if wish.chances] or [EXPECTED]
-            paces = self.prices.paces(len(wishes), sum(usual) / len(usual))
-            self.paces = (1.0 - ALIKE) * paces + ALIKE * np.linspace(0.0, paces[-1], len(paces))
-        granted = grant(wishes, self.settled, self.prices, self.paces)
-        for wish, count in zip(wishes, granted, strict=True):
-            if count and not wish.unread:
-                self.settled.rows += 1
-                self.settled.left[wish.text] -= wish.chances[0]
+        """Of the texts that ask now. All of a batch begin a round together; where nothing pays, -`REST` says that the
+        next rounds go without a question."""
+        begins = wishes[0].unread > 0
+        if begins:
+            self._begin(wishes)
+        saves = [self.saves[wish.text] for wish in wishes]
+        granted = grant(wishes, saves, self.rows, len(self.saves), self.prices)
+        if begins:
+            return granted if any(granted) else [-REST] * len(wishes)
+        self.rows += sum(map(bool, granted))
         return granted
+
+    def _begin(self, wishes: Sequence[Wish]) -> None:
+        usual = [wish.chances[0] for wish in wishes if wish.chances] or [EXPECTED]
+        key = len(wishes), round(sum(usual) / len(usual), 1)
+        if key not in self.paces:
+            paces = self.prices.paces(*key)
+            self.paces[key] = (1.0 - ALIKE) * paces + ALIKE * np.linspace(0.0, paces[-1], len(paces))
+        paces = self.paces[key]
+        saves = worth(np.array([wish.left for wish in wishes]), paces).tolist()
+        self.saves = {wish.text: seconds for wish, seconds in zip(wishes, saves, strict=True)}
+        self.rows = len(wishes)
 
 
 Grants = Callable[[Wish], int]
-"""asks the batch's budget, once all its texts have asked"""
+"""asks the batch's budget, once all its texts have asked; below 0: none, and for so many rounds no question"""
 
 
 class BudgetStopPolicy(StopPolicy[StopOptions]):
@@ -192,6 +195,8 @@ class BudgetStopPolicy(StopPolicy[StopOptions]):
         """of this round, once it is settled whether it drafts"""
         self._left = 0
         """candidates that may still be drawn"""
+        self._rest = 0
+        """rounds to come that do not ask"""
         self._reached = 1.0
         """chance that the target takes all that was drawn"""
 
@@ -209,11 +214,20 @@ class BudgetStopPolicy(StopPolicy[StopOptions]):
 
     def levels(self) -> int:
         if self._levels is None:
-            self._reached = 1.0
-            rounds = max(1.0, self._tokens / TOKENS)
-            self._left = self._ask(self.usual, 0, 1.0 + (self._unread - 1) / rounds)
+            self._left = self._begun()
             self._levels = self.options.longest if self._left else 0
         return self._levels
+
+    def _begun(self) -> int:
+        """Candidates that a round is granted before the drafter is asked."""
+        self._reached = 1.0
+        if self._rest:
+            self._rest -= 1
+            return 0
+        rounds = max(1.0, self._tokens / TOKENS)
+        granted = self._ask(self.usual, 0, 1.0 + (self._unread - 1) / rounds)
+        self._rest = max(0, -granted)
+        return max(0, granted)
 
     def goes_below(self, draft: DraftView, node: int) -> bool:
         return self._left > 0

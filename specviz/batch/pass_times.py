@@ -78,5 +78,7 @@ def rising(curve: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
 
 
 def row_counts(texts: int, levels: int) -> list[int]:
-    """Rows to measure: one, one of every text, half as many more, then another of every text at each level."""
-    return sorted({1, texts, texts + (texts + 1) // 2, *(texts * (1 + level) for level in range(1, levels + 1))})
+    """Rows to measure: one, which a model may compute by another way, two and half of the texts, one of every text,
+    half as many more, then another of every text at each level."""
+    some = {1, min(2, texts), max(1, texts // 2), texts, texts + (texts + 1) // 2}
+    return sorted(some | {texts * (1 + level) for level in range(1, levels + 1)})

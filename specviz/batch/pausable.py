@@ -1,13 +1,14 @@
 """A function that stops wherever it asks for something and goes on when it is answered, however deep inside it asked.
 
 A tree policy asks its model from deep inside a draft. A thread is the pause that Python has for that: every method
-stays as it is. Only one of them runs at a time, and the caller waits meanwhile, so nothing is shared at once.
+stays as it is. Only one of them runs at a time, and the caller waits meanwhile, so nothing is shared at once. They hand
+over by two bare locks, each taken by one side and released by the other: that takes half as long as semaphores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Semaphore, Thread
+from threading import Lock, Thread
 from typing import Generic, TypeVar, cast
 
 Asked = TypeVar("Asked")
@@ -23,7 +24,9 @@ class Pausable(Generic[Asked, Answer]):
 
     def __init__(self, body: Callable[[Callable[[Asked], Answer]], None]) -> None:
         self._body = body
-        self._go, self._paused = Semaphore(0), Semaphore(0)
+        self._go, self._paused = Lock(), Lock()
+        self._go.acquire()
+        self._paused.acquire()
         self._asked: Asked | None = None
         self._answer: Answer | None = None
         self._error: BaseException | None = None
@@ -51,7 +54,8 @@ class Pausable(Generic[Asked, Answer]):
     def leave(self) -> None:
         """End the body where it stands; nothing where it is over."""
         self._left = True
-        self._go.release()
+        if not self.over:
+            self._go.release()
         self._thread.join()
 
     def _wait(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from specviz.batch.budget import Budget, BudgetStopPolicy, Prices, Settled, Wish, grant, until_over, worth
+from specviz.batch.budget import REST, Budget, BudgetStopPolicy, Prices, Wish, grant, worth
 from specviz.batch.together import Model, Turn, decode_together
 from specviz.drafters.base import DraftPolicies
 from specviz.engine.pairing import follow
@@ -46,12 +46,6 @@ PACES = np.array([0.0, 4.0, 6.0, 7.0])
 """a token takes 4 seconds where one text is left, 6 where two are, 7 where three are"""
 
 
-def test_texts_take_the_pace_of_those_that_are_left() -> None:
-    """5 tokens with three texts, 2 more with two, 1 more alone, in any order."""
-    assert until_over(np.array([[5.0, 7.0, 8.0], [8.0, 5.0, 7.0]]), PACES).tolist() == [5 * 7 + 2 * 6 + 4] * 2
-    assert until_over(np.array([3.0, -1.0]), PACES[:3]) == 3 * 4, "what is over takes no time"
-
-
 def test_a_token_is_worth_most_where_the_batch_will_wait_for_its_text() -> None:
     """Alone behind the others 4 seconds, one of two 2, one of three 1; equals share what they save together."""
     assert worth(np.array([5.0, 7.0, 8.0]), PACES).tolist() == [1.0, 2.0, 4.0]
@@ -67,73 +61,89 @@ def test_the_pace_is_that_of_the_best_length_for_all() -> None:
     assert priced(steep).paces(2, 0.5).tolist() == [0.0, 1.0, 2.0], "where rows cost what they bring none is drafted"
 
 
-PAIR = PACES[:3]
-EVEN, BEHIND = {0: 4.0, 1: 4.0}, {0: 4.0, 1: 8.0}
-"""tokens that are left after the round: of equals, and of two of which the second is behind"""
-
-
 def by_the_row(seconds: float):
     """8 seconds for a row of each of two texts, and so many for each more."""
     return lambda texts, rows: 8.0 + seconds * max(0, rows - 2)
 
 
 @pytest.mark.parametrize(
-    ("left", "chances", "row_s", "granted"),
+    ("saves", "chances", "row_s", "granted"),
     [
-        (EVEN, (0.75, 0.75), 2.0, [1, 1]),
-        (EVEN, (0.75, 0.0), 2.0, [0, 0]),
-        (EVEN, (0.75, 0.0), 1.0, [1, 0]),
-        (BEHIND, (0.75, 0.75), 2.0, [0, 1]),
-        (BEHIND, (0.75, 0.5), 2.5, [0, 0]),
+        ([3.0, 3.0], (0.75, 0.75), 2.0, [1, 1]),
+        ([3.0, 3.0], (0.75, 0.5), 2.0, [1, 0]),
+        ([3.0, 3.0], (0.75, 0.0), 2.5, [0, 0]),
+        ([2.0, 4.0], (0.75, 0.75), 2.0, [0, 1]),
     ],
-    ids=["both", "ahead alone", "ahead alone, but cheap", "who is behind", "who is behind, but dear"],
+    ids=["both", "the likelier", "too dear", "whose token saves most"],
 )
-def test_candidates_are_granted_that_make_the_batch_end_sooner(left, chances, row_s, granted) -> None:
-    """Of equals both save 0.75 · 6 = 4.5 s, one alone 0.75 · 2 = 1.5 s: by tokens per second it would be granted, 2.75
-    in 10 s being more than 2 in 8 s. Who is behind saves 0.75 · 4 = 3 s or 0.5 · 4 = 2 s."""
+def test_candidates_are_granted_that_save_more_than_their_rows_cost(saves, chances, row_s, granted) -> None:
+    """They save 3 · 0.75 = 2.25 s or 3 · 0.5 = 1.5 s; 2 · 0.75 = 1.5 s or 4 · 0.75 = 3 s."""
     wishes = [wish(text, 9, chance) for text, chance in enumerate(chances)]
-    assert grant(wishes, Settled(2, left), priced(by_the_row(row_s)), PAIR) == granted
+    assert grant(wishes, saves, 2, 2, priced(by_the_row(row_s))) == granted
 
 
 def test_the_whole_queue_is_looked_at_because_what_is_lost_at_first_may_be_won_in_the_end() -> None:
-    """Up to 4 rows more cost 4 s at once. A candidate of each saves 0.5 · 6 = 3 s, two of each 6 s."""
+    """Up to 4 rows more cost 4 s at once. A candidate of each saves 3 s, two of each 6 s."""
     prices = priced(lambda texts, rows: 8.0 if rows == 2 else 12.0)
-    settled = Settled(2, EVEN)
-    assert grant([wish(0, 9, 0.5), wish(1, 9, 0.5)], settled, prices, PAIR) == [0, 0]
-    assert grant([wish(0, 9, 0.5, 0.5), wish(1, 9, 0.5, 0.5)], settled, prices, PAIR) == [2, 2]
+    assert grant([wish(0, 9, 0.5), wish(1, 9, 0.5)], [3.0, 3.0], 2, 2, prices) == [0, 0]
+    assert grant([wish(0, 9, 0.5, 0.5), wish(1, 9, 0.5, 0.5)], [3.0, 3.0], 2, 2, prices) == [2, 2]
 
 
 def test_a_pass_that_was_made_is_not_paid_again() -> None:
     """The drafter costs 8 s a pass, and was asked for the first candidate of each: the second would cost."""
-    prices = priced(flat, flat)
-    settled = Settled(2, EVEN)
-    assert grant([asking(0, 0.25, 0.125), asking(1, 0.25, 0.125)], settled, prices, PAIR) == [1, 1]
-    assert grant([wish(0, 9, 0.25, 0.125), wish(1, 9, 0.25, 0.125)], settled, prices, PAIR) == [0, 0]
+    prices, saves = priced(flat, flat), [3.0, 3.0]
+    assert grant([asking(0, 0.25, 0.125), asking(1, 0.25, 0.125)], saves, 2, 2, prices) == [1, 1]
+    assert grant([wish(0, 9, 0.25, 0.125), wish(1, 9, 0.25, 0.125)], saves, 2, 2, prices) == [0, 0]
 
 
 @pytest.mark.parametrize(("unread", "granted"), [(1.0, [1]), (1.5, [1]), (3.0, [0])])
 def test_what_the_drafter_has_not_read_is_paid(unread, granted) -> None:
     """A row of the drafter costs 1 s, and the candidate saves 0.5 · 4 = 2 s."""
-    prices = priced(flat, steep)
-    assert grant([wish(0, 9, 0.5, unread=unread)], Settled(1, {0: 8.0}), prices, PAIR[:2]) == granted
+    assert grant([wish(0, 9, 0.5, unread=unread)], [4.0], 1, 2, priced(flat, steep)) == granted
+
+
+@pytest.mark.parametrize(
+    ("handling_s", "granted"), [(0.0, [2, 2]), (0.5, [2, 1]), (1.5, [2, 0]), (2.5, [1, 0]), (3.0, [0, 0])]
+)
+def test_what_a_candidate_costs_outside_the_passes_is_paid(handling_s, granted) -> None:
+    """They save 3, 2, 1 and 0.4 s, where rows and the drafter cost nothing."""
+    prices = Prices.of(flat, free, 4, 2, handling_s)
+    assert grant([wish(0, 9, 0.75, 0.5), wish(1, 9, 0.25, 0.1)], [4.0, 4.0], 2, 2, prices) == granted
 
 
 def test_a_busier_machine_grants_no_more() -> None:
-    """The price of a row goes up."""
+    """The price of a row goes up; the candidates save 2.25, 1.5, 0.75 and 0.375 s."""
     wishes = [wish(0, 9, 0.75, 0.5), wish(1, 9, 0.25, 0.125)]
-    granted = [grant(wishes, Settled(2, EVEN), priced(by_the_row(row_s)), PAIR) for row_s in (0.25, 0.75, 1.0, 2.0)]
-    assert granted == [[2, 2], [2, 1], [1, 0], [0, 0]]
+    granted = [grant(wishes, [3.0, 3.0], 2, 2, priced(by_the_row(row_s))) for row_s in (0.25, 0.5, 1.0, 2.0, 3.0)]
+    assert granted == [[2, 2], [2, 1], [2, 0], [1, 0], [0, 0]]
 
 
 def test_a_budget_remembers_what_its_round_has_settled() -> None:
-    """Rows grow and what is left shrinks with what is granted of the first level. Two candidates are best for all:
-    8.5 s for 1.75 tokens alone, 9 s together; a fifth of a token's worth is the same for both."""
+    """Rows grow by what is granted of the first level. Two candidates are best for all: 8.5 s for 1.75 tokens alone,
+    9 s together; half of a token's worth is the same for both, and equals share what they save together."""
     budget = Budget(priced(flat, lambda texts, rows: 0.25 * rows))
     assert budget.grant([wish(0, 5, 0.5, 0.25), wish(1, 5, 0.5, 0.25)]) == [2, 2]
-    assert budget.settled == Settled(2, {0: 4.0, 1: 4.0})
+    assert (budget.rows, budget.saves) == (2, {0: pytest.approx(4.5 / 1.75), 1: pytest.approx(4.5 / 1.75)})
     assert budget.grant([asking(0, 0.75, 0.5), asking(1, 0.0, 0.0)]) == [2, 0]
-    assert budget.paces.tolist() == pytest.approx([0.0, 0.8 * 8.5 / 1.75 + 0.1 * 9 / 1.75, 9 / 1.75])
-    assert budget.settled == Settled(3, {0: 3.25, 1: 4.0})
+    assert budget.rows == 3
+    budget.grant([wish(0, 5, 0.5, 0.25), wish(1, 4, 0.5, 0.25)])
+    behind, ahead = 0.5 * 8.5 / 1.75, 0.5 * 0.5 / 1.75
+    assert budget.saves == {0: pytest.approx(behind + 2.25 / 1.75), 1: pytest.approx(ahead + 2.25 / 1.75)}
+
+
+def test_a_text_whose_batch_gained_nothing_asks_again_after_some_rounds() -> None:
+    """-`REST` for a round in which nothing paid; then as many rounds without a question."""
+    budget, asked = Budget(priced(steep, steep)), list[int]()
+
+    def grants(wish: Wish) -> int:
+        asked.append(wish.left)
+        return budget.grant([wish])[0]
+
+    policy = BudgetStopPolicy(StopOptions(2), grants, 0, 20)
+    for _ in range(2 + REST):
+        assert policy.levels() == 0
+        policy.learn(0, 0)
+    assert asked == [20, 20 - 1 - REST]
 
 
 def test_a_drafter_that_was_not_asked_reads_what_it_missed_shared_out_over_the_rounds_that_are_left() -> None:
@@ -208,7 +218,7 @@ def test_small_batches_by_the_clock() -> None:
     assert took([right, right], 2) == 2 * (10 + 2 * 1) + 1, "2 rounds of 6 rows, in the second 2 to read of each"
     assert took([right, right], None) == 2 * (10 + 2 * 1) + 1, "a budget goes as far as it may"
     assert took([right, wrong], 1) == (8 + 1) + 2 * (8 + 1.5) + 2 * (6 + 0.5) + 5, "and the wrong one ends alone"
-    assert took([right, wrong], None) == 39 < took([right, wrong], 1) == 46, "a budget has to find out"
+    assert took([right, wrong], None) == 39.5 < took([right, wrong], 1) == 46, "a budget has to find out"
 
 
 @pytest.mark.parametrize(("size", "spread"), [(2, 0.25), (8, 0.25), (8, 0.0)])

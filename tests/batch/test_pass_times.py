@@ -27,8 +27,9 @@ def test_no_pass_is_dearer_than_one_over_more_rows() -> None:
     assert rising([(1, 3.0), (2, 5.0), (3, 4.0), (4, 6.0)]) == ((1, 3.0), (2, 4.0), (3, 4.0), (4, 6.0))
 
 
-def test_measured_are_one_row_one_of_each_text_half_as_many_more_and_every_level() -> None:
-    assert row_counts(4, 3) == [1, 4, 6, 8, 12, 16]
+def test_measured_are_one_row_two_half_of_the_texts_each_text_half_as_many_more_and_every_level() -> None:
+    assert row_counts(8, 2) == [1, 2, 4, 8, 12, 16, 24]
+    assert row_counts(4, 3) == [1, 2, 4, 6, 8, 12, 16]
     assert row_counts(1, 2) == [1, 2, 3]
 
 

@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from specviz.batch.budget import Budget, BudgetStopPolicy, Grants, Prices
 from specviz.batch.pass_times import PassTimes, pass_times
-from specviz.batch.together import Decoded, Model, Seat, SessionOf, Turn, decode_together
+from specviz.batch.together import Clock, Decoded, Model, Seat, SessionOf, Turn, decode_together
 from specviz.bench.core.contest import rotated
 from specviz.bench.core.passes import work_clock
 from specviz.bench.core.report import machine_load, now_utc, origin_here
@@ -38,6 +38,8 @@ from specviz.verifiers.base import VERIFIERS
 Tokens = Sequence[int]
 Key = tuple[Shape, int]
 """a way of decoding, and the size of its batches"""
+HANDLED = 4
+"""texts by which it is measured what a candidate costs outside the passes"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def compare(
     levels = max(map(len, plan.shapes))
     times = {Turn.TARGET: pass_times(target, plan.sizes, levels, clock)}
     times[Turn.DRAFTER] = pass_times(drafter, plan.sizes, levels, clock)
-    prices = Prices.of(times[Turn.TARGET].seconds, times[Turn.DRAFTER].seconds, max(plan.sizes), levels)
+    prices = _prices(target, drafter, plan, times, clock)
     ways = (PLAIN, *plan.shapes)
     alone = {
         shape: [_alone(target, drafter, make) for make in _sessions(plan, shape, Budget(prices))] for shape in ways
@@ -119,6 +121,33 @@ def compare(
             last |= {(shape, size): batches for shape, batches in found.items()}
             report(f"batches of {size}, repeat {repeat + 1} of {plan.repeats}")
     return Compared(name_of_clock, tuple(points), tuple(_texts(plan, last, apart)))
+
+
+def _prices(
+    target: GivesBatches, drafter: GivesBatches, plan: BatchPlan, times: dict[Turn, PassTimes], clock: Clock
+) -> Prices:
+    """Passes as they were measured, and what a candidate costs outside them, where it matters."""
+    budgets = list(filter(by_budget, plan.shapes))
+    handling_s = _handling_s(target, drafter, plan, max(budgets, key=len), clock) if budgets else 0.0
+    seconds = times[Turn.TARGET].seconds, times[Turn.DRAFTER].seconds
+    return Prices.of(*seconds, max(plan.sizes), max(map(len, plan.shapes)), handling_s)
+
+
+def _handling_s(target: GivesBatches, drafter: GivesBatches, plan: BatchPlan, longest: Shape, clock: Clock) -> float:
+    """Seconds of a candidate outside the passes: the same few texts plainly, and with every candidate granted."""
+    free = Prices.of(lambda texts, rows: 1.0, lambda texts, rows: 0.0, HANDLED, len(longest))
+    round_s = handling_s = 0.0
+    for shape in (longest, PLAIN, longest):  # the first warms up
+        budget = Budget(free)
+        sessions = _sessions(plan, shape, budget)[:HANDLED]
+        decoded = decode_together(_model(target), _model(drafter), sessions, clock, budget)
+        seconds, rounds = decoded.seconds - decoded.pass_s, sum(text.rounds for text in decoded.texts)
+        if shape == PLAIN:
+            round_s = seconds / rounds
+        else:
+            drafted = sum(text.drafted for text in decoded.texts)
+            handling_s = max(0.0, seconds - rounds * round_s) / max(1, drafted)
+    return handling_s
 
 
 def _model(model: GivesBatches) -> Model:

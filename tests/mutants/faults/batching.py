@@ -44,14 +44,17 @@ FAULTS: Edits = {
     },
     ("specviz/batch/budget.py", BUDGET): {
         "budget: the queue is left where it loses first": edit(
-            "int(seconds.argmin())", "int((np.diff(seconds, append=np.inf) >= 0.0).argmax())"
+            "            best, least = count, seconds\n",
+            "            best, least = count, seconds\n        else:\n            break\n",
         ),
         "budget: a pass of the drafter that was made is paid again": edit(
-            "np.where(level, 1.0, first)", "np.ones(len(queue))"
+            "1.0 if level else wishes[asker].unread", "1.0"
         ),
         "budget: what the drafter missed is read for nothing": edit("1.0 + (self._unread - 1) / rounds", "1.0"),
-        "budget: a token is worth as much to whoever is ahead": edit("chances * worth(left, paces)[asks]", "chances"),
-        "budget: what a round has granted takes no row": edit("self.settled.rows += 1", "pass"),
+        "budget: a token is worth as much to whoever is ahead": edit("-chance * saved", "-chance"),
+        "budget: handling a candidate is free": edit("lost + prices.handling_s", "lost"),
+        "budget: where nothing pays it is asked in every round": edit("[-REST] * len(wishes)", "granted"),
+        "budget: what a round has granted takes no row": edit("self.rows += sum(map(bool, granted))", "pass"),
     },
     ("specviz/studies/batches/measure.py", "tests/studies/test_batches_measured.py"): {
         "batch: every text draws with the first one's seed": edit(
