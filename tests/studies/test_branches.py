@@ -55,7 +55,7 @@ def test_a_candidate_that_the_target_rules_out_is_held_against_the_other_branche
 
 def sample() -> BranchesFile:
     trees = [counted(name, [[tree()]], decoded) for name in NAMES]
-    return BranchesFile(FORMAT, VERSION, tuple(trees), 12, 1, 48, 950_784, {"target": "0" * 64})
+    return BranchesFile(FORMAT, VERSION, tuple(trees), 12, 1, 48, (950_400, 950_784), {"target": "0" * 64})
 
 
 def test_the_page_and_the_documentation_say_what_was_counted() -> None:
@@ -70,6 +70,6 @@ def test_the_page_and_the_documentation_say_what_was_counted() -> None:
 def test_a_file_that_counts_more_than_there_is_cannot_be_written(tmp_path) -> None:
     assert STUDY.codec is not None
     file = sample()
-    wrong = BranchesFile(FORMAT, VERSION, file.trees[:2], 12, 1, 48, 0, {})
-    with pytest.raises(TraceError, match="its trees are not the three"):
+    wrong = BranchesFile(FORMAT, VERSION, file.trees[:2], 12, 1, 48, (0, 0), {})
+    with pytest.raises(TraceError, match="its trees are not the four"):
         STUDY.codec.write(wrong, tmp_path / "file.json")

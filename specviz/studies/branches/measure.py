@@ -1,4 +1,4 @@
-"""Trees over a block as it is shipped, over one that went on learning as causal, and over the same read again.
+"""Trees over a block as it is shipped, over two that went on learning, one of them as causal, and over that read again.
 
 What is counted does not depend on the machine, and all of it stands in traces. Place in the flow: `specviz study
 branches` hands in the engine.
@@ -34,7 +34,9 @@ Decoded = Callable[[Sequence[int]], str]
 def measure(workplace: Workplace) -> BranchesFile:
     args = workplace.args
     target = workplace.model("target")
-    weights = args.weights or _trained(args.tokens, args.work_dir, Lines(workplace.row))
+    report = Lines(workplace.row)
+    causal = args.weights or _trained(args.tokens, args.work_dir / "causal", report, causal=True)
+    control = args.control or _trained(args.tokens, args.work_dir / "control", report, causal=False)
     source = workplace.source(measure=False)
     cards = first_prompts(source.catalog(), args.prompts)
 
@@ -53,20 +55,25 @@ def measure(workplace: Workplace) -> BranchesFile:
     trees = []
     for name, folder, rescore in (
         ("marginals", SHIPPED, False),
-        ("causal", str(weights), False),
-        ("read_again", str(weights), True),
+        ("control", str(control), False),
+        ("causal", str(causal), False),
+        ("read_again", str(causal), True),
     ):
         trees.append(counted(name, runs(folder, rescore), target.tokenizer.decode))
         workplace.say(name)
-    tokens = int(read_card(Path(weights)).training["tokens"])
+    tokens = (_learnt_from(control), _learnt_from(causal))
     models = {"target": target.info.weights_sha256}
     return BranchesFile(FORMAT, VERSION, tuple(trees), args.budget, len(cards), args.max_new_tokens, tokens, models)
 
 
-def _trained(tokens: int, work_dir: Path, report: Lines) -> Path:
-    """The shipped block after so many tokens more, in which rows see none behind them. Raises TrainingError."""
+def _learnt_from(weights: Path) -> int:
+    return int(read_card(weights).training["tokens"])
+
+
+def _trained(tokens: int, work_dir: Path, report: Lines, causal: bool) -> Path:
+    """The shipped block after so many tokens more; causal: in which rows see none behind them. Raises TrainingError."""
     training = ModuleTraining(
-        (Wanted(DRAFTER, {"causal": True}),),
+        (Wanted(DRAFTER, {"causal": causal}),),
         minutes=0.0,
         tokens=tokens,
         texts=TextOptions(rows=8),

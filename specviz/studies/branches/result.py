@@ -12,13 +12,14 @@ from pathlib import Path
 from specviz.studies.chart import Axis, Chart, Panel, Series
 from specviz.studies.study import STUDIES, THREADS, Codec, Flag, Remade, Study, Table, View, count, work_folder
 
-FORMAT, VERSION = "specviz-branches", "1.0"
+FORMAT, VERSION = "specviz-branches", "1.1"
 NAMES = {
     "marginals": "not causal",
+    "control": "trained on, not causal",
     "causal": "trained causal",
     "read_again": "trained causal, branches read again",
 }
-"""the trees, before and after"""
+"""the trees, before and after; the second shows what the tokens alone bring"""
 INTRO = (
     "A block that is filled in one pass says of each place what stands there, whatever stands before it. A tree over "
     "it puts every likely token behind every likely one, so some of its branches mix two continuations that exclude "
@@ -77,8 +78,8 @@ class BranchesFile:
     budget: int
     prompts: int
     max_new_tokens: int
-    tokens: int
-    """that the causal block learnt from, going on from the other"""
+    tokens: tuple[int, int]
+    """that the second block and the causal one learnt from, going on from the first"""
     models: dict[str, str]
     """model → SHA-256 of its weights"""
 
@@ -86,7 +87,7 @@ class BranchesFile:
 def problems(file: BranchesFile) -> Iterator[str]:
     """What cannot be so."""
     if [tree.name for tree in file.trees] != list(NAMES):
-        yield "its trees are not the three that are compared"
+        yield "its trees are not the four that are compared"
     for tree in file.trees:
         if any(not 0 <= depth.of_others <= depth.against <= depth.drafted for depth in tree.depths):
             yield f"{tree.name} counts more candidates of a kind than there are"
@@ -94,12 +95,13 @@ def problems(file: BranchesFile) -> Iterator[str]:
 
 def sentence(file: BranchesFile) -> str:
     """What became of it."""
-    before, causal, after = file.trees
+    before, control, causal, after = file.trees
     return (
         f"Of the candidates that stand behind another, {before.share('of_others'):.1%} belong to another branch of "
-        f"their tree. Causal training alone leaves {causal.share('of_others'):.1%}, for the rows of one pass still "
-        f"know no branch; read again with each branch's own tokens {after.share('of_others'):.1%} are left, and those "
-        f"that the target rules out go from {before.share('against'):.0%} to {after.share('against'):.0%}."
+        f"their tree. As many tokens more leave {control.share('of_others'):.1%} without causal training and "
+        f"{causal.share('of_others'):.1%} with it, for the rows of one pass still know no branch; read again with each "
+        f"branch's own tokens {after.share('of_others'):.1%} are left, and those that the target rules out go from "
+        f"{control.share('against'):.0%} to {after.share('against'):.0%}."
     )
 
 
@@ -126,8 +128,9 @@ def origin(file: BranchesFile) -> str:
     """What the numbers rest on."""
     return (
         f"`ddtree` with {file.budget} candidates over `dflash`, {file.prompts} prompts, at most {file.max_new_tokens} "
-        f"tokens each, temperature 0. Not causal: the shipped weights; causal: the same after {file.tokens:,} tokens "
-        "more."
+        f"tokens each, temperature 0. Not causal: the shipped weights; trained on: after {file.tokens[0]:,} tokens "
+        f"more; causal: after {file.tokens[1]:,} in which rows see none behind them. Target: sha256 "
+        f"{file.models['target'][:12]}."
     )
 
 
@@ -190,6 +193,7 @@ STUDY = STUDIES.add(
             count("--max-new-tokens", 48, "tokens per text, where it does not end before"),
             count("--budget", 12, "candidates of a tree"),
             Flag("--weights", "folder of causal weights; without it some are trained", None, Path, "FOLDER"),
+            Flag("--control", "folder of weights trained as long, not causal; likewise", None, Path, "FOLDER"),
             Flag("--tokens", "that they then learn from (default %(default)s)", 950_000, int, "N"),
             work_folder("branches", "texts and checkpoints of the training; it goes on from there"),
             THREADS,
