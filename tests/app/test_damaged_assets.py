@@ -53,12 +53,14 @@ def of_another_type(raw: bytes) -> bytes:
     return b"[7]\n"
 
 
-def missing(raw: bytes) -> None:
-    return None
+def flipped_or_missing(raw: bytes) -> bytes | None:
+    """A flipped bit where the file is packed, which notices it; of the others nothing. The other way round breaks
+    nothing: a bit within a word of a text is read as it is, and a trace that is not there is not looked for."""
+    return flipped(raw) if raw[:2] == b"\x1f\x8b" else None
 
 
 Damage = Callable[[bytes], bytes | None]
-SPARED = {truncated: RECORDINGS, of_another_type: MAP, flipped: RECORDINGS, missing: RECORDINGS}
+SPARED = {truncated: RECORDINGS, of_another_type: MAP, flipped_or_missing: RECORDINGS}
 """kinds of damage, and the file that is left whole under each"""
 
 
@@ -115,12 +117,10 @@ def test_with_half_of_every_kind_of_file_cut_off_the_page_starts_and_names_them(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", [of_another_type, flipped, missing], ids=lambda damage: damage.__name__)
-def test_whatever_happened_to_them_the_page_starts(told: dict[Damage, dict[str, Any]], damage: Damage) -> None:
-    """A flipped bit within a word of a text, or a trace that is not there, breaks nothing and is not told."""
-    packed = {name for name in SKIPPED if name.endswith(".gz")}
-    expected = {of_another_type: set(SKIPPED) - {MAP}, flipped: packed, missing: {"catalog.json", "rules.json"}}[damage]
-    assert expected <= set(told[damage]["left_out"]) <= set(SKIPPED)
+def test_whatever_happened_to_them_the_page_starts(told: dict[Damage, dict[str, Any]]) -> None:
+    noticed = {"catalog.json", "rules.json", *(name for name in SKIPPED if name.endswith(".gz"))}
+    for damage, expected in {of_another_type: set(SKIPPED) - {MAP}, flipped_or_missing: noticed}.items():
+        assert expected <= set(told[damage]["left_out"]) <= set(SKIPPED), damage.__name__
 
 
 # --- weights -------------------------------------------------------------------------------------------------------

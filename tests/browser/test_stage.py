@@ -56,9 +56,9 @@ SMALLEST = """() => {
 
 
 def kinds() -> list[str]:
-    """Of all recordings the first of each kind that fills the stage otherwise: by the exhibits that stand below the
-    tree, the rule on the card, lanes, a picture, nodes that ride along, how many propose, and a chain or a tree."""
-    first: dict[tuple[object, ...], str] = {}
+    """Of all recordings those that are the first to fill a part of the stage otherwise: the exhibits that stand below
+    the tree, the rule on the card, lanes, a picture, nodes that ride along, how many propose, a chain or a tree."""
+    texts, seen = [], set[tuple[int, object]]()
     for path in sorted(asset_path("traces").glob("*.json.gz")):
         text = recording(path.name)
         trace = json.loads(text)
@@ -68,10 +68,11 @@ def kinds() -> list[str]:
         lanes, riding = (any(draft.get(name) for draft in drafts) for name in ("lanes", "riding"))
         sources = {node.get("source") for nodes in trees for node in nodes}
         tree = any(len({node.get("parent") for node in nodes}) < len(nodes) for nodes in trees)
-        first.setdefault(
-            (exhibits, started["verifier"]["name"], lanes, riding, "scene" in started, len(sources), tree), text
-        )
-    return list(first.values())
+        parts = (exhibits, started["verifier"]["name"], lanes, riding, "scene" in started, len(sources), tree)
+        if not seen.issuperset(enumerate(parts)):
+            seen.update(enumerate(parts))
+            texts.append(text)
+    return texts
 
 
 def recording(name: str) -> str:
