@@ -135,7 +135,7 @@ def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) ->
     reason = why_not_bfloat16(width, lean=why_not_lean(config) is None)
     if reason:
         return torch.float32, reason
-    return torch.bfloat16, f"width {width} and this processor multiplies it (AMX)"
+    return torch.bfloat16, f"width {width} and this processor multiplies it ({bfloat16_by()})"
 
 
 def chosen_format(name: str, device: str = "auto", dtype: str = "auto") -> str:
@@ -158,18 +158,25 @@ def width_of(config: Mapping[str, Any]) -> int:
 
 
 def why_not_bfloat16(width: int, lean: bool = False) -> str | None:
-    """None where the model is wide enough for bfloat16 and this CPU has tiles for it (AMX); else what is missing.
+    """None where the model is wide enough for bfloat16 and this CPU multiplies it; else what is missing.
 
-    Measured on one thread of an AMX Xeon, one row and five rows together, float32 over bfloat16: by torch's products
+    Measured on one thread, one row and five rows together, float32 over bfloat16. An AMX Xeon: by torch's products
     0.53 and 1.03 at width 512, 1.21 and 1.90 at 1024, 1.62 and 2.07 at 2048, 1.74 and 2.40 at 4096; by the lean
-    forward's pass over a few rows 1.55 and 1.59 at width 576. Without AMX torch's products in bfloat16 are up to ten
-    times slower; with AVX512-BF16 alone (AMD's Zen 4) the lean forward's pass has 1.05 and 1.17 at width 576.
+    forward's pass over a few rows 1.55 and 1.59 at width 576. AVX512-BF16 alone (AMD's Zen 4): 1.6 and 1.9 at width
+    512, 1.2 and 2.5 at 1024, 1.3 and 4.0 at 2048, 1.1 and 4.8 at 4096; by the lean forward's pass 0.98 and 1.12 at
+    width 576, over eight rows 1.38, and 2.2 for a prompt. Without either torch's products in bfloat16 are up to ten
+    times slower.
     """
     least = LEAN_WIDE if lean else WIDE
     if width < least:
         return f"width {width or 'unknown'}, and bfloat16 pays from {least} on"
-    probe = getattr(torch.cpu, "_is_amx_tile_supported", None)
-    return None if probe is not None and probe() else "this processor has no tiles for bfloat16 (no AMX)"
+    return None if bfloat16_by() else "this processor does not multiply bfloat16 (neither AMX nor AVX512-BF16)"
+
+
+def bfloat16_by() -> str:
+    """The instructions by which this processor multiplies bfloat16; empty where it has none."""
+    probes = {"AMX": "_is_amx_tile_supported", "AVX512-BF16": "_is_avx512_bf16_supported"}
+    return next((name for name, probe in probes.items() if getattr(torch.cpu, probe, bool)()), "")
 
 
 EAGER, MAP, RANKS = "eager:", "map:", "tp:"

@@ -199,18 +199,24 @@ def test_a_device_that_is_not_there_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("stored", "tiles", "width", "expected", "why"),
+    ("stored", "by", "width", "expected", "why"),
     [
-        ("bfloat16", True, 1024, torch.bfloat16, "width 1024 and this processor multiplies it (AMX)"),
-        ("bfloat16", True, 768, torch.float32, "width 768, and bfloat16 pays from 1024 on"),
-        ("bfloat16", False, 4096, torch.float32, "this processor has no tiles for bfloat16 (no AMX)"),
-        ("float32", True, 4096, torch.float32, "its weights are stored so"),
+        ("bfloat16", "AMX", 1024, torch.bfloat16, "width 1024 and this processor multiplies it (AMX)"),
+        ("bfloat16", "AVX512-BF16", 1024, torch.bfloat16, "width 1024 and this processor multiplies it (AVX512-BF16)"),
+        ("bfloat16", "AMX", 768, torch.float32, "width 768, and bfloat16 pays from 1024 on"),
+        (
+            "bfloat16",
+            "",
+            4096,
+            torch.float32,
+            "this processor does not multiply bfloat16 (neither AMX nor AVX512-BF16)",
+        ),
+        ("float32", "AMX", 4096, torch.float32, "its weights are stored so"),
     ],
 )
-def test_auto_dtype_goes_by_what_processor_and_model_declare_and_says_so(
-    monkeypatch, stored, tiles, width, expected, why
-):
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: tiles)
+def test_auto_dtype_goes_by_what_processor_and_model_declare_and_says_so(monkeypatch, stored, by, width, expected, why):
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: by == "AMX")
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: by == "AVX512-BF16")
     cpu = torch.device("cpu")
     for size in ("hidden_size", "n_embd"):
         assert place.choose_dtype("auto", cpu, {"dtype": stored, size: width}) == (expected, why)
