@@ -82,6 +82,7 @@ test("where a turn passes the tokens per pass, only the least is told", () => {
   const { said, noisy } = S.outcome(turns(2.1, 2.2, 2.6));
   assert.deepEqual([said, noisy], ["at least 2.10× as fast as plain decoding, measured", undefined]);
   assert.equal(S.gainAtLeast(turns(2.1, 2.2, 2.5)), null);
+  assert.equal(S.gainAtLeast({ ...sample(), finished: null }), null, "a run that is still going on");
 });
 
 test("a run that drafted nothing claims no speedup", () => {

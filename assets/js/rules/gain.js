@@ -54,8 +54,8 @@ const gain = (function (S) {
       and more cannot be said; null where the median can, or nothing.
       @param {trace.Trace} trace */
   function gainAtLeast(trace) {
-    const [low, high] = gainInterval(trace) || [0, 0];
-    return high > tokensPerPass(trace) && !isNoisy(trace) ? low : null;
+    const between = gainInterval(trace);
+    return between && between[1] > tokensPerPass(trace) && !isNoisy(trace) ? between[0] : null;
   }
 
   return { LEAST_GAIN, isTimed, gain, gainInterval, gainAtLeast, isNoise, isNoisy };

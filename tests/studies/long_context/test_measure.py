@@ -26,7 +26,7 @@ def test_only_longspec_keeps_as_much_of_a_long_text_as_of_a_short_one() -> None:
     for name in ("target", "glide", "tandem", "model"):
         assert found[name, 140].bytes * 69 == found[name, 70].bytes * 139
     assert found["model", 70].bytes == bytes_of(drafter, 69)
-    assert all(0 < one.low_ms <= one.median_ms <= one.high_ms for one in found.values())
+    assert all(one.low_ms <= one.median_ms <= one.high_ms for one in found.values())
 
 
 def test_a_raised_context_is_the_same_weights_with_another_base(tmp_path: Path) -> None:
