@@ -10,21 +10,22 @@
 #   TORCH_ARGS="--index-url …"    further words for the pip call that installs torch
 #   PIP_ARGS="…"                  further words for every other pip call
 #   PYTEST_ARGS="tests/trace -x"  a part of the suite
-#   WORKERS=1                     test processes at a time; otherwise one per core, four at most
+#   WORKERS=1                     test processes at a time; otherwise three for two cores, four at most
 #   GPU_OUT=gpu GPU_ARGS="--only bench" WHEELS=folder   of make gpu
 #   CHROMIUM=/path/to/chromium    the browser of the browser tests; SPECVIZ_NO_BROWSER=1 leaves them out
 PYTHON ?= python3
 TORCH_ARGS ?=
 PIP_ARGS ?=
 PYTEST_ARGS ?=
-WORKERS ?= logical
+WORKERS ?= $(shell echo $$((($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2)))
 GPU_OUT ?= gpu
 GPU_ARGS ?=
 WHEELS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Each process holds torch and a browser. Whoever is done first takes over from the others.
+# Each process holds torch and a browser. Whoever is done first takes over from the others. Tests of the page wait for a
+# browser and a server, so that one process per core leaves the cores idle for a third of the time.
 PARALLEL = -n $(WORKERS) --maxprocesses 4 --dist worksteal
 FIND_CHROMIUM = command -v "$$CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome
 export CHROMIUM
