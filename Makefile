@@ -25,7 +25,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Each process holds torch and a browser. Whoever is done first takes over from the others. Tests of the page wait for a
-# browser and a server, so that one process per core leaves the cores idle for a third of the time.
+# browser and a server, so that one process per core leaves the cores idle now and then.
 PARALLEL = -n $(WORKERS) --maxprocesses 4 --dist worksteal
 FIND_CHROMIUM = command -v "$$CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome
 export CHROMIUM
