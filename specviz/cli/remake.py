@@ -56,8 +56,6 @@ GO_ON = ("--module-lr", "0.01", "--module-start", SHIPPED, "--out", SHIPPED, "--
 """from the shipped weights, which are written over, on one thread"""
 DEPTH_WIDTH_MINUTES = "42"
 TRAINING = "assets/trainings/opening.json.gz"
-NATIVE_BFLOAT16 = {"amx_bf16", "avx512_bf16"}
-"""what a processor calls it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +252,9 @@ def _pictures() -> Step:
 
 def _no_bfloat16() -> str:
     """Where bfloat16 is no faster than float32 nobody decodes in it."""
-    told = Path("/proc/cpuinfo")
-    flags = set(told.read_text(encoding="utf-8").split()) if told.is_file() else set[str]()
-    return "" if flags & NATIVE_BFLOAT16 else "this processor does not say that it multiplies bfloat16"
+    from specviz.lm.place import bfloat16_by
+
+    return "" if bfloat16_by() else "this processor does not say that it multiplies bfloat16"
 
 
 def _no_real_model() -> str:
