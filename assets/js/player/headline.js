@@ -78,21 +78,19 @@ const headline = (function (S) {
       const seen = spread || ` (${ratio.toFixed(2)}×, timed ${turns})`;
       return { text, said: `how much faster is too noisy to say here${seen}`, noisy: true, slower: false, note };
     }
-    const least = S.gainAtLeast(trace);
-    const speed = least === null ? `${ratio.toFixed(2)}×` : `at least ${least.toFixed(2)}×`;
+    const least = S.gainAtLeast(trace); // above 1: a spread on both sides of it is noise
+    if (least !== null) {
+      const said = `at least ${least.toFixed(2)}× as fast as plain decoding, measured`;
+      return { text, said, slower: false, why: null, note };
+    }
+    const speed = `${ratio.toFixed(2)}×`;
     const said =
-      least === null && Math.abs(ratio - 1) < S.LEAST_GAIN
+      Math.abs(ratio - 1) < S.LEAST_GAIN
         ? "no faster than plain decoding, measured"
         : ratio > 1
           ? `${speed} as fast as plain decoding, measured`
           : `${speed} as fast: slower than plain decoding, measured`;
-    return {
-      text,
-      said: least === null ? said + spread : said,
-      slower: S.isSlower(trace),
-      why: S.whySlower(trace),
-      note,
-    };
+    return { text, said: said + spread, slower: S.isSlower(trace), why: S.whySlower(trace), note };
   }
 
   /** Tokens and passes up to the cursor, the round at hand once it is committed; empty before the first.
