@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pytest
 
 from specviz import resources
+from tests.long_first import long_first
 
 if TYPE_CHECKING:
     from specviz.corpus.standard_library import Corpus
@@ -26,6 +28,20 @@ gc.disable()  # until all is imported: the collector's rounds are a quarter of w
 def pytest_configure(config: pytest.Config) -> None:
     """Of a browser test that passed only when it ran once more, the summary says why it failed at first."""
     config.option.rerun_show_tracebacks = True
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Among the processes of `make test`."""
+    processes = getattr(config, "workerinput", {}).get("workercount", 1)
+    if processes == 1:
+        return
+    modules = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
+    kinds = [
+        next((k for k in ("browser", "slow") if any(t.get_closest_marker(k) for t in tests)), "") for tests in modules
+    ]
+    order = long_first([(len(tests), kind) for tests, kind in zip(modules, kinds, strict=True)], processes)
+    items[:] = [test for i in order for test in modules[i]]
 
 
 def pytest_collection_finish() -> None:
