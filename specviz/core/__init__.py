@@ -1,1 +1,1 @@
-"""What every method is built from: the draft tree, sampling and randomness, the clock."""
+"""What every method is built from: the draft tree, sampling and randomness, the clock, compiled C."""

@@ -1,11 +1,11 @@
 /* What a trace keeps of whole distributions, in one sweep over each row: its head, its entropy, how far it agrees with
    the row it is compared with, and the rank of tokens.
 
-   Compiled where a compiler is at hand (`lm.compiled`), called by `measured`, whose torch path says the same.
+   Compiled where a compiler is at hand (`core.compiled`), called by `measured`, whose torch path says the same.
 
    Shapes: n rows of V numbers. Sums are added up in double precision, chunk by chunk. */
 
-#include "../lm/vectors.h"
+#include "../core/vectors.h"
 
 enum { CHUNK = 64 * LANES, REST = 0, BITS, DIVERGENCE, OVERLAP, NUMBERS };
 static const double DIGITS = 1e6, DECIMALS = 1e4, LN2 = 0.693147180559945309;

@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from specviz.core.compiled import library
 from specviz.core.sampling import ON_CPU
 from specviz.core.transfer import Fetch, brought
 from specviz.core.tree import DraftTree
-from specviz.lm.compiled import library
 from specviz.trace.events import Agreement, TopK
 
 SOURCE = Path(__file__).with_name("measured.c")

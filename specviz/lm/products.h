@@ -8,7 +8,7 @@
 #ifndef SPECVIZ_PRODUCTS
 #define SPECVIZ_PRODUCTS
 
-#include "vectors.h"
+#include "../core/vectors.h"
 
 typedef struct {
   const char *weight; /* [outs, ins], float32 or bfloat16 (`half`) */

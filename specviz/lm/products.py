@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from specviz.lm.compiled import library
+from specviz.core.compiled import library
 
 SOURCE = Path(__file__).with_name("products.c")
 MOST_ROWS = 64

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from specviz.core import compiled
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.learned.flash_drafting import LeanFlash
@@ -15,7 +16,6 @@ from specviz.drafters.learned.module import MODULES, TargetParts, divergence, fr
 from specviz.drafters.learned.weights import write_module
 from specviz.engine.pairing import follow
 from specviz.errors import ModelError, OptionError
-from specviz.lm import compiled
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.llama.model import LlamaModel
 from specviz.options import from_mapping

@@ -7,10 +7,10 @@ from math import inf, log
 import pytest
 import torch
 
+from specviz.core.compiled import library
 from specviz.core.tree import DraftTree
 from specviz.engine import measured
 from specviz.engine.measured import SOURCE, Sweep, ranks
-from specviz.lm.compiled import library
 from specviz.trace.events import Agreement, TopK
 
 needs_compiler = pytest.mark.skipif(library(SOURCE) is None, reason="there is no compiler here")

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from specviz.lm import compiled
+from specviz.core import compiled
 from specviz.lm.llama.few_rows import ATTENTION, SOURCE
 from specviz.lm.load import load
 from specviz.lm.products import MOST_ROWS, VECTOR_ROWS, most_rows

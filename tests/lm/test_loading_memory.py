@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from specviz.lm import compiled
+from specviz.core import compiled
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.llama.shape import LlamaShape
 from tests.lm.tiny_models import write_tokenizer

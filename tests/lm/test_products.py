@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.nn import functional
 
+from specviz.core import compiled
 from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock
-from specviz.lm import compiled
 from specviz.lm.products import MOST_ROWS, SOURCE, Linear, Product, shortened
 from tests.lm.tiny_models import error, random_parents
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from specviz.lm.compiled import library
+from specviz.core.compiled import library
 from specviz.lm.products import FORMATS, Matrix, matrix, most_rows, pointer, takes, whole
 
 if TYPE_CHECKING:

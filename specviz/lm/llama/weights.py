@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from specviz.core.compiled import library
 from specviz.lm.base import ModelInfo
 from specviz.lm.checkpoint import StoredTensors
-from specviz.lm.compiled import library
 from specviz.lm.kernels import ONE_COPY_BYTES, Projection
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.llama.rows import Layer, Norm

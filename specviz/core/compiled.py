@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 FLAGS = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-march=native", "-fno-math-errno", "-fPIC", "-shared")
 COMPILE_S = 30
 """A compiler that takes longer is given up; two seconds are usual."""
-HEADERS = tuple(sorted(Path(__file__).parent.glob("*.h")))
+HEADERS = tuple(sorted(Path(__file__).parents[1].glob("*/*.h")))
 """what the package's C files include"""
 CPU_INFO = Path("/proc/cpuinfo")
 INSTRUCTIONS = ("flags", "Features", "model name", "CPU implementer", "CPU part")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.lm import compiled
+from specviz.core import compiled
 
 CC = shutil.which("cc")
 needs_compiler = pytest.mark.skipif(CC is None, reason="there is no compiler here")
@@ -118,7 +118,7 @@ def test_two_processes_compile_at_once_each_in_a_folder_of_its_own(kept, source,
     wait = f"while [ $(ls {begun} | wc -l) -lt 2 ]; do sleep 0.01; done"
     compiler(f'echo "$@" > {begun}/$$\n{wait}\nexec {CC} "$@"')
     code = (
-        "from pathlib import Path; from specviz.lm.compiled import library; "
+        "from pathlib import Path; from specviz.core.compiled import library; "
         f"print(library(Path({str(source)!r})).number())"
     )
     both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
