@@ -1,4 +1,4 @@
-"""Pictures from measurements: what is drawn, and that no text of the page lets markup through."""
+"""Pictures from measurements: of which points, what is drawn, and that no text of the page lets markup through."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from specviz.app.look import notices
 from specviz.app.look.notices import badges
 from specviz.app.runs.panels import acceptance_by_depth, accepted_lengths, bar_panels
 from specviz.app.speedup.figure import speedup_figure, sweep_table
-from specviz.app.speedup.view import speedup_view
+from specviz.app.speedup.view import drawn, drawn_note, speedup_view
 from specviz.protocol.choice import Choice
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
 from specviz.protocol.sweeps.store import sweep_csv
 from specviz.trace.header import MemoryCard, MethodCard, StepTime
 from tests.app.doubles import sample
+from tests.app.lab.sweeps import drafted, plain
 
 FLAT = (StepTime(1, 100, 0.010, 0.010, 0.010), StepTime(16, 100, 0.010, 0.010, 0.010))
 
@@ -202,3 +203,19 @@ def test_the_csv_has_one_line_per_run_and_no_formula() -> None:
     cells = dict(zip(header.split(","), first.split(","), strict=True))
     assert (cells["ratio"], cells["tree_policy"], cells["target_rows"], cells["options"]) == ("1.5", "auto", "24", "{}")
     assert "'=1+1" in second
+
+
+def test_of_many_settings_at_several_temperatures_the_lowest_is_drawn_and_the_page_says_so() -> None:
+    few = [drafted(label=f"d{number}", temperature=heat) for number in range(5) for heat in (0.8, 0.0)]
+    assert (len(drawn(few)), drawn_note(few)) == (10, "")
+    many = [drafted(label=f"d{number}", temperature=heat) for number in range(30) for heat in (0.8, 0.0)]
+    assert {one.temperature for one in drawn(many)} == {0.0}
+    assert drawn_note(many) == " The charts show temperature 0; the table has all."
+    assert drawn_note(many[1::2]) == "", "one temperature alone is drawn whole"
+    assert len(drawn(many[1::2])) == 30
+
+
+def test_texts_that_repeat_themselves_are_left_out_and_counted() -> None:
+    view = speedup_view([plain(), drafted(), plain(prompt="b"), drafted(prompt="b", repetition=0.6, ratio=9.0)])
+    assert [row.ratio.value for row in view.rows if row.drafter == "model"] == [drafted().ratio]
+    assert view.verdict.endswith("Left out, with more than 25% of their 4-grams repeated: 1 text.")

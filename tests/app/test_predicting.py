@@ -113,10 +113,7 @@ def test_a_stopped_prediction_shows_the_recorded_sweep_alone() -> None:
 
 @pytest.mark.parametrize(
     ("source", "limits", "words"),
-    [
-        (Machine("no room."), Limits(), "No room."),
-        (ReplaySource(sample()), Limits(), "`specviz predict`"),
-    ],
+    [(Machine("no room."), Limits(), "No room."), (ReplaySource(sample()), Limits(), "`specviz predict`")],
 )
 def test_what_cannot_be_timed_is_said(source: ReplaySource, limits: Limits, words: str) -> None:
     assert words in unescape(last(actions(source, limits).predict(Visitor()))["message"])

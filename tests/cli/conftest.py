@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -24,6 +24,8 @@ from specviz.protocol.runs import (
 from specviz.trace import codec, events
 from specviz.trace.events import Step
 
+Call = Callable[..., Any]
+"""the fixtures `specviz` and `terminal`, called with the words of a command line"""
 GOLDEN = Path(__file__).parent.parent / "golden" / "trace-1.0-sample.json"
 
 
@@ -73,10 +75,7 @@ def golden() -> Path:
 
 
 GAMMA = OptionCard("gamma", "int", 4, "speculation length", 1, 64)
-SHAPE = (
-    replace(GAMMA, unless="branching", shape=True),
-    OptionCard("branching", "ints", [], "tree", shape=True),
-)
+SHAPE = (replace(GAMMA, unless="branching", shape=True), OptionCard("branching", "ints", [], "tree", shape=True))
 METHODS = (
     MethodDescription("model", "Drafts with a model.", "", True, SHAPE),
     MethodDescription("ngram", "Copies.", "", True, (GAMMA, OptionCard("max_ngram", "int", 3, "longest suffix"))),

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from tests.cli.conftest import Call
 from tests.protocol.acceptance.records import sglang, vllm
-
-Call = Callable[..., Any]
 
 
 def test_a_trace_and_two_engines_stand_in_one_table(specviz: Call, golden: Path, tmp_path: Path) -> None:

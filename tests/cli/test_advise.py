@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ import torch
 
 from specviz.cli.commands import advise
 from specviz.live.source import LiveSource
+from tests.cli.conftest import Call
 from tests.clinic.tiny_pair import prompt, write_pair
-
-Call = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +68,7 @@ def test_a_report_is_written_beside_the_advice_and_engines_that_cannot_are_named
 
 
 @pytest.mark.parametrize(
-    ("reached", "rates"),
-    [((0.8, 0.4, 0.1), (0.8, 0.5, 0.25)), ((0.5, 0.0, 0.0), (0.5, 0.0)), ((), ())],
+    ("reached", "rates"), [((0.8, 0.4, 0.1), (0.8, 0.5, 0.25)), ((0.5, 0.0, 0.0), (0.5, 0.0)), ((), ())]
 )
 def test_conditional_acceptance_ends_where_nothing_came_through(
     reached: tuple[float, ...], rates: tuple[float, ...]

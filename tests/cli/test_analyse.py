@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from specviz.trace import codec
+from tests.cli.conftest import Call
 
-Call = Callable[..., Any]
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import runpy
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,8 +16,8 @@ from specviz.app.page.queue import fair_queue
 from specviz.app.page.sessions import Sessions
 from specviz.cli.commands.app import Page, load_page
 from specviz.scratch import scratch
+from tests.cli.conftest import Call
 
-Call = Callable[..., Any]
 OPEN, CLOSED = Limits(any_model=True, shared_memory=True), Limits(any_model=False, shared_memory=False)
 
 

@@ -13,8 +13,7 @@ from specviz.cli.named_weights import bundled, named, part_of
 from specviz.errors import ModelError
 from specviz.protocol.audits import KINDS, Audit, Count, Difference
 from specviz.resources import ROOT, asset_path
-
-Call = Callable[..., Any]
+from tests.cli.conftest import Call
 
 
 class Auditor:

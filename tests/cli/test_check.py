@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from specviz.trace import codec
-
-Call = Callable[..., Any]
+from tests.cli.conftest import Call
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ import torch
 from specviz.doctor.answers import Written
 from specviz.doctor.consultation import Consults, Question
 from specviz.live.source import LiveSource
+from tests.cli.conftest import Call
 from tests.clinic.tiny_pair import write_pair
 
-Call = Callable[..., Any]
 PROMPT = [7, 21, 4, 33, 2]
 
 

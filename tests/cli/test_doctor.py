@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Call = Callable[..., Any]
+from tests.cli.conftest import Call
+
 RECORD = {"timings": {"predicted_n": 200, "predicted_ms": 4000.0, "draft_n": 300, "draft_n_accepted": 100}}
 
 
@@ -49,12 +48,6 @@ def test_a_file_that_is_no_record_is_named_and_the_others_are_told_of(specviz: C
     assert result.code == 1
     assert "skipped: other.txt: this is no record that is known here." in result.err
     assert "llama.cpp" in result.out
-
-
-def test_a_cost_that_cannot_be_is_refused(specviz: Call, record: Path) -> None:
-    result = specviz("doctor", record, "--cost-ratio", "-1")
-    assert result.code != 0
-    assert "--cost-ratio is -1, but must be a number of at least 0." in result.err
 
 
 def test_a_trace_is_a_record_too(specviz: Call, golden: Path) -> None:

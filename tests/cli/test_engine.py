@@ -6,16 +6,14 @@ import io
 import json
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from specviz.cli.main import COMMANDS
 from specviz.trace import codec
+from tests.cli.conftest import Call
 
-Call = Callable[..., Any]
 ROOT = Path(__file__).parents[2]
 WORDS = "w1 w2 w3 w4 w1 w2 w3"
 METHODS = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +12,7 @@ import pytest
 from specviz.cli.commands import learn
 from specviz.protocol.runs import Learned
 from specviz.trace import codec
+from tests.cli.conftest import Call
 
 
 class Teacher:
@@ -33,7 +33,7 @@ def teacher(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("teacher")
-def test_files_and_folders_are_read_and_weights_written(specviz: Callable, golden: Path, tmp_path: Path) -> None:
+def test_files_and_folders_are_read_and_weights_written(specviz: Call, golden: Path, tmp_path: Path) -> None:
     codec.write(codec.read(golden), tmp_path / "one.json.gz")
     done = specviz("learn", golden, tmp_path, "--out", tmp_path / "made")
     assert done.code == 0, done.err
@@ -42,7 +42,7 @@ def test_files_and_folders_are_read_and_weights_written(specviz: Callable, golde
 
 
 @pytest.mark.usefixtures("teacher")
-def test_a_policy_that_learns_nothing_and_an_empty_folder_are_refused(specviz: Callable, tmp_path: Path) -> None:
+def test_a_policy_that_learns_nothing_and_an_empty_folder_are_refused(specviz: Call, tmp_path: Path) -> None:
     assert "nothing to learn; choose of wise" in specviz("learn", tmp_path, "--policy", "fixed").err
     assert "there is no .json or .json.gz file in" in specviz("learn", tmp_path).err
 
@@ -57,7 +57,7 @@ def test_own_runs_start_from_held_out_text_that_the_prompt_set_does_not_use() ->
     assert all(len(text) < 200 and "\n    " not in text for text in english)
 
 
-def test_a_file_that_holds_no_weights_is_refused(specviz: Callable, tmp_path: Path) -> None:
+def test_a_file_that_holds_no_weights_is_refused(specviz: Call, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("[1]")
     done = specviz("run", "--prompt", "a", "--stop-policy-weights", tmp_path / "bad.json")
     assert done.code == 2

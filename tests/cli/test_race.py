@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 
 from specviz.cli.commands import race as race_command
 from specviz.protocol import races as race_file
-
-Call = Callable[..., Any]
+from tests.cli.conftest import Call
 
 
 @pytest.fixture
@@ -46,22 +44,3 @@ def test_json_is_one_object_and_the_race_file_can_be_read(specviz: Call, raced: 
     ]
     assert data["runners"][0]["text"].startswith("    return a")
     assert [one.label for one in race_file.read(out).runners] == ["plain decoding", "ngram"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("--prompt", "x", "--drafters", "nobody"), "there is no drafter 'nobody'"),
-        (("--prompt", "x", "--drafters", "none@2"), "'none' has no speculation length"),
-        (("--prompt", "x", "--drafters", "model@two"), "as in model@4"),
-        (("--prompt", "x", "--drafters", ""), "0 drafters were chosen"),
-        (("--prompt", "x", "--out", "race.txt"), "--out is 'race.txt'"),
-        ((), "there is no prompt"),
-    ],
-)
-def test_wrong_usage_is_one_sentence(specviz: Call, raced: Any, arguments: tuple[str, ...], sentence: str) -> None:
-    result = specviz("race", *arguments)
-    assert result.code == 2
-    assert sentence in result.err
-    assert result.err.count("\n") == 1
-    assert raced.requests == []

@@ -1,11 +1,11 @@
-"""`specviz replay`: the rounds in words, and text that cannot command the terminal."""
+"""`specviz replay`: the rounds in words that agree with u and threshold, and text that cannot command the terminal."""
 
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,13 @@ from typing import Any
 import networkx as nx
 import pytest
 
+from specviz.cli.commands.replay import show_round
+from specviz.cli.terminal import Terminal
 from specviz.trace import codec
-from specviz.trace.events import VocabEntry
+from specviz.trace.events import Trace, VocabEntry
+from tests.cli.conftest import Call
+from tests.js.node import ROOT
 
-Call = Callable[..., Any]
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\r\x9b31m\u202e\u200b\x00"
 
@@ -59,13 +62,6 @@ def test_all_rounds_text_and_summary_without_a_number(specviz: Call, golden: Pat
     assert "simulated run" in result.out
 
 
-@pytest.mark.parametrize("index", [-1, 8])
-def test_a_round_that_is_not_there_is_refused_with_those_that_are(specviz: Call, golden: Path, index: int) -> None:
-    result = specviz("replay", golden, "--round", index)
-    assert result.code == 2
-    assert "rounds 0 to 7" in result.err
-
-
 def test_no_colour_where_no_terminal_listens(specviz: Call, golden: Path) -> None:
     assert "\x1b" not in specviz("replay", golden).out
 
@@ -103,20 +99,6 @@ def _node_link(path: Path) -> Any:
     return nx.node_link_graph(json.loads(path.read_text(encoding="utf-8")), edges="edges")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("--graph", "t.json"), "--graph writes one round's tree; add --round N."),
-        (("--round", 0, "--graph", "t.png"), "--graph is 't.png', but must end in .graphml or .json."),
-    ],
-)
-def test_a_graph_without_a_round_or_in_another_form_is_refused(
-    specviz: Call, golden: Path, arguments: tuple[Any, ...], sentence: str
-) -> None:
-    result = specviz("replay", golden, *arguments)
-    assert (result.code, result.err) == (2, f"specviz: {sentence}\n")
-
-
 def test_a_candidate_that_passed_beside_a_longer_path_is_never_called_rejected_by_its_u(specviz: Call) -> None:
     """On longest-path runs u below the threshold passes, and the length of the path decides."""
     result = specviz("replay", Path("assets") / "traces" / "verifier-longest-path.json.gz")
@@ -125,3 +107,33 @@ def test_a_candidate_that_passed_beside_a_longer_path_is_never_called_rejected_b
     assert all("passed" in line and " < it" in line for line in beaten)
     assert not [line for line in result.out.splitlines() if "rejected ·" in line and " < it" in line]
     assert "✕ lossy: the text does not follow the target's distribution; longest_path: total variation 0." in result.out
+
+
+TRACES = sorted((ROOT / "assets" / "traces").glob("*.json.gz"))
+TRIAL = re.compile(r" (accepted|rejected|passed|unreached) · .*threshold [\d.]+, u [\d.]+ ([<≥]) it(.*)$")
+OTHER_REASON = " · rejected: a longer path, or one drafted earlier, is kept"
+"""what is said of candidates that passed and are not on the path that was kept"""
+
+
+def lines(trace: Trace) -> list[str]:
+    """What `specviz replay` prints of the rounds, without colours."""
+    stream = io.StringIO()
+    for one in trace.rounds:
+        show_round(Terminal(stream, colour=False), trace, one)
+    return stream.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_replay_never_says_rejected_where_u_is_below_the_threshold(path: Path) -> None:
+    trace = codec.read(path)
+    printed = [found.groups() for line in lines(trace) if (found := TRIAL.search(line))]
+    assert len(printed) == sum(trial.u is not None for one in trace.rounds for trial in one.judged.trials)
+    for fate, sign, reason in printed:
+        assert (fate, sign, reason) in {("accepted", "<", ""), ("rejected", "≥", ""), ("passed", "<", OTHER_REASON)}
+
+
+def test_replay_says_of_nodes_that_ride_along_that_they_do() -> None:
+    """Lookahead's window is judged, and none of it is a draft."""
+    trace = codec.read(ROOT / "assets" / "traces" / "drafter-lookahead.json.gz")
+    told = [line for line in lines(trace) if " rides along · " in line]
+    assert len(told) == sum(len(one.drafted.riding) for one in trace.rounds) > 0

@@ -5,17 +5,14 @@ from __future__ import annotations
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from specviz import __version__
 from specviz.cli import commands
 from specviz.cli.main import COMMANDS, _commands, main
-
-Call = Callable[..., Any]
+from tests.cli.conftest import Call
 
 
 def test_help_names_every_command(specviz: Call) -> None:
@@ -45,8 +42,7 @@ def test_version(specviz: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [[], ["frobnicate"], ["check"], ["replay", "t.json", "--round", "x"], ["check", "--jso", "t.json"]],
+    "arguments", [[], ["frobnicate"], ["check"], ["replay", "t.json", "--round", "x"], ["check", "--jso", "t.json"]]
 )
 def test_wrong_usage_is_one_line_with_the_cure_and_exit_code_2(specviz: Call, arguments: list[str]) -> None:
     result = specviz(*arguments)

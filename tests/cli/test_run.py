@@ -6,7 +6,6 @@ import io
 import json
 import re
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ from specviz.cli.commands.run import own_flags
 from specviz.cli.method_flags import flag_of
 from specviz.protocol.runs import ModelPair, PromptCard, request_of
 from specviz.trace import codec
+from tests.cli.conftest import Call
 
-Call = Callable[..., Any]
 TEXT = codec.read(Path(__file__).parent.parent / "golden" / "trace-1.0-sample.json").finished.text
 SHOWN = "    return a + b #<b>${1+1}`{{x}}\n🚀אב\\u200b</script>e\u0301\\u202e\nEND\n"
 """the same as a terminal may see it: a zero-width space and a direction override are escaped"""
@@ -207,28 +206,6 @@ def test_prompt_from_a_file_and_from_the_set(specviz: Call, played: Any, tmp_pat
     assert [one.prompt_name for one in played.requests] == [None, "mean"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ([], "there is no prompt; give --prompt"),
-        (["--prompt-id", "median"], "there is no prompt 'median' in the set"),
-        (["--prompt-file", "nowhere.txt"], "cannot read 'nowhere.txt'"),
-        (["--prompt", "x", "--round", "2"], "--round and --force-token need --resume"),
-        (["--prompt", "x", "--trace", "t.txt"], "ending in .json or .json.gz"),
-        (["--prompt", "x", "--trace", "nowhere/t.json"], "there is no folder 'nowhere'"),
-        (["--prompt", "x", "--temperature", "warm"], "invalid float value: 'warm'"),
-        (["--prompt", "x", "--prompt-id", "mean"], "not allowed with argument --prompt"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_exit_code_2(
-    specviz: Call, played: Any, arguments: list[str], sentence: str
-) -> None:
-    result = specviz("run", *arguments)
-    assert (result.code, result.out) == (2, "")
-    assert sentence in result.err
-    assert result.err.count("\n") == 1
-
-
 def test_a_request_that_cannot_run_says_why(specviz: Call, played: Any) -> None:
     played.reason = "greedy judges at temperature 0 alone; choose --verifier sequential."
     result = specviz("run", "--prompt", "x")
@@ -322,12 +299,6 @@ def test_a_resumed_trace_that_names_an_option_without_effect_goes_on_without_it_
     done = specviz("run", "--resume", tmp_path / "old.json")
     assert played.requests[-1].drafter.options == {"branching": [2, 1]}
     assert "The trace's option gamma of 'model' is left out: branching replaces it." in done.err
-
-
-def test_a_number_outside_its_limits_is_refused_by_the_name_of_the_flag(specviz: Call, played: Any) -> None:
-    told = specviz("run", "--prompt", "x", "--drafter", "model", "--gamma", "99").err
-    assert "--gamma is 99, but must be between 1 and 64" in told
-    assert played.requests == []
 
 
 def test_a_prompt_that_was_made_for_an_instruct_model_is_a_message_to_it(

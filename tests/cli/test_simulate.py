@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from specviz.protocol import profiles as hardware
 from specviz.trace import codec
 from specviz.trace.header import StepTime
+from tests.cli.conftest import Call
 from tests.curves import hardware_curve
-
-Call = Callable[..., Any]
 
 
 @pytest.fixture
@@ -63,19 +60,3 @@ def test_a_recorded_run_on_another_clock(specviz: Call, curve: Path, golden: Pat
     assert found["label"].startswith("modelled: the rounds of a simulated run")
     assert found["clock"].endswith("drafter passes as dear as in the run")
     assert found["speedup"] == pytest.approx(20 * 10 / (target + draft))
-
-
-@pytest.mark.parametrize(
-    ("flags", "sentence"),
-    [
-        (("--alpha", "1.5"), "alpha is 1.5"),
-        (("--tree", "3,x"), "--tree is '3,x'"),
-        (("--batch", "4"), "name one with --curve"),
-        (("--replay", "x.json"), "say which with --curve"),
-        (("--replay", "x.json", "--curve", "y", "--gamma", "4"), "keeps the run's own rounds"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_a_sentence(specviz: Call, flags: tuple[str, ...], sentence: str) -> None:
-    result = specviz("simulate", *flags)
-    assert result.code == 2
-    assert sentence in result.err

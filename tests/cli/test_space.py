@@ -10,7 +10,7 @@ import base64
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ from specviz.app.page.settings import card_of, settings
 from specviz.drafters.learned.published import HEADS
 from specviz.errors import OptionError
 from specviz.lm.fetched import NEEDED, REAL_MODELS
+from tests.cli.conftest import Call
 
-Call = Callable[..., Any]
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = "assets/models/target/model.safetensors"
 LARGE = 10_000_000

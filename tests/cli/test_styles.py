@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,9 +11,9 @@ from specviz.protocol.prompt_file import read_prompts
 from specviz.resources import ROOT
 from specviz.studies.styles.numbers import TITLES
 from specviz.studies.styles.result import STUDY
+from tests.cli.conftest import Call
 from tests.studies.test_styles import sample
 
-Call = Callable[..., Any]
 PAGE = "before\n<!-- bench styles -->\nold\n<!-- /bench styles -->\nafter\n"
 
 
@@ -46,32 +44,6 @@ def test_the_tables_of_a_kept_result_are_written_without_a_model(
     result = specviz("study", "styles", "--tables", file, "--write", page)
     assert result.code == 0, result.err
     assert "**The target follows CoT; " in page.read_text()
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--kinds", "sums,poems"), "--kinds has 'poems', but there are: sums, problems"),
-        (("--asked", "message"), "--asked has 'message', but there are: words, tag"),
-        (("--kinds", ""), "--kinds is '', but must name different ones"),
-        (("--drafters", "model,model"), "--drafters is 'model,model', but must name different ones"),
-        (("--drafters", "none"), "--drafters is 'none', but must name different ones, none of them plain decoding"),
-        (("--drafters", "eagel"), "eagel"),
-        (("--questions", "0"), "--questions is 0, but must be at least 1"),
-        (("--result", "styles.txt"), "styles.txt: a file of styles is written to a name ending in .json"),
-        (("--write", "nowhere.md"), "nowhere.md has no place for the tables"),
-        (("--tables", "nowhere.json"), "nowhere.json"),
-    ],
-)
-def test_what_cannot_be_measured_or_kept_is_said_before_anything_is_measured(
-    specviz: Call, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
-) -> None:
-    from specviz.studies.styles import measure as run
-
-    monkeypatch.setattr(run, "compare", lambda *_: pytest.fail("something was measured"))
-    result = specviz("study", "styles", *words)
-    assert result.code == 2
-    assert said in result.err
 
 
 def test_the_prompts_are_written_as_prompts_of_ones_own_with_a_family_for_each_style(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -12,11 +10,11 @@ from specviz.app.map import recordings
 from specviz.cli.commands import run as run_command
 from specviz.cli.sources import SharedModels, live_source
 from specviz.protocol.runs import TraceSource
+from tests.cli.conftest import Call
 from tests.generate.as_typed import command
 from tests.generate.systems import commands
 
 pytestmark = pytest.mark.slow
-Call = Callable[..., Any]
 RUNS = [line for line in commands() if line.startswith("specviz run ")]
 OTHERS = [line for line in commands() if line not in RUNS]
 

@@ -98,10 +98,7 @@ HARMLESS: Mapping[str, tuple[str, Callable[[Engines, int], Texts]]] = {
     ),
     "bfloat16 in another engine's batch": (
         "bfloat16",
-        lambda engines, number: (
-            engines.decoded(number, "bfloat16"),
-            engines.generated(number, "bfloat16", BESIDE),
-        ),
+        lambda engines, number: (engines.decoded(number, "bfloat16"), engines.generated(number, "bfloat16", BESIDE)),
     ),
 }
 """what differs → the engine's format, and the two answers to the prompt of a number"""

@@ -19,8 +19,7 @@ def test_the_fastest_in_the_median_is_advised_and_sure_where_it_is_ahead_on_thre
 
 
 @pytest.mark.parametrize(
-    ("ratios", "sure"),
-    [([2.0] * 7, "middle"), ([2.0] * 3, "low"), ([2.0] * 5 + [0.5] * 3, "low"), ([2.0] * 8, "high")],
+    ("ratios", "sure"), [([2.0] * 7, "middle"), ([2.0] * 3, "low"), ([2.0] * 5 + [0.5] * 3, "low"), ([2.0] * 8, "high")]
 )
 def test_few_prompts_and_mixed_ones_lower_the_confidence(ratios: list[float], sure: str) -> None:
     assert advise([candidate("ngram", *ratios)]).sure == sure

@@ -8,12 +8,15 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import pytest
 
+import specviz
+from specviz.app.components import standalone
 from specviz.errors import OptionError
 from specviz.theory import metrics
 from specviz.trace import codec
@@ -173,3 +176,26 @@ def test_no_token_can_leave_its_cell() -> None:
 
 def test_halves_go_up_as_in_the_browser() -> None:
     assert (number(0.03125), number(None), number(1.0)) == ("0.0313", "–", "1.0000")
+
+
+def test_printed_it_is_one_line() -> None:
+    line = repr(specviz.read(GOLDEN[0]))
+    assert "\n" not in line
+    assert len(line) < 250
+    assert line.endswith("20 tokens in 8 target passes>")
+
+
+def test_in_a_notebook_it_is_the_player_and_asks_nobody() -> None:
+    shown = specviz.read(GOLDEN[0])._repr_html_()
+    assert shown is not None
+    assert shown.startswith("<iframe srcdoc=")
+    page = unescape(shown[len('<iframe srcdoc="') :])
+    assert "default-src 'none'" in page
+    assert "SpecViz.standAlone(document)" in page
+    assert 'sandbox="allow-scripts allow-downloads"' in shown
+    assert shown.count("<") == 2, "nothing of the page or the trace may end the attribute"
+
+
+def test_a_trace_that_is_too_large_is_printed_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standalone, "MOST_CHARACTERS", 1000)
+    assert specviz.read(GOLDEN[0])._repr_html_() is None

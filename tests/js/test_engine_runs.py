@@ -146,10 +146,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"drafter": "eagle", "drafter_options": {"weights": "untrained"}},
         "the browser's engine has no weights 'untrained'; run it on the server.",
     ),
-    (
-        {"drafter": "model", "verifier": "loose"},
-        "the browser's engine has no verifier 'loose'; run it on the server.",
-    ),
+    ({"drafter": "model", "verifier": "loose"}, "the browser's engine has no verifier 'loose'; run it on the server."),
     (
         {"drafter": "model", "verifier": "block", "drafter_options": {"branching": [3, 2]}},
         "the verifier 'block' judges a chain of candidates only, and the drafter gives them siblings with these "
@@ -166,10 +163,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "the verifier 'specinfer' does not judge candidates of the kind 'point_mass'; choose another one.",
     ),
     ({"drafter": "none", "target": "a/b"}, "the browser's engine has no target 'a/b'; run it on the server."),
-    (
-        {"drafter": "model", "drafter_model": "a/b"},
-        "the browser's engine has no model 'a/b'; run it on the server.",
-    ),
+    ({"drafter": "model", "drafter_model": "a/b"}, "the browser's engine has no model 'a/b'; run it on the server."),
     (
         {"drafter": "model", "tree_policy": "hexagon"},
         "the browser's engine has no tree policy 'hexagon'; run it on the server.",

@@ -1,7 +1,4 @@
-"""The lessons that ship, against the runs that ship: every moment is there, every answer computed, one choice right.
-
-The answers of the questions that a lesson must leave behind are worked out once more here, from the trace's own JSON.
-"""
+"""The lessons that ship, against the runs that ship: every moment is there, every answer computed, one choice right."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ from specviz.protocol.proofs import BREAKS
 from specviz.resources import ROOT as ASSETS
 from specviz.theory.speedup import gain
 from specviz.trace import codec
+from tests.js.node import ROOT, run
 from tests.lessons.shipped import LESSONS, RUNS, resolved
 
-ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = (3, 4)
 MINUTES = range(3, 7)
 OF_THE_FIELD = re.compile(
@@ -237,3 +234,37 @@ def test_the_cache_lesson_says_what_the_drafters_next_pass_holds() -> None:
     following = trace["rounds"][beat["at"]["round"] + 1]["drafted"]["passes"][0]
     assert following["rows"] > 1
     assert f"has {following['rows']} rows" in beat["text"]
+
+
+ASK = """
+const { S } = require(process.argv[1]);
+const { lessons, traces } = JSON.parse(require("node:fs").readFileSync(process.argv[2], "utf-8"));
+const found = [];
+for (const lesson of lessons)
+  for (const beat of lesson.beats) {
+    const trace = traces[lesson.runs[beat.run].file];
+    const cursor = S.lessonCursor(trace, { ...beat.at, back: 0 });
+    found.push({ lesson: lesson.id, title: beat.title, ...S.beats(trace.rounds[cursor.round])[cursor.beat] });
+  }
+console.log(JSON.stringify({ found, checks: Object.keys(S.LIVE_CHECKS) }));
+"""
+
+
+def test_the_player_has_every_beat_and_every_check(tmp_path: Path) -> None:
+    lessons = resolved()["lessons"]
+    used = {one["file"] for lesson in lessons for one in lesson["runs"].values()}
+    traces = {name: json.loads(codec.dumps(RUNS[name]())) for name in used}
+    given = tmp_path / "given.json"
+    given.write_text(json.dumps({"lessons": lessons, "traces": traces}), encoding="utf-8")
+    asked = run("-e", ASK, str(ROOT / "tests" / "js" / "load.js"), str(given))
+    assert asked.returncode == 0, asked.stderr
+    told = json.loads(asked.stdout)
+    wanted = [(beat["at"], lesson["id"], beat["title"]) for lesson in lessons for beat in lesson["beats"]]
+    assert len(told["found"]) == len(wanted)
+    for got, (at, *where) in zip(told["found"], wanted, strict=True):
+        assert got["phase"] == at["phase"], where
+        if at["phase"] == "verdicts":
+            assert got.get("trial") == at["trial"], where
+            assert bool(got.get("drawn")) == (at["trial"] is None), where
+    checks = {beat["live"]["check"] for lesson in lessons for beat in lesson["beats"] if beat["live"]}
+    assert checks == set(told["checks"])

@@ -201,10 +201,7 @@ def test_a_request_names_tree_and_stop_policy_and_the_header_says_what_they_were
         3,
         True,
     )
-    assert (started.stop_policy.name, started.stop_policy.options) == (
-        "confidence",
-        {"longest": 0, "threshold": 0.1},
-    )
+    assert (started.stop_policy.name, started.stop_policy.options) == ("confidence", {"longest": 0, "threshold": 0.1})
 
 
 @pytest.mark.parametrize(

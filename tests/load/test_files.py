@@ -1,4 +1,4 @@
-"""Visitors of a site of files: what they count, and that a file which is not as it was sent is one."""
+"""What the measurements of a site count: visitors' files, and a tab's texts and gains."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.load import tab
 from tests.load.files import figures, visits
 
 
@@ -39,3 +40,22 @@ def test_a_file_that_is_missing_or_another_one_is_a_problem(site: Path) -> None:
     assert met.problems[0] == "a.bin: another checksum"
     assert met.problems[1].startswith("engine/b.bin")
     assert figures([met]).splitlines()[0].endswith("| 3 |")
+
+
+def test_a_text_that_says_six_words_in_a_row_twice_goes_in_circles() -> None:
+    assert tab.loops("and then he ran to the sea. And then he ran to the house")
+    assert not tab.loops("and then he ran to the sea. And then he ran home")
+
+
+def test_gains_are_medians_over_turns_of_the_texts_that_count() -> None:
+    straight = {"tokens": 60, "plain": [1.0, 2.0, 1.0], "drafted": [0.5, 0.5, 0.4], "texts": ["a b c"]}
+    slow = {"tokens": 60, "plain": [3.0, 3.0, 3.0], "drafted": [3.0, 3.0, 3.0], "texts": ["d e f"]}
+    circle = {**straight, "texts": ["so on and on we go so on and on we go"]}
+    memory = {"opened": {"own": 40.0, "resident": 150.0, "most": 151.0}}
+    assert tab.figures([straight, circle, slow], 1.25, memory).splitlines() == [
+        "texts: 3, of which 2 do not repeat themselves and count",
+        "plain: 40 tokens a second, median",
+        "model, γ 4: × 1.75 (1.00 to 2.50), median (least to largest)",
+        "first token: 1.2 s after the weights",
+        "memory opened: own 40, resident 150, most 151",
+    ]

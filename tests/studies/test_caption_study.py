@@ -11,15 +11,7 @@ from specviz.app.studies.chart import draw
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.scenes.scene import scene_of
 from specviz.studies.captions.measure import FIRST_SEED, Judged, Split, row, rows_of, split
-from specviz.studies.captions.result import (
-    DRAFTERS,
-    CaptionReport,
-    CaptionRow,
-    complaints,
-    markdown,
-    sentence,
-    view,
-)
+from specviz.studies.captions.result import DRAFTERS, CaptionReport, CaptionRow, complaints, markdown, sentence, view
 from specviz.studies.captions.result import rows_of as rows_of_kind
 from specviz.trace.header import SceneCard, ShapeCard, Started
 from tests.app.doubles import ReplaySource, sample

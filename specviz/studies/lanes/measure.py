@@ -45,8 +45,8 @@ def measure(workplace: Workplace) -> LanesFile:
     args = workplace.args
     if args.slow < 0:
         raise OptionError(f"--slow is {args.slow:g} ms, but a sleep is 0 or longer.")
-    target, drafter = workplace.pair()
     cards = _cards(workplace.source().catalog(), args.prompt_id, args.prompts)
+    target, drafter = workplace.pair()
     prompts = [(card.id, target.tokenizer.encode(card.text)) for card in cards]
     origin = Origin(args.drafter_model, args.device, args.dtype)
     eos, start = target.info.eos_ids, len(prompts[0][1])

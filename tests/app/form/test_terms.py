@@ -1,14 +1,17 @@
-"""The page explains its terms from the one glossary, and from all of it."""
+"""The page explains its terms from the one glossary, and says in plain English what a first visitor meets."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from specviz.app.about import words
 from specviz.app.components.standalone import scripts
+from specviz.app.form.methods import IN_WORDS, labelled
 from specviz.app.look.glossary import GLOSSARY_FILE, entries, glossary_json
+from specviz.live.catalog import saved
 from specviz.resources import asset_path
 
 TABLE = (Path(__file__).parents[3] / "docs" / "glossary.md").read_text(encoding="utf-8")
@@ -55,3 +58,17 @@ def test_a_text_without_rows_is_refused() -> None:
 def test_the_scripts_carry_it_and_the_about_tab_lists_it() -> None:
     assert '"term":"acceptance rate"' in scripts()
     assert words().count("<tr>") == len(entries(TABLE)) + 1
+
+
+def test_a_drafter_named_by_letters_says_in_its_label_what_it_does() -> None:
+    labels = {name: label for label, name in labelled(saved().drafters)}
+    assert labels["amusd"] == "amusd (drafting while verifying)"
+    assert labels["fspad"] == "fspad (EAGLE on sampled features)"
+    assert labels["model"] == "model"
+    assert set(IN_WORDS) <= set(labels)
+
+
+@pytest.mark.parametrize("word", ["alpha", "KL", "MBSU", "elasticity", "AMUSD", "FSPAD"])
+def test_the_glossary_that_the_page_marks_knows_the_word(word: str) -> None:
+    entries = json.loads(asset_path(GLOSSARY_FILE).read_text(encoding="utf-8"))
+    assert [one["term"] for one in entries if word in one["written"]] != []

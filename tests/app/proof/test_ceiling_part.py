@@ -1,10 +1,12 @@
-"""The part of the Proof tab on who accepts most: every rule under its ceiling, and lossy ones that cross it."""
+"""The parts of the Proof tab on who accepts most, with every rule under its ceiling, and on grammars."""
 
 from __future__ import annotations
 
 import pytest
 
 from specviz.app.proof.ceiling import ceiling_view, rungs
+from specviz.app.proof.grammar import _drawn, grammar_view
+from specviz.errors import OptionError
 from specviz.proof.lines import lines
 from specviz.protocol.proofs import Toy
 from specviz.theory.formulas import list_agreement_bound
@@ -55,3 +57,31 @@ def test_the_page_names_those_above_it_and_what_one_race_reaches():
     assert "Above the ceiling, and so lossy: ensemble." in page
     assert "one race for both with 0.6903" in page
     assert "ensemble ✕ lossy" in page
+
+
+def test_masked_it_is_marked_as_another_law_and_says_by_how_much():
+    page = grammar_view(0.45, 0.1, 8, 0)
+    assert "sv-proof-bad" in page
+    assert "total variation 0.6496" in page
+    assert "23 words" in page
+    assert page.count('class="sv-pair"') == 15  # fourteen words and all others in one
+    assert ">9 others<" in page
+
+
+def test_with_the_whole_way_in_view_it_is_equal_and_nothing_is_marked():
+    page = grammar_view(0.45, 0.1, 8, 8)
+    assert "sv-proof-good" in page
+    assert "sv-bias" not in page
+
+
+def test_a_word_is_drawn_with_both_probabilities():
+    page = grammar_view(0.5, 0.25, 2, 0)
+    assert "()" in page
+    assert "0.1111" in page
+    assert "0.6667" in page
+
+
+def test_numbers_that_make_no_model_become_a_sentence():
+    with pytest.raises(OptionError):
+        grammar_view(0.9, 0.5, 8, 0)
+    assert "must be above 0" in _drawn(0.9, 0.5, 8, 0)

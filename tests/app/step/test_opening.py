@@ -142,9 +142,6 @@ def test_a_run_without_a_measured_gain_speaks_of_passes_and_hostile_prompts_stay
     assert "<img" not in text
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [({"seed": 9}, ("seed 7", "seed 9")), ({}, ("before", "the same again"))],
-)
+@pytest.mark.parametrize(("change", "told"), [({"seed": 9}, ("seed 7", "seed 9")), ({}, ("before", "the same again"))])
 def test_only_what_differs_is_named(change: dict[str, Any], told: tuple[str, str]) -> None:
     assert changed(shown(run_of(2)), shown(run_of(2, **change))) == told

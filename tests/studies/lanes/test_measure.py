@@ -124,10 +124,7 @@ def test_a_hit_is_a_verdict_behind_which_something_was_ready_and_ratios_are_medi
         Span(TARGET, "verify", 1, 2, 4, 1),
         Span(TARGET, "verify", 2, 3, 2, 2),
     ]
-    runs = [
-        Timed(Lanes("ssd", [], 3.0, longer, [4, 0]), 1.5),
-        Timed(Lanes("ssd", [], 2.0, longer[1:], [1]), 0.9),
-    ]
+    runs = [Timed(Lanes("ssd", [], 3.0, longer, [4, 0]), 1.5), Timed(Lanes("ssd", [], 2.0, longer[1:], [1]), 0.9)]
     (row,) = fan_outs({2: runs}, LanesPlan([], 10, 0.0, 1, 4, 6, 5, 1, 2))
     assert (row.branches, row.hits, row.verdicts, row.ratio) == (10, 2, 3, 1.2)
     assert row.ready == 0.625, "5 of 4 + 2 + 2"

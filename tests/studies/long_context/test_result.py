@@ -11,9 +11,7 @@ import pytest
 from specviz.app.studies.chart import draw
 from specviz.app.studies.tab import tables_html
 from specviz.protocol.sweeps.intervals import Estimate
-from specviz.studies.long_context.result import (
-    STUDY as DECLARED,
-)
+from specviz.studies.long_context.result import STUDY as DECLARED
 from specviz.studies.long_context.result import (
     Beyond,
     BeyondContext,
