@@ -26,26 +26,7 @@ ODD_VALUES: list[Any] = [
     1e-320, 1e300, float("nan"), float("inf"), "", "0", "accepted", "root", "\0", "\ud800", "אב\u202e", "<b>", "1.0",
     [], {}, [[]], [0], [None], {"a": 1}, {"": ""}, "x" * 3000,
 ]  # fmt: skip
-ODD_BYTES = [
-    b'"',
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b",",
-    b":",
-    b"\\",
-    b"\\u",
-    b"-",
-    b"e9",
-    b"\0",
-    b"\xff",
-    b"null",
-    b"NaN",
-    b"1" * 20,
-]
-
-
+ODD_BYTES = [*b'" { } [ ] , : \\ \\u - e9 \0 \xff null NaN'.split(), b"1" * 20]
 BASES = [SAMPLE, SAMPLE.with_name("trace-1.3-greedy.json"), SAMPLE.with_name("trace-1.3-beside.json")]
 
 

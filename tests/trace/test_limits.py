@@ -35,15 +35,27 @@ def test_uploads_are_never_allowed_more_than_files() -> None:
     assert all(getattr(UPLOAD, name) <= getattr(STANDARD, name) for name in Limits.__slots__)
 
 
-def test_a_file_that_is_too_large_as_stored() -> None:
-    refused(b" " * 200_001, "has 200,001 bytes, but at most 200,000 are read")
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        pytest.param(b" " * 200_001, "has 200,001 bytes, but at most 200,000 are read", id="as stored"),
+        pytest.param(
+            "{" + " " * 1_000_000, "has 1,000,001 characters, but at most 1,000,000 are read", id="characters"
+        ),
+        pytest.param(gzip.compress(b" " * 300_000) * 4, "unpacks to more than 1,000,000 bytes", id="members together"),
+        pytest.param("[" * 20_000, "nested deeper than 16 levels", id="deep lists"),
+        pytest.param('{"a":' * 20_000, "nested deeper than 16 levels", id="deep objects"),
+        pytest.param('{"a":[' + "[]," * 10_000, "more than 10,000 objects and lists", id="containers"),
+        pytest.param('{\n"a":\n"' + "b" * 1_001 + '"}', "on line 3 is longer than 1,000 characters", id="a string"),
+        pytest.param('{"a":"' + "b" * 1_003, "a string starting on line 1", id="a string without end"),
+        pytest.param('{"a":' + "7" * 500_000 + "}", "has more than 40 characters", id="half a million digits"),
+    ],
+)
+def test_what_is_too_large_is_refused_before_it_is_parsed(content: str | bytes, sentence: str) -> None:
+    refused(content, sentence)
 
 
-def test_a_text_that_is_too_large() -> None:
-    refused("{" + " " * 1_000_000, "has 1,000,001 characters, but at most 1,000,000 are read")
-
-
-def test_bytes_that_are_too_many() -> None:
+def test_bytes_that_are_too_many_as_text() -> None:
     refused(b" " * 150_000, "has 150,000 bytes of text, but at most 100,000", replace(SMALL, text_bytes=100_000))
 
 
@@ -59,41 +71,16 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_stopped_at_the_limit() -> No
     assert peak < 8_000_000
 
 
-def test_many_compressed_members_count_together() -> None:
-    refused(gzip.compress(b" " * 300_000) * 4, "unpacks to more than 1,000,000 bytes")
-
-
-@pytest.mark.parametrize("opening", ["[", '{"a":'])
-def test_deep_nesting_is_refused_before_parsing(opening: str) -> None:
-    refused(opening * 20_000, "nested deeper than 16 levels")
-
-
 def test_brackets_inside_strings_do_not_count_as_nesting() -> None:
     data = sample_data()
     data["started"]["run_id"] = '[{"' * 100
     assert loads(json.dumps(data), SMALL).started.run_id == '[{"' * 100
 
 
-def test_too_many_containers() -> None:
-    refused('{"a":[' + "[]," * 10_000, "more than 10,000 objects and lists")
-
-
-def test_a_long_string_is_named_by_its_line() -> None:
-    refused('{\n"a":\n"' + "b" * 1_001 + '"}', "a string starting on line 3 is longer than 1,000 characters")
-
-
-def test_a_long_string_that_never_ends_is_refused_too() -> None:
-    refused('{"a":"' + "b" * 1_003, "a string starting on line 1")
-
-
 @pytest.mark.parametrize("piece", ['\\"', '"', "\\", "\\\\", '"\\'])
 def test_quotes_and_backslashes_are_scanned_in_linear_time(piece: str) -> None:
     """A backtracking scanner would need minutes for these; the test would simply never end."""
     refused('{"a":"' + piece * 100_000, "is longer|not valid JSON|stands twice|delimiter")
-
-
-def test_a_number_of_a_million_digits_is_never_converted() -> None:
-    refused('{"a":' + "7" * 500_000 + "}", "has more than 40 characters")
 
 
 def with_counts(**counts: int) -> dict[str, Any]:

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import copy
 
-from tests.trace.falsifications.falsifying import Change, Data, falsification, retell, rounds_with
-from tests.trace.falsifications.terms import option
+from tests.trace.changing import Change, Data, at
+from tests.trace.falsifications.falsifying import falsification, retell, rounds_with
 
-falsification("a shorter speculation length than was drafted", "chain")(option("drafter", gamma=2))
-falsification("a longer speculation length than was drafted", "chain")(option("drafter", gamma=6))
-falsification("a longer speculation length of a greedy run", "chain, greedy")(option("drafter", gamma=9))
-falsification("a narrower branching", "tree")(option("drafter", branching=[2, 2, 1]))
-falsification("a wider branching", "tree")(option("drafter", branching=[4, 2, 1]))
-falsification("a deeper branching", "tree, greedy")(option("drafter", branching=[3, 2, 1, 1]))
-falsification("another way of drawing", "tree")(option("drafter", draw="iid"))
-falsification("another way of drawing in a chain", "chain")(option("drafter", draw="top_k"))
-falsification("a shorter n-gram draft", "ngram")(option("drafter", gamma=3))
-falsification("a smaller recycled tree", "token recycling")(option("drafter", nodes=3))
-falsification("a smaller budget", "dyspec")(option("tree_policy", budget=5))
-falsification("a narrower beam", "rsd-s")(option("tree_policy", width=2))
-falsification("a shallower shape", "sequoia")(option("tree_policy", depth=2))
+OPTIONS, POLICY = "started.drafter.options", "started.tree_policy.options"
+
+falsification("a shorter speculation length than was drafted", "chain")(at(f"{OPTIONS}.gamma", 2))
+falsification("a longer speculation length than was drafted", "chain")(at(f"{OPTIONS}.gamma", 6))
+falsification("a longer speculation length of a greedy run", "chain, greedy")(at(f"{OPTIONS}.gamma", 9))
+falsification("a narrower branching", "tree")(at(f"{OPTIONS}.branching", [2, 2, 1]))
+falsification("a wider branching", "tree")(at(f"{OPTIONS}.branching", [4, 2, 1]))
+falsification("a deeper branching", "tree, greedy")(at(f"{OPTIONS}.branching", [3, 2, 1, 1]))
+falsification("another way of drawing", "tree")(at(f"{OPTIONS}.draw", "iid"))
+falsification("another way of drawing in a chain", "chain")(at(f"{OPTIONS}.draw", "top_k"))
+falsification("a shorter n-gram draft", "ngram")(at(f"{OPTIONS}.gamma", 3))
+falsification("a smaller recycled tree", "token recycling")(at(f"{OPTIONS}.nodes", 3))
+falsification("a smaller budget", "dyspec")(at(f"{POLICY}.budget", 5))
+falsification("a narrower beam", "rsd-s")(at(f"{POLICY}.width", 2))
+falsification("a shallower shape", "sequoia")(at(f"{POLICY}.depth", 2))
 falsification("a list of paths without one of the candidates", "paths")(
-    option("tree_policy", paths="0; 1; 2; 0,0; 0,1; 0,0,0")
+    at(f"{POLICY}.paths", "0; 1; 2; 0,0; 0,1; 0,0,0")
 )
-falsification("a list of paths whose candidates are drawn in another way", "paths")(option("tree_policy", draw="top_k"))
+falsification("a list of paths whose candidates are drawn in another way", "paths")(at(f"{POLICY}.draw", "top_k"))
 
 
 def nodes(fields: Data, count: int | None = None) -> Change:
@@ -58,14 +60,11 @@ def point_masses(data: Data) -> None:
             retell(trial, q=1 / trial["draft_prob"])
 
 
-@falsification("another drafter in the header", "chain, greedy")
-def another_drafter(data: Data) -> None:
-    data["started"]["drafter"] = {"name": "ngram", "options": {"gamma": 4}, "lossless": True, "model": None}
-
-
-@falsification("a drafter without its model", "chain")
-def no_model(data: Data) -> None:
-    data["started"]["drafter"]["model"] = None
+falsification("another drafter in the header", "chain, greedy")(
+    at("started.drafter", {"name": "ngram", "options": {"gamma": 4}, "lossless": True, "model": None})
+)
+falsification("a drafter without its model", "chain")(at("started.drafter.model", None))
+falsification("a run without its tree policy", "dyspec")(at("started.tree_policy", None))
 
 
 @falsification("a model for a drafter that has none", "ngram")
@@ -73,13 +72,7 @@ def a_model(data: Data) -> None:
     data["started"]["drafter"]["model"] = copy.deepcopy(data["started"]["target"])
 
 
-@falsification("a run without its tree policy", "dyspec")
-def no_policy(data: Data) -> None:
-    data["started"]["tree_policy"] = None
-
-
-@falsification("a candidate that was drawn and never submitted", "chain")
-@falsification("a greedy candidate left out", "chain, greedy")
+@falsification("a candidate that was drawn and never submitted", "chain", "chain, greedy")
 def never_submitted(data: Data) -> None:
     this = next(this for this in data["rounds"] if this["nodes"][-1]["fate"] == "unreached")
     this["nodes"].pop()
@@ -145,8 +138,7 @@ def pass_dropped(data: Data) -> None:
     del next(this for this in data["rounds"] if len(this["drafted"]["passes"]) > 2)["drafted"]["passes"][1]
 
 
-@falsification("all passes of the drafter dropped", "chain")
-@falsification("all passes of a tree's drafter dropped", "tree")
+@falsification("all passes of the drafter dropped", "chain", "tree")
 def passes_dropped(data: Data) -> None:
     rounds_with(data)["drafted"]["passes"] = []
 

@@ -1,24 +1,17 @@
-"""Ways to falsify a good trace: each changes what a run claims, as carefully as a forger would.
+"""Ways to falsify a good trace: each changes what a run claims, in the JSON data of the trace it names.
 
-A falsification names the trace it starts from and changes its JSON data in place. Summary and seal (the run's id) are
-then made to fit again, as far as it does not say otherwise, so that what is found is the false claim itself.
+Summary and seal are made to fit again (`refitted`), so that what is found is the false claim itself.
 """
 
 from __future__ import annotations
 
 import base64
-import json
-import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from specviz.trace.codec import loads, read, to_data
 from specviz.trace.events import Trace
-from specviz.trace.header import seal
-from specviz.trace.summary import summary
+from tests.trace.changing import Change, Data, recording, refitted
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"
@@ -57,9 +50,6 @@ BASES: dict[str, Path] = {
     "beside": GOLDEN / "trace-1.3-beside.json",
 }
 
-Data = dict[str, Any]
-Change = Callable[[Data], None]
-
 
 @dataclass(frozen=True)
 class Falsification:
@@ -67,8 +57,11 @@ class Falsification:
     base: str
     """a key of BASES"""
     change: Change
-    sealed: bool = True
+    sealed: bool
     """the header's id is made to fit again; False: the change is to be found by the id that no longer fits"""
+
+    def __str__(self) -> str:
+        return f"{self.base}: {self.name}"
 
     @property
     def is_of_noise(self) -> bool:
@@ -77,41 +70,60 @@ class Falsification:
 
     def apply(self) -> Trace:
         """The falsified trace."""
-        data = pickle.loads(pickle.dumps(base(self.base)))  # a copy, in a tenth of the time of deepcopy
-        self.change(data)
-        assert data != base(self.base), "the change changed nothing"
-        trace = loads(json.dumps(data))
-        if data["summary"] == base(self.base)["summary"]:  # else it is itself the falsification
-            trace = replace(trace, summary=summary(trace.started, trace.rounds, trace.finished))
-        if self.sealed and not trace.started.producer.startswith("specviz tests"):
-            trace = replace(trace, started=replace(trace.started, run_id=seal(trace.started)))
-        return trace
+        return refitted(self.name, recording(BASES[self.base]), self.change, self.sealed)
 
 
 FALSIFICATIONS: list[Falsification] = []
 
 
-def falsification(name: str, base: str, sealed: bool = True) -> Callable[[Change], Change]:
-    """Registers the decorated change; several may stand above one."""
+def falsification(name: str, *bases: str, sealed: bool = True) -> Callable[[Change], Change]:
+    """Registers the decorated change, of a run of each base; several may stand above one."""
 
     def register(change: Change) -> Change:
-        FALSIFICATIONS.append(Falsification(name, base, change, sealed))
+        FALSIFICATIONS.extend(Falsification(name, base, change, sealed) for base in bases)
         return change
 
     return register
 
 
-@cache
-def base(name: str) -> Data:
-    return json.loads(json.dumps(to_data(read(BASES[name]))))  # type: ignore[no-any-return]
+Wanted = Callable[[Data, Data], bool]
+"""of a round and one of its trials"""
 
 
-def trials(data: Data, wanted: Callable[[Data, Data], bool] = lambda this, trial: True) -> Iterator[tuple[Data, Data]]:
+def anything(this: Data, trial: Data) -> bool:
+    return True
+
+
+def trials(data: Data, wanted: Wanted = anything) -> Iterator[tuple[Data, Data]]:
     """(round, trial) of all trials that are wanted."""
     for this in data["rounds"]:
         for trial in this["judged"]["trials"]:
             if wanted(this, trial):
                 yield this, trial
+
+
+def within(part: Callable[[Data], Data], *changes: Change) -> Change:
+    """Changes a part of the trace as if it were the whole."""
+
+    def change(data: Data) -> None:
+        here = part(data)
+        for alter in changes:
+            alter(here)
+
+    return change
+
+
+def first_trial(wanted: Wanted, *changes: Change) -> Change:
+    """Changes the first trial that is wanted."""
+    return within(lambda data: next(trials(data, wanted))[1], *changes)
+
+
+def accepted(this: Data, trial: Data) -> bool:
+    return bool(trial["accepted"])
+
+
+def rejected(this: Data, trial: Data) -> bool:
+    return not trial["accepted"]
 
 
 def node_of(this: Data, trial: Data) -> Data:

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from tests.trace.falsifications.drafts import nodes
-from tests.trace.falsifications.falsifying import Change, Data, falsification
-from tests.trace.falsifications.terms import option
+from tests.trace.changing import Data, at
+from tests.trace.falsifications.drafts import OPTIONS, nodes
+from tests.trace.falsifications.falsifying import falsification
 
-
-def span(number: int, **fields: object) -> Change:
-    """Change one span of the first round; a field's value may be worked out from the span."""
-
-    def change(data: Data) -> None:
-        one = data["rounds"][0]["drafted"]["lanes"][number]
-        one |= {name: value(one) if callable(value) else value for name, value in fields.items()}
-
-    return change
-
-
-falsification("a lane busy with two things at once", "beside")(span(1, start_s=lambda one: one["start_s"] - 0.001))
-falsification("a span that ends before it begins", "beside")(span(2, end_s=lambda one: one["start_s"] - 0.0005))
-falsification("a roll back that takes time", "beside")(span(6, end_s=0.0133))
-falsification("a span that ends after its round", "beside")(span(5, end_s=0.0137))
-falsification("a candidate that no lane drafted", "beside")(span(0, tokens=0))
-falsification("a candidate drafted after the pass that read it", "beside")(span(0, what="roll back", end_s=0.0))
-
-
+LANES = "rounds[0].drafted.lanes"
+falsification("a lane busy with two things at once", "beside")(at(f"{LANES}[1].start_s", lambda start: start - 0.001))
+falsification("a span that ends before it begins", "beside")(
+    at(f"{LANES}[2]", lambda span: span | {"end_s": span["start_s"] - 0.0005})
+)
+falsification("a roll back that takes time", "beside")(at(f"{LANES}[6].end_s", 0.0133))
+falsification("a span that ends after its round", "beside")(at(f"{LANES}[5].end_s", 0.0137))
+falsification("a candidate that no lane drafted", "beside")(at(f"{LANES}[0].tokens", 0))
+falsification("a candidate drafted after the pass that read it", "beside")(
+    at(f"{LANES}[0]", lambda span: span | {"what": "roll back", "end_s": 0.0})
+)
 falsification("a candidate of another drafter beside the target", "beside")(nodes({"source": "pearl"}, 1))
-falsification("fewer tokens in a pass than were read", "beside")(option("drafter", widest=2))
+falsification("fewer tokens in a pass than were read", "beside")(at(f"{OPTIONS}.widest", 2))
 
 
 @falsification("a pass in the round of a drafter that makes them beside the target", "beside")

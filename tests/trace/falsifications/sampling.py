@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from tests.trace.falsifications.falsifying import Change, Data, corrected, falsification, rounds_with, seconds
+from tests.trace.changing import Data, at
+from tests.trace.falsifications.falsifying import corrected, falsification, rounds_with, seconds, within
+
+SAMPLING = "started.sampling"
+falsification("another temperature", "chain, warm")(at(f"{SAMPLING}.temperature", 0.7))
+falsification("a higher temperature", "tree")(at(f"{SAMPLING}.temperature", 1.0))
+falsification("another temperature of a typical run", "typical")(at(f"{SAMPLING}.temperature", 0.9))
+falsification("a temperature above zero for a greedy run", "chain, greedy")(at(f"{SAMPLING}.temperature", 0.5))
+falsification("temperature zero for a sampled run", "tree")(at(f"{SAMPLING}.temperature", 0.0))
+falsification("a top-k that cut nothing off", "tree")(at(f"{SAMPLING}.top_k", 2))
+falsification("a nucleus that cut nothing off", "tree")(at(f"{SAMPLING}.top_p", 0.5))
+
+falsification("more rest than there is", "tree")(
+    within(rounds_with, at("nodes[0].target.rest", lambda rest: rest + 0.00005))
+)
+falsification("less rest in a residual than there is", "chain")(
+    within(corrected, at("judged.residual.rest", lambda rest: rest + 0.001))
+)
+
+falsification("a faster run in all that is said at the end", "chain")(at("finished.decode_s", lambda s: s * 0.8))
+falsification("a shorter target pass than was scored", "chain, greedy")(
+    at("rounds[0].scored.target_pass.seconds", lambda s: s * 0.5)
+)
+falsification("tokens per second", "ngram")(at("summary.tokens_per_second", lambda speed: speed * 2))
+falsification("the acceptance rate", "ngram")(at("summary.draft_acceptance_rate", lambda rate: rate * 1.1))
+falsification("a median step time outside its spread", "chain")(at("started.step_times[0].median_s", lambda s: s * 10))
 
 
-def sampled_at(**card: float) -> Change:
-    def change(data: Data) -> None:
-        data["started"]["sampling"] |= card
-
-    return change
-
-
-falsification("another temperature", "chain, warm")(sampled_at(temperature=0.7))
-falsification("a higher temperature", "tree")(sampled_at(temperature=1.0))
-falsification("another temperature of a typical run", "typical")(sampled_at(temperature=0.9))
-falsification("a temperature above zero for a greedy run", "chain, greedy")(sampled_at(temperature=0.5))
-falsification("temperature zero for a sampled run", "tree")(sampled_at(temperature=0.0))
-falsification("a top-k that cut nothing off", "tree")(sampled_at(top_k=2))
-falsification("a nucleus that cut nothing off", "tree")(sampled_at(top_p=0.5))
-
-
-@falsification("the model's own head reordered", "tree")
-@falsification("a greedy model's own head reordered", "tree, greedy")
+@falsification("the model's own head reordered", "tree", "tree, greedy")
 def raw_reordered(data: Data) -> None:
     tokens = rounds_with(data)["nodes"][0]["target_raw"]["tokens"]
     tokens[0], tokens[1] = tokens[1], tokens[0]
 
 
-@falsification("the model's own heads of two nodes exchanged", "chain, greedy")
-@falsification("the model's own heads of two nodes of a tree exchanged", "tree")
+@falsification("the model's own heads of two nodes exchanged", "chain, greedy", "tree")
 def raw_exchanged(data: Data) -> None:
     for this in data["rounds"]:
         first, *others = this["nodes"]
@@ -62,11 +69,6 @@ def another_argmax(data: Data) -> None:
     leaf["target"]["tokens"] = [leaf["target_raw"]["tokens"][1]]
 
 
-@falsification("more rest than there is", "tree")
-def rest(data: Data) -> None:
-    rounds_with(data)["nodes"][0]["target"]["rest"] += 0.00005
-
-
 @falsification("less rest in a proposal than there is", "chain")
 def draft_rest(data: Data) -> None:
     head = next(
@@ -76,11 +78,6 @@ def draft_rest(data: Data) -> None:
         if node["draft"] and node["draft"]["rest"] > 0.001
     )
     head["rest"] = 0.0
-
-
-@falsification("less rest in a residual than there is", "chain")
-def residual_rest(data: Data) -> None:
-    corrected(data)["judged"]["residual"]["rest"] += 0.001
 
 
 @falsification("a gap between two rounds", "chain")
@@ -101,34 +98,9 @@ def late_start(data: Data) -> None:
         this["start_s"] += 0.5
 
 
-@falsification("a faster run in all that is said at the end", "chain")
-def faster(data: Data) -> None:
-    data["finished"]["decode_s"] *= 0.8
-
-
-@falsification("a shorter target pass than was scored", "chain, greedy")
-def faster_pass(data: Data) -> None:
-    data["rounds"][0]["scored"]["target_pass"]["seconds"] *= 0.5
-
-
 @falsification("faster scoring in all rounds", "chain, greedy")
 def faster_scoring(data: Data) -> None:
     for this in data["rounds"]:
         this["scored"]["seconds"] *= 0.5
         this["scored"]["target_pass"]["seconds"] *= 0.5
     data["finished"]["decode_s"] = sum(map(seconds, data["rounds"]))
-
-
-@falsification("tokens per second", "ngram")
-def speed(data: Data) -> None:
-    data["summary"]["tokens_per_second"] *= 2
-
-
-@falsification("the acceptance rate", "ngram")
-def rate(data: Data) -> None:
-    data["summary"]["draft_acceptance_rate"] *= 1.1
-
-
-@falsification("a median step time outside its spread", "chain")
-def step_time(data: Data) -> None:
-    data["started"]["step_times"][0]["median_s"] *= 10

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from specviz.trace.events import TopK
 from specviz.trace.rules.scene import Bounds
 from specviz.trace.uniform_draws import uniform
+from tests.trace.changing import Data, at
 from tests.trace.falsifications.falsifying import (
-    Change,
-    Data,
+    anything,
     drop_round,
     falsification,
+    first_trial,
     keep_verdict,
     node_of,
     respell,
@@ -20,16 +19,26 @@ from tests.trace.falsifications.falsifying import (
     undecided,
 )
 
-
-def option(part: str, **options: Any) -> Change:
-    def change(data: Data) -> None:
-        data["started"][part]["options"] |= options
-
-    return change
-
-
-falsification("another lenience", "lenience")(option("verifier", lenience=0.9))
-falsification("another epsilon", "typical")(option("verifier", epsilon=0.2))
+falsification("another lenience", "lenience")(at("started.verifier.options.lenience", 0.9))
+falsification("another epsilon", "typical")(at("started.verifier.options.epsilon", 0.2))
+falsification("another bar", "typical")(first_trial(anything, at("terms.bar", lambda bar: bar * 0.5)))
+falsification("another beta", "kseq")(first_trial(undecided, at("terms.beta", lambda beta: beta * 0.9)))
+falsification("another probability of the parent's path", "traversal", "block")(
+    first_trial(
+        lambda this, trial: node_of(this, trial)["parent"] > 0, at("terms.parent_reach", lambda reach: reach * 0.9)
+    )
+)
+falsification("a given candidate called the drafter's", "target init")(
+    first_trial(lambda this, trial: "given" in trial["terms"], at("terms", {}))
+)
+falsification("the drafter's own candidate called given", "target init")(
+    first_trial(
+        lambda this, trial: node_of(this, trial)["source"] == "model" and undecided(this, trial),
+        at("terms", {"given": 1.0}),
+        at("threshold", 1.0),
+        keep_verdict,
+    )
+)
 
 
 @falsification("another entropy and bar", "typical")
@@ -40,23 +49,12 @@ def entropy(data: Data) -> None:
     trial["terms"]["bar"] = min(options["epsilon"], options["delta"] * 2.718281828459045 ** -trial["terms"]["entropy"])
 
 
-@falsification("another bar", "typical")
-def bar(data: Data) -> None:
-    next(trials(data))[1]["terms"]["bar"] *= 0.5
-
-
 @falsification("another rho, and the threshold with it", "kseq")
 def rho(data: Data) -> None:
     _, trial = next(trials(data, undecided))
     trial["terms"]["rho"] *= 1.1
     trial["threshold"] = min(1.0, trial["target_prob"] / (trial["terms"]["rho"] * trial["draft_prob"]))
     keep_verdict(trial)
-
-
-@falsification("another beta", "kseq")
-def beta(data: Data) -> None:
-    _, trial = next(trials(data, undecided))
-    trial["terms"]["beta"] *= 0.9
 
 
 @falsification("another beta, and the rho that fits it", "kseq")
@@ -75,8 +73,7 @@ def beta_and_rho(data: Data) -> None:
             keep_verdict(trial)
 
 
-@falsification("another s, and the threshold with it", "block")
-@falsification("another s bottom-up, and the threshold with it", "traversal")
+@falsification("another s, and the threshold with it", "block", "traversal")
 def left(data: Data) -> None:
     def wanted(this: Data, trial: Data) -> bool:
         return "left" in trial["terms"] and trial["terms"]["left"] > 0.02
@@ -95,26 +92,6 @@ def reach(data: Data) -> None:
     terms["reach"] *= 0.9
     trial["threshold"] = terms["left"] / (terms["left"] + 1 - terms["reach"])
     keep_verdict(trial)
-
-
-@falsification("another probability of the parent's path", "traversal")
-@falsification("another probability of the parent's path in a chain", "block")
-def parent_reach(data: Data) -> None:
-    _, trial = next(trials(data, lambda this, one: node_of(this, one)["parent"] > 0))
-    trial["terms"]["parent_reach"] *= 0.9
-
-
-@falsification("the drafter's own candidate called given", "target init")
-def given(data: Data) -> None:
-    _, trial = next(trials(data, lambda this, one: node_of(this, one)["source"] == "model" and undecided(this, one)))
-    trial |= {"terms": {"given": 1.0}, "threshold": 1.0}
-    keep_verdict(trial)
-
-
-@falsification("a given candidate called the drafter's", "target init")
-def given_removed(data: Data) -> None:
-    _, trial = next(trials(data, lambda this, one: "given" in one["terms"]))
-    trial["terms"] = {}
 
 
 @falsification("p of a naive trial", "naive")

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from tests.trace.changing import Change, Data, at
 from tests.trace.falsifications.falsifying import (
-    Change,
-    Data,
+    anything,
     falsification,
+    first_trial,
     later,
     node_of,
     rounds_with,
     trials,
     undecided,
+    within,
+)
+
+falsification("a threshold of a typical run", "typical")(first_trial(anything, at("threshold", 0.5)))
+falsification("a threshold", "lenience", "traversal", "longest path")(
+    first_trial(
+        lambda this, trial: undecided(this, trial) and not trial["accepted"], at("threshold", lambda bar: bar * 0.9)
+    )
+)
+falsification("one round under another rule", "chain", "tree, greedy")(within(rounds_with, at("judged.rule", "naive")))
+falsification("one round under a rule that nobody knows", "chain")(within(rounds_with, at("judged.rule", "mystery")))
+falsification("another verifier in the header", "chain", "lenience")(
+    at("started.verifier", {"name": "specinfer", "options": {}, "lossless": True, "model": None})
 )
 
 
-@falsification("the last trial dropped", "tree")
-@falsification("the last trial of a greedy tree dropped", "tree, greedy")
-@falsification("the last trial of a naive tree dropped", "naive")
+@falsification("the last trial dropped", "tree", "tree, greedy", "naive")
 def last_trial_dropped(data: Data) -> None:
     def wanted(this: Data, trial: Data) -> bool:
         return trial is this["judged"]["trials"][-1] and not trial["accepted"] and later(this, trial)
@@ -26,8 +38,7 @@ def last_trial_dropped(data: Data) -> None:
     node_of(this, trial)["fate"] = "unreached"
 
 
-@falsification("all trials dropped", "chain")
-@falsification("all trials of a greedy round dropped", "chain, greedy")
+@falsification("all trials dropped", "chain", "chain, greedy")
 def all_trials_dropped(data: Data) -> None:
     this = next(this for this in data["rounds"] if this["judged"]["trials"] and not this["judged"]["path"])
     this["judged"]["trials"] = []
@@ -66,36 +77,6 @@ def bottom_up_exchanged(data: Data) -> None:
     order.reverse()
 
 
-@falsification("a threshold of a typical run", "typical")
-def threshold_of_typical(data: Data) -> None:
-    next(trials(data))[1]["threshold"] = 0.5
-
-
-@falsification("a threshold", "lenience")
-@falsification("a threshold bottom-up", "traversal")
-@falsification("a threshold of a relaxed rule", "longest path")
-def threshold_alone(data: Data) -> None:
-    _, trial = next(trials(data, lambda this, one: undecided(this, one) and not one["accepted"]))
-    trial["threshold"] *= 0.9
-
-
-@falsification("one round under another rule", "chain")
-@falsification("one greedy round under another rule", "tree, greedy")
-def rule_of_a_round(data: Data) -> None:
-    rounds_with(data)["judged"]["rule"] = "naive"
-
-
-@falsification("one round under a rule that nobody knows", "chain")
-def unknown_rule_of_a_round(data: Data) -> None:
-    rounds_with(data)["judged"]["rule"] = "mystery"
-
-
-@falsification("another verifier in the header", "chain")
-@falsification("a lossless verifier in a lenient run's header", "lenience")
-def verifier_in_header(data: Data) -> None:
-    data["started"]["verifier"] = {"name": "specinfer", "options": {}, "lossless": True, "model": None}
-
-
 def all_under(rule: str) -> Change:
     def change(data: Data) -> None:
         data["started"]["verifier"] |= {"name": rule, "lossless": True, "options": {}}
@@ -117,19 +98,11 @@ falsification("a greedy run as sequential", "chain, greedy")(all_under("sequenti
 falsification("a bottom-up tree as block", "traversal")(all_under("block"))
 falsification("a typical run as greedy", "typical")(all_under("greedy"))
 
-
-def marked(part: str, **marks: bool) -> Change:
-    def change(data: Data) -> None:
-        data["started"][part] |= marks
-
-    return change
-
-
-falsification("lenience called lossless", "lenience")(marked("verifier", lossless=True))
-falsification("typical acceptance called lossless", "typical")(marked("verifier", lossless=True))
-falsification("longest path called lossless", "longest path")(marked("verifier", lossless=True))
-falsification("the sequential rule called lossy", "chain")(marked("verifier", lossless=False))
-falsification("target initialisation called lossless", "target init")(marked("tree_policy", lossless=True))
-falsification("a drafter called lossy", "ngram")(marked("drafter", lossless=False))
-falsification("a stop policy called lossy", "entropy")(marked("stop_policy", lossless=False))
-falsification("an oracle called deployable", "oracle")(marked("stop_policy", deployable=True))
+falsification("lenience called lossless", "lenience")(at("started.verifier.lossless", True))
+falsification("typical acceptance called lossless", "typical")(at("started.verifier.lossless", True))
+falsification("longest path called lossless", "longest path")(at("started.verifier.lossless", True))
+falsification("the sequential rule called lossy", "chain")(at("started.verifier.lossless", False))
+falsification("target initialisation called lossless", "target init")(at("started.tree_policy.lossless", True))
+falsification("a drafter called lossy", "ngram")(at("started.drafter.lossless", False))
+falsification("a stop policy called lossy", "entropy")(at("started.stop_policy.lossless", False))
+falsification("an oracle called deployable", "oracle")(at("started.stop_policy.deployable", True))

@@ -6,7 +6,8 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.trace.forgeries.forging import Data, Forged, forged, forgeries, shipped
+from tests.trace.changing import Data, at
+from tests.trace.forgeries.forging import Forged, forged, forgeries, shipped
 
 READS = ("model-tree-story", "eagle-story", "medusa-story", "drafter-early-exit", "drafter-merged", "drafter-vocabtrim")
 OWN = ("how many bytes of weights",)
@@ -28,34 +29,22 @@ def fewer_bytes() -> Iterator[Forged]:
 @forgeries("fewer bytes of weights in one round alone", made=6, found=6)
 def fewer_in_one_round() -> Iterator[Forged]:
     for name, data in shipped(*READS):
-
-        def change(data: Data) -> None:
-            one = [this for this in data["rounds"] if this["drafted"]["passes"]][1]["drafted"]["passes"][0]
-            one["read"] //= 2
-
-        yield forged(name, data, change)
+        r = [r for r, this in enumerate(data["rounds"]) if this["drafted"]["passes"]][1]
+        yield forged(name, data, at(f"rounds[{r}].drafted.passes[0].read", lambda read: read // 2))
 
 
 @forgeries("other words for what passes read", made=6, found=6)
 def other_words() -> Iterator[Forged]:
     for name, data in shipped(*READS):
-
-        def change(data: Data) -> None:
-            data["started"]["drafter"]["pass_reads"] = "next to nothing"
-
-        yield forged(name, data, change)
+        yield forged(name, data, at("started.drafter.pass_reads", "next to nothing"))
 
 
 @forgeries("a target of which a pass reads more, or less", made=4, found=4)
 def target_reads() -> Iterator[Forged]:
     for name, data in shipped("model-tree-story", "medusa-story"):
+        read = data["started"]["target"]["read_per_pass"]
         for factor in (0.5, 2):
-
-            def change(data: Data, factor: float = factor) -> None:
-                card = data["started"]["target"]
-                card["read_per_pass"] = int(card["read_per_pass"] * factor)
-
-            yield forged(f"{name}: × {factor}", data, change)
+            yield forged(f"{name}: × {factor}", data, at("started.target.read_per_pass", int(read * factor)))
 
 
 SHOWN = (
@@ -78,16 +67,15 @@ def _exhibits(data: Data) -> list[tuple[int, str, int]]:
 
 def _each(name: str, data: Data, what: str, change: Callable[[Data, Any], None]) -> Iterator[Forged]:
     for r, part, number in _exhibits(data):
-        tried = copy.deepcopy(data["rounds"][r])
-        change(tried, tried["drafted"][part][number])
-        if tried == data["rounds"][r]:
-            continue
 
         def whole(data: Data, at: tuple[int, str, int] = (r, part, number)) -> None:
             this = data["rounds"][at[0]]
             change(this, this["drafted"][at[1]][at[2]])
 
-        yield forged(f"{name} round {r} {part}[{number}]: {what}", data, whole)
+        tried = copy.deepcopy(data)
+        whole(tried)
+        if tried != data:
+            yield forged(f"{name} round {r} {part}[{number}]: {what}", data, whole)
 
 
 @forgeries("all scores of an exhibit 0.5", made=11, found=6, named=BEYOND)
@@ -140,11 +128,7 @@ def lane_emptied() -> Iterator[Forged]:
     for name, data in shipped("amusd-story", "pearl-story"):
         for r, this in list(enumerate(data["rounds"]))[::3]:
             if this["drafted"]["lanes"]:
-
-                def change(data: Data, r: int = r) -> None:
-                    data["rounds"][r]["drafted"]["lanes"] = []
-
-                yield forged(f"{name} round {r}", data, change)
+                yield forged(f"{name} round {r}", data, at(f"rounds[{r}].drafted.lanes", []))
 
 
 @forgeries("words that the picture decides", made=8, found=8)
@@ -152,19 +136,11 @@ def grounded() -> Iterator[Forged]:
     for name, data in shipped("scene-eyes", "scene-text"):
         told = data["started"]["scene"]["grounded"]
         for ids in ([], told[1:], told[:-1], sorted({*told, 18})):
-
-            def change(data: Data, ids: list[int] = ids) -> None:
-                data["started"]["scene"]["grounded"] = ids
-
-            yield forged(f"{name}: {len(ids)} of {len(told)}", data, change)
+            yield forged(f"{name}: {len(ids)} of {len(told)}", data, at("started.scene.grounded", ids))
 
 
 @forgeries("what the picture shows, and where", made=8, found=2, named=("that the picture is the one",))
 def picture() -> Iterator[Forged]:
     for name, data in shipped("scene-eyes", "scene-text"):
         for field, value in (("colour", "green"), ("shape", "cross"), ("size", "huge"), ("x", 14)):
-
-            def change(data: Data, field: str = field, value: object = value) -> None:
-                data["started"]["scene"]["shapes"][0][field] = value
-
-            yield forged(f"{name}: {field} {value}", data, change)
+            yield forged(f"{name}: {field} {value}", data, at(f"started.scene.shapes[0].{field}", value))

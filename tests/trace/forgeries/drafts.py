@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 
-from tests.trace.forgeries.forging import Data, Forged, forged, forgeries, kept, options, shipped
+from tests.trace.changing import Data, at
+from tests.trace.forgeries.forging import Forged, forged, forgeries, kept, options, shipped
 
 STOPPED = ("stop-confidence", "stop-draft-verify", "stop-entropy", "kangaroo-story")
 
@@ -28,13 +28,9 @@ def thresholds() -> Iterator[Forged]:
 def noted_thresholds() -> Iterator[Forged]:
     for name, data in shipped("stop-draft-verify", "stop-heuristic"):
         for r, this in enumerate(data["rounds"]):
-            for key in ("stop_threshold", "stop_levels"):
-                if key in this["drafted"]["note"]:
-
-                    def change(data: Data, r: int = r, key: str = key) -> None:
-                        note = data["rounds"][r]["drafted"]["note"]
-                        note[key] = note[key] + 1 if key == "stop_levels" else note[key] - 0.05
-
+            for key, more in (("stop_threshold", -0.05), ("stop_levels", 1)):
+                if key in (note := this["drafted"]["note"]):
+                    change = at(f"rounds[{r}].drafted.note.{key}", note[key] + more)
                     yield forged(f"{name} round {r}: {key}", data, change)
 
 
@@ -52,16 +48,12 @@ def another_stop() -> Iterator[Forged]:
         "heuristic": {"longest": 0, "start_levels": 5, "longer": 2, "shorter": 1},
     }
     for name, data in shipped("stop-confidence", "stop-disco", "stop-specdecpp", "model-chain-capital"):
+        was = data["started"]["stop_policy"]
         for policy, said in policies.items():
-            was = data["started"]["stop_policy"]
-            if was is not None and was["name"] == policy:
-                continue
-
-            def change(data: Data, card: tuple[str, Data] = (policy, said)) -> None:
-                one = {"lossless": True, "model": None, "deployable": card[0] != "oracle"}
-                data["started"]["stop_policy"] = {"name": card[0], "options": dict(card[1]), **one}
-
-            yield forged(f"{name}: stopped by {policy}", data, change)
+            if was is None or was["name"] != policy:
+                card = {"name": policy, "options": said, "lossless": True, "model": None}
+                change = at("started.stop_policy", card | {"deployable": policy != "oracle"})
+                yield forged(f"{name}: stopped by {policy}", data, change)
 
 
 SIZES: dict[str, tuple[str, str, tuple[object, ...]]] = {
@@ -127,12 +119,8 @@ def claimed() -> Iterator[Forged]:
         for other, card in list(cards.items())[len(name) % 2 :: 2]:
             if other == name or (name == "growth-eagle2") != (other == "growth-eagle2"):
                 continue
-
-            def change(data: Data, card: Data = card) -> None:
-                data["started"]["tree_policy"] = copy.deepcopy(card)
-                data["started"]["drafter"]["options"] = {}
-
-            yield forged(f"{name} said to be by {card['name']}", data, change)
+            changes = at("started.tree_policy", card), at("started.drafter.options", {})
+            yield forged(f"{name} said to be by {card['name']}", data, *changes)
 
 
 def _without_leaf(data: Data, r: int, leaf: int) -> None:

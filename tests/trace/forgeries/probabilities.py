@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.trace.forgeries.forging import Data, Forged, forged, forgeries, kept, shipped
+from tests.trace.changing import Data, at
+from tests.trace.forgeries.forging import Forged, forged, forgeries, kept, shipped
 
 FACTORS = (0.5, 0.95, 1.05, 2.0)
 
@@ -21,14 +22,9 @@ def parent_reach() -> Iterator[Forged]:
                     threshold = min(1.0, told * trial["target_prob"] / trial["draft_prob"])
                     kept_verdict = (trial["u"] < threshold) == trial["accepted"]
                     if told != trial["terms"]["parent_reach"] and "left" not in trial["terms"] and kept_verdict:
-
-                        def change(
-                            data: Data, at: tuple[int, int] = (r, t), new: tuple[float, float] = (told, threshold)
-                        ) -> None:
-                            one = data["rounds"][at[0]]["judged"]["trials"][at[1]]
-                            one["terms"]["parent_reach"], one["threshold"] = new
-
-                        yield forged(f"{name} round {r} trial {t}: parent_reach × {factor}", data, change)
+                        place, what = f"rounds[{r}].judged.trials[{t}]", f"{name} round {r} trial {t}"
+                        changes = at(f"{place}.terms.parent_reach", told), at(f"{place}.threshold", threshold)
+                        yield forged(f"{what}: parent_reach × {factor}", data, *changes)
 
 
 @forgeries("one probability of a raw head, 5 or 10 % off", made=60, found=60)
@@ -45,6 +41,7 @@ def _shifted(name: str, data: Data, r: int, n: int, field: str) -> Iterator[Forg
     drawn = any(one["parent"] == n for one in data["rounds"][r]["nodes"][1:])
     if (n + len(name)) % 3 == 0 or head is None or (field == "draft_raw" and not drawn):
         return
+    whole = f"rounds[{r}].nodes[{n}].{field}"
     for place, prob in list(enumerate(head["probs"]))[(r + n) % 3 :: 3]:
         for factor in ((0.9, 1.05), (0.95, 1.1))[(n + place) % 2]:
             moved = prob * (factor - 1)
@@ -53,9 +50,5 @@ def _shifted(name: str, data: Data, r: int, n: int, field: str) -> Iterator[Forg
             listed = len(data["rounds"][r]["nodes"][n][field.removesuffix("_raw")]["tokens"]) > place
             if rest < 0 or sorted(probs, reverse=True) != probs or prob < 0.003 or not listed:
                 continue
-
-            def change(data: Data, new: tuple[list[float], float] = (probs, rest)) -> None:
-                one = data["rounds"][r]["nodes"][n][field]
-                one["probs"], one["rest"] = new
-
-            yield forged(f"{name} round {r} node {n}: {field}[{place}] × {factor}", data, change)
+            changes = at(f"{whole}.probs", probs), at(f"{whole}.rest", rest)
+            yield forged(f"{name} round {r} node {n}: {field}[{place}] × {factor}", data, *changes)
