@@ -13,7 +13,7 @@ from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.engine.pairing import check_pairing, follow
 from specviz.errors import OptionError, PairingError
-from specviz.live.source import LiveSource, collect
+from specviz.live.source import collect
 from specviz.options import OptionDescription, Options, describe, from_mapping, to_mapping
 from specviz.proof.small_models import option_sets, stop_policy_sets, tree_policy_sets
 from specviz.protocol.choice import Choice
@@ -21,7 +21,7 @@ from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import STOP_POLICIES
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
-from tests.proof.letters import LetterTexts, toy_loader
+from tests.proof.letters import toy_source
 
 EVERY = {
     *("cross_vocabulary", "early_exit", "jacobi", "lookahead", "model", "ngram", "none"),
@@ -64,17 +64,8 @@ GROWN: dict[str, list[set[str]]] = {
     "target_init": [{"longest_path"}],
 }
 GROWING = {
-    "cross_kv",
-    "cross_vocabulary",
-    "dflash",
-    "dspark",
-    "early_exit",
-    "kangaroo",
-    "merged",
-    "model",
-    "rasd",
-    "self_speculative",
-    "vocabtrim",
+    *("cross_kv", "cross_vocabulary", "dflash", "dspark", "early_exit", "kangaroo", "merged", "model", "rasd"),
+    *("self_speculative", "vocabtrim"),
     *PLANNED,
 }
 STOPPED: dict[str, tuple[set[str], set[str]]] = {
@@ -139,7 +130,7 @@ def test_each_stop_policy_stops_these_drafters_and_no_others(stop):
 @pytest.mark.parametrize(("turn", "verifier"), list(enumerate(JUDGES)))
 def test_what_is_allowed_runs_to_its_end_and_what_is_refused_says_beforehand_why(turn, verifier):
     """Every third drafter runs, from verifier to verifier another third; tests/proof/test_lossless.py walks all."""
-    source = LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts())
+    source = toy_source()
     request = RunRequest("abcab", verifier=Choice(verifier), max_new_tokens=4)
     for temperature, judged in zip(WARMTH, JUDGES[verifier], strict=True):
         for place, name in enumerate(sorted(EVERY)):

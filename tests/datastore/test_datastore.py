@@ -14,12 +14,9 @@ from specviz.corpus.plain_english.generator import documents
 from specviz.datastore.retrieval import Datastores, folder_texts, library, place_of, plain_english
 from specviz.datastore.store import build, built, from_ids, order, read, write
 from specviz.errors import DatastoreError
-from specviz.live.source import LiveSource, collect
-from specviz.protocol.choice import Choice
-from specviz.protocol.runs import RunRequest
+from specviz.live.source import LiveSource
 from specviz.resources import asset_path
-from specviz.trace.check import check
-from tests.proof.letters import Letters, toy_loader
+from tests.proof.letters import Letters, toy_loader, toy_run
 
 
 def silent(what, done, total):
@@ -217,9 +214,8 @@ def test_a_datastore_of_another_tokenizer_is_refused(tmp_path):
 
 def test_the_header_of_a_run_names_what_it_retrieved_from(tmp_path):
     write(from_ids("toy", [("one", [1, 2, 3, 1, 2, 4])], Letters.sha256, 6), tmp_path / "toy.datastore")
-    request = RunRequest("ab", drafter=Choice("rest"), max_new_tokens=8, datastore=str(tmp_path / "toy.datastore"))
-    trace = collect(LiveSource(load=toy_loader(), measure=False), request)
-    assert check(trace) == []
+    settings = {"drafter": "rest", "max_new_tokens": 8, "datastore": str(tmp_path / "toy.datastore")}
+    trace = toy_run(LiveSource(load=toy_loader(), measure=False), "ab", **settings)
     assert trace.started.datastore is not None
     assert (trace.started.datastore.name, trace.started.datastore.tokens) == ("toy", 7)
     assert str(tmp_path) not in json.dumps(trace.started.drafter.options)

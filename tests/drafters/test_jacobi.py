@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 
@@ -11,29 +9,20 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext, RoundOutcome
 from specviz.drafters.jacobi import JacobiDrafter, JacobiOptions
-from specviz.live.source import LiveSource, collect
+from specviz.live.source import LiveSource
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import ProofCase
-from specviz.protocol.choice import Choice, with_choices
-from specviz.protocol.runs import RunRequest
-from specviz.trace.check import check
 from specviz.verifiers.sequential import SequentialVerifier
-from tests.proof.letters import Letters, toy_loader
+from tests.drafters.asking import proposed
+from tests.proof.letters import Letters, toy_run
 from tests.proof.walked import error
-
-GREEDY = Sampling(0.0)
-REQUEST = RunRequest("abc", drafter=Choice("jacobi"), max_new_tokens=24)
 
 
 def drafter_of(**options):
     drafter = JacobiDrafter(JacobiOptions(**options))
     drafter.attach(TableModel(6, 1), TableModel(6, 1).new_cache())
     return drafter
-
-
-def propose(drafter, tokens, max_depth=9, **changes):
-    return drafter.propose(DraftContext(tokens, 0, max_depth, GREEDY, SeededRandom(0), **changes))
 
 
 def answer(drafter, proposal, said, path, tokens):
@@ -46,49 +35,42 @@ def lines(exhibits):
     return [(row.tokens, row.marks) for row in exhibits[0].rows]
 
 
-def run(**changes):
-    source = LiveSource(load=toy_loader(), measure=False)
-    trace = collect(source, replace(REQUEST, **with_choices(changes)))
-    assert check(trace) == []
-    return trace
-
-
 def test_the_first_guess_repeats_the_last_token_and_the_next_is_what_the_target_said():
     drafter = drafter_of(block=3)
-    first = propose(drafter, [5, 4])
+    first = proposed(drafter, [5, 4])
     assert first.tree.tokens == [4, 4, 4, 4]
     answer(drafter, first, [1, 2, 3, 0], [], [5, 4, 1])
-    assert propose(drafter, [5, 4, 1]).tree.tokens == [1, 2, 3, 0]
+    assert proposed(drafter, [5, 4, 1]).tree.tokens == [1, 2, 3, 0]
 
 
 def test_a_sliding_block_takes_in_a_guess_for_every_token_that_leaves():
     drafter = drafter_of(block=3)
-    first = propose(drafter, [5, 4])
+    first = proposed(drafter, [5, 4])
     answer(drafter, first, [4, 4, 2, 3], [1, 2], [5, 4, 4, 4, 2])
-    assert propose(drafter, [5, 4, 4, 4, 2]).tree.tokens == [2, 3, 2, 2]
+    assert proposed(drafter, [5, 4, 4, 4, 2]).tree.tokens == [2, 3, 2, 2]
 
 
 def test_a_gauss_seidel_block_is_finished_before_the_next_begins():
     drafter = drafter_of(block=3, mode="gauss_seidel")
     text = [5, 4]
-    first = propose(drafter, text)
+    first = proposed(drafter, text)
     text += [1]
     answer(drafter, first, [1, 2, 3, 0], [], text)
-    second = propose(drafter, text)
+    second = proposed(drafter, text)
     assert (second.tree.tokens, second.note) == ([1, 2, 3], {"iteration": 2})
     text += [2, 3, 5]
     answer(drafter, second, [2, 3, 5], [1, 2], text)
-    third = propose(drafter, text)
+    third = proposed(drafter, text)
     assert (third.tree.tokens, third.note) == ([5, 5, 5, 5], {"iteration": 1})
 
 
 def test_the_heat_map_has_a_line_per_iteration_with_what_it_froze():
     drafter = drafter_of(block=3, mode="gauss_seidel")
-    first = propose(drafter, [4])
+    first = proposed(drafter, [4])
     learned = answer(drafter, first, [4, 2, 3, 0], [1], [4, 4, 2])
     assert lines(learned) == [([4, 4, 4], [0])]
     assert learned[0].rows[0].nodes == [1, 2, 3]
-    second = propose(drafter, [4, 4, 2])
+    second = proposed(drafter, [4, 4, 2])
     learned = answer(drafter, second, [3, 1], [1], [4, 4, 2, 3, 1])
     assert lines(learned) == [([4, 4, 4], [0]), ([4, 2, 3], [0, 1, 2])]
     assert [row.nodes for row in learned[0].rows] == [[], [1]]
@@ -96,26 +78,24 @@ def test_the_heat_map_has_a_line_per_iteration_with_what_it_froze():
 
 def test_the_draft_is_no_deeper_than_asked_and_goes_on_afterwards():
     drafter = drafter_of(block=3)
-    first = propose(drafter, [4], max_depth=1)
+    first = proposed(drafter, [4], max_depth=1)
     assert first.tree.tokens == [4, 4]
     answer(drafter, first, [2, 3], [], [4, 2])
-    assert propose(drafter, [4, 2]).tree.tokens == [2, 3, 2, 2]
+    assert proposed(drafter, [4, 2]).tree.tokens == [2, 3, 2, 2]
 
 
 def test_random_first_guesses_come_from_the_random_source():
-    tokens = propose(drafter_of(block=64, start="random"), [4], max_depth=64).tree.tokens[1:]
+    tokens = proposed(drafter_of(block=64, start="random"), [4], max_depth=64).tree.tokens[1:]
     assert set(tokens) == set(range(6))
-    assert tokens == propose(drafter_of(block=64, start="random"), [4], max_depth=64).tree.tokens[1:]
+    assert tokens == proposed(drafter_of(block=64, start="random"), [4], max_depth=64).tree.tokens[1:]
+
+
+SIX_AT_A_TIME = {"drafter": "jacobi", "drafter_options": {"block": 6, "mode": "gauss_seidel"}}
 
 
 @pytest.mark.parametrize("verifier", ["greedy", "naive"])
 def test_a_block_of_b_tokens_takes_at_most_b_iterations(verifier):
-    trace = run(
-        drafter="jacobi",
-        drafter_options={"block": 6, "mode": "gauss_seidel"},
-        verifier=verifier,
-        temperature=0.9 * (verifier == "naive"),
-    )
+    trace = toy_run(None, "abc", **SIX_AT_A_TIME, verifier=verifier, temperature=0.9 * (verifier == "naive"))
     assert max(one.drafted.note["iteration"] for one in trace.rounds) <= 6
     assert len(trace.rounds) < 24
 
@@ -124,9 +104,8 @@ def iterations(verifier, seed):
     """Of the longest block, where no token depends on another: a guess is then right as soon as its noise is."""
     model = TableModel(6, 1, order=0)
     source = LiveSource(load=lambda name, device, dtype: LoadedModel(model, Letters(6), model.info), measure=False)
-    options = {"block": 6, "mode": "gauss_seidel"}
-    request = replace(REQUEST, drafter=Choice("jacobi", options), verifier=Choice(verifier), temperature=1.0, seed=seed)
-    return max(one.drafted.note["iteration"] for one in collect(source, request).rounds)
+    trace = toy_run(source, "abc", **SIX_AT_A_TIME, verifier=verifier, temperature=1.0, seed=seed)
+    return max(one.drafted.note["iteration"] for one in trace.rounds)
 
 
 def test_sampling_converges_because_guess_and_sample_share_the_noise_of_their_position():

@@ -7,24 +7,18 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
-from specviz.drafters.base import DraftContext, RoundOutcome
+from specviz.drafters.base import RoundOutcome
 from specviz.drafters.lookahead import LookaheadDrafter, LookaheadOptions, NgramPool, Window, columns_that_fit
 from specviz.errors import MemoryFileError
-from specviz.live.source import LiveSource, collect
-from specviz.protocol.choice import Choice
-from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.structure import structure
 from specviz.trace.summary import summary
-from tests.proof.letters import toy_loader
+from tests.drafters.asking import proposed
+from tests.proof.letters import toy_run, toy_source
 
-REQUEST = RunRequest("abcabc", drafter=Choice("lookahead"), max_new_tokens=24)
 
-
-def propose(drafter, tokens, max_depth=99):
-    return drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
+def run(source=None, **changes):
+    return toy_run(source, "abcabc", drafter="lookahead", **changes)
 
 
 def answer(drafter, proposal, said, path, tokens):
@@ -51,7 +45,7 @@ def test_a_column_hangs_below_its_token_of_the_trunk_as_the_papers_mask_has_it()
     """A token of level l, column i sees level 0 up to column i, and its own column above it."""
     drafter = drafter_of([7], window=3, ngram=4)
     drafter._window.levels = [[0, 11, 12], [20, 21, 22], [30, 31, 32]]
-    proposal = propose(drafter, [7])
+    proposal = proposed(drafter, [7])
     assert paths(proposal.tree) == [[11, 12, 22, 32], [11, 21, 31], [20, 30]]
     assert [row.tokens for row in proposal.exhibits[0].rows] == [[7, 11, 12], [20, 21, 22], [30, 31, 32]]
     for level, row in enumerate(proposal.exhibits[0].rows):
@@ -62,7 +56,7 @@ def test_paths_that_begin_alike_share_their_nodes():
     drafter = drafter_of([7], window=2, ngram=3)
     drafter._window.levels = [[0, 11], [11, 12]]
     drafter._pool.add([7, 11, 12])
-    proposal = propose(drafter, [7])
+    proposal = proposed(drafter, [7])
     assert proposal.tree.tokens == [7, 11, 12]
     assert proposal.exhibits[0].rows[0].nodes == [1, 2]
     assert [row.nodes for row in proposal.exhibits[1].rows] == [[0, 1], [1, 2]]
@@ -70,12 +64,12 @@ def test_paths_that_begin_alike_share_their_nodes():
 
 def test_the_window_fills_level_by_level_and_then_gives_an_ngram_per_column():
     drafter, text = drafter_of([7], window=2, ngram=3), [7]
-    first = propose(drafter, text)
+    first = proposed(drafter, text)
     assert paths(first.tree) == [[7]]
     text += [50]
     answer(drafter, first, {(): 50, (7,): 51}, [], text)
     assert drafter._window.levels == [[7, 7], [51, 50]]
-    second = propose(drafter, text)
+    second = proposed(drafter, text)
     assert paths(second.tree) == [[7, 50], [51]]
     text += [60]
     learned = answer(drafter, second, {(): 60, (51,): 61, (7, 50): 62}, [], text)
@@ -104,18 +98,18 @@ def test_columns_that_would_be_too_deep_are_left_out():
     assert [columns_that_fit(window, depth) for depth in (0, 1, 2, 3, 9)] == [0, 1, 2, 3, 3]
     drafter = drafter_of([7], window=3, ngram=3)
     drafter._window.levels = window.levels
-    assert paths(propose(drafter, [7], max_depth=2).tree) == [[1, 4], [3]]
+    assert paths(proposed(drafter, [7], max_depth=2).tree) == [[1, 4], [3]]
 
 
 def test_guesses_are_what_followed_the_root_newest_first():
     drafter = drafter_of([7], window=1, ngram=3, guesses=2)
     for ngram in ([7, 1, 2], [7, 3, 4], [8, 9, 9], [7, 5, 6]):
         drafter._pool.add(ngram)
-    proposal = propose(drafter, [7])
+    proposal = proposed(drafter, [7])
     assert [row.tokens for row in proposal.exhibits[0].rows] == [[5, 6], [3, 4]]
     assert proposal.tree.tokens == [7, 5, 6, 3, 4]
     assert proposal.tree.sources == ["root", "pool", "pool", "pool", "pool"]
-    assert propose(drafter, [7], max_depth=1).tree.tokens == [7, 5, 3]
+    assert proposed(drafter, [7], max_depth=1).tree.tokens == [7, 5, 3]
 
 
 def test_a_pool_keeps_the_ngrams_seen_last():
@@ -126,7 +120,7 @@ def test_a_pool_keeps_the_ngrams_seen_last():
 
 def test_the_text_itself_is_read_once_where_that_is_asked_for():
     drafter = drafter_of([1, 2, 3, 1], window=1, ngram=3, prompt_pool=True)
-    proposal = propose(drafter, [1, 2, 3, 1])
+    proposal = proposed(drafter, [1, 2, 3, 1])
     assert proposal.exhibits[0].rows[0].tokens == [2, 3]
     answer(drafter, proposal, {}, [1], [1, 2, 3, 1, 2, 9])
     assert drafter._pool.after(1) == [(2, 9), (2, 3)]
@@ -151,11 +145,7 @@ def test_a_memory_of_something_else_is_refused(data):
 
 @pytest.mark.parametrize(("verifier", "temperature"), [("greedy", 0.0), ("sequential", 0.9)])
 def test_its_trace_is_sound_and_shows_window_and_pool(verifier, temperature):
-    trace = collect(
-        LiveSource(load=toy_loader(), measure=False),
-        replace(REQUEST, verifier=Choice(verifier), temperature=temperature),
-    )
-    assert check(trace) == []
+    trace = run(verifier=verifier, temperature=temperature)
     assert any(one.drafted.knew[0].title == "n-grams from the pool" for one in trace.rounds)
     assert all(one.drafted.knew[-1].title == "window" for one in trace.rounds)
 
@@ -165,7 +155,7 @@ def test_the_windows_rows_are_work_and_only_the_pools_nodes_are_drafts():
     drafter = drafter_of([7], window=2, ngram=3)
     drafter._window.levels = [[0, 11], [20, 21]]
     drafter._pool.add([7, 11, 12])
-    proposal = propose(drafter, [7])
+    proposal = proposed(drafter, [7])
     assert proposal.tree.sources == ["root", "pool", "pool", "window", "window"]
     assert [proposal.tree.tokens[node] for node in proposal.riding] == [20, 21]
 
@@ -180,18 +170,16 @@ def test_the_windows_rows_are_work_and_only_the_pools_nodes_are_drafts():
     ids=["one is left out", "the root", "each twice"],
 )
 def test_a_trace_that_counts_other_rows_as_work_is_found(change, told):
-    trace = collect(LiveSource(load=toy_loader(), measure=False), REQUEST)
+    trace = run()
     at = next(index for index, one in enumerate(trace.rounds) if len(one.drafted.riding) > 1)
     this = trace.rounds[at]
     wrong = replace(this, drafted=replace(this.drafted, riding=change(this.drafted.riding)))
-    rounds = [*trace.rounds[:at], wrong, *trace.rounds[at + 1 :]]
-    assert any(
-        told in str(one) for one in (*structure(replace(trace, rounds=rounds)), *check(replace(trace, rounds=rounds)))
-    )
+    forged = replace(trace, rounds=[*trace.rounds[:at], wrong, *trace.rounds[at + 1 :]])
+    assert any(told in str(one) for one in (*structure(forged), *check(forged)))
 
 
 def test_a_trace_from_before_the_mark_is_sound():
-    trace = collect(LiveSource(load=toy_loader(), measure=False), REQUEST)
+    trace = run()
     rounds = [replace(one, drafted=replace(one.drafted, riding=[])) for one in trace.rounds]
     old = replace(trace, rounds=rounds, summary=summary(trace.started, rounds, trace.finished))
     assert check(old) == []
@@ -199,7 +187,7 @@ def test_a_trace_from_before_the_mark_is_sound():
 
 
 def test_a_second_run_is_shorter_where_it_remembers_the_first():
-    source = LiveSource(load=toy_loader(), measure=False)
-    first, second = (collect(source, replace(REQUEST, memory="warm")) for _ in range(2))
+    source = toy_source()
+    first, second = (run(source, memory="warm") for _ in range(2))
     assert first.finished.output_ids == second.finished.output_ids
     assert len(second.rounds) < len(first.rounds) < 24

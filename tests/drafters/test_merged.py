@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
-from specviz.drafters.base import DraftContext, DraftPolicies
+from specviz.drafters.base import DraftPolicies
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.merged import SOURCES, MergedDrafter, MergedOptions, merge
 from specviz.engine.pairing import check_pairing, follow
@@ -21,10 +21,10 @@ from specviz.proof.exhaustive import WARM, ProofCase, branches
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStopPolicy
-from specviz.trace.check import check
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
-from tests.proof.letters import toy_loader
+from tests.drafters.asking import context, proposed
+from tests.proof.letters import toy_run
 from tests.proof.walked import error
 
 
@@ -68,10 +68,6 @@ def drafter(**options: object) -> MergedDrafter:
     return made
 
 
-def propose(made: MergedDrafter, temperature: float):
-    return made.propose(DraftContext([1, 2], 0, 8, Sampling(temperature), SeededRandom(7)))
-
-
 def test_each_model_draws_its_own_tree_with_noise_of_its_own() -> None:
     keys: list[tuple[str, int, int]] = []
     noise = SeededRandom(7)
@@ -81,12 +77,12 @@ def test_each_model_draws_its_own_tree_with_noise_of_its_own() -> None:
         return noise.draw(probs, key)
 
     made = drafter(branching=(2, 1))
-    made.propose(DraftContext([1, 2], 0, 8, Sampling(1.0), SimpleNamespace(draw=draw)))
+    made.propose(replace(context([1, 2], temperature=1.0), randomness=SimpleNamespace(draw=draw)))
     assert keys == [("draft", 0, index) for index in range(8)]
 
 
 def test_candidates_keep_their_source_kind_and_distribution() -> None:
-    tree = propose(drafter(branching=(2, 1)), 1.0).tree
+    tree = proposed(drafter(branching=(2, 1)), [1, 2], temperature=1.0).tree
     own, other = (TableModel(6, seed).exact_logits((1, 2)).float().softmax(-1) for seed in (2, 3))
     for node in tree.children(0):
         due = own if tree.sources[node] == SOURCES[0] else other
@@ -96,7 +92,7 @@ def test_candidates_keep_their_source_kind_and_distribution() -> None:
 
 
 def test_the_note_says_what_both_had_and_the_passes_are_those_of_both() -> None:
-    found = propose(drafter(branching=(2, 1)), 0.0)
+    found = proposed(drafter(branching=(2, 1)), [1, 2])
     assert found.tree.drafted == 2 * 4 - found.note["merged"]
     assert [one.depth for one in found.passes] == [1, 2, 1, 2]
 
@@ -109,7 +105,7 @@ def test_each_model_has_a_stop_policy_of_its_own_that_learns_from_its_own_drafts
     made.begin([1, 2])
     text, seen = [1, 2], []
     for number in range(3):
-        found = made.propose(DraftContext(text, number, 8, Sampling(0.0), SeededRandom(7)))
+        found = proposed(made, text, round=number)
         seen.append([found.note["stop_levels"], found.note["model_2_stop_levels"]])
         text = [*text, 5]
     assert seen == [[5, 5], [4, 4], [3, 3]]
@@ -172,15 +168,9 @@ def test_what_hangs_below_a_candidate_may_depend_on_a_later_sibling(verifier: st
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 @pytest.mark.parametrize("tree_policy", ["auto", "levels", "dyspec", "rsd_s"])
 def test_runs_give_sound_traces_that_name_every_model(temperature: float, tree_policy: str) -> None:
-    source = LiveSource(load=toy_loader(), measure=False)
-    request = RunRequest(
-        "abcab", drafter=Choice("merged"), tree_policy=Choice(tree_policy), temperature=temperature, max_new_tokens=24
-    )
-    trace = collect(source, request)
-    assert check(trace) == []
+    trace = toy_run(drafter="merged", tree_policy=tree_policy, temperature=temperature)
     assert [one.name for one in trace.started.drafter.further_models] == ["table-6-3"]
     assert trace.started.drafter.options["others"] == "table-6-3"
     assert {node.source for one in trace.rounds for node in one.nodes[1:]} >= {"model", "model_2"}
     if temperature == 0.0:
-        plain = collect(source, RunRequest("abcab", drafter=Choice("none"), max_new_tokens=24))
-        assert trace.finished.output_ids == plain.finished.output_ids
+        assert trace.finished.output_ids == toy_run(drafter="none").finished.output_ids

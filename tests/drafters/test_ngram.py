@@ -4,53 +4,45 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DraftContext
 from specviz.drafters.ngram import NgramDrafter, NgramIndex, NgramOptions
 from specviz.errors import OptionError
+from tests.drafters.asking import proposed
 
 
-def draft(tokens, max_depth=9, **options):
+@pytest.mark.parametrize(
+    ("tokens", "options", "copied", "length", "position"),
+    [
+        pytest.param([1, 2, 3, 4, 5, 9, 3, 6, 1, 2, 3], {"gamma": 2}, [4, 5], 3, 3, id="behind the longest suffix"),
+        pytest.param([2, 3, 4, 5, 9, 2, 3], {"gamma": 2}, [4, 5], 2, 2, id="the longest does not recur"),
+        pytest.param([7, 1, 7, 2, 7], {"gamma": 1}, [2], 1, 3, id="the most recent of several"),
+        pytest.param([5, 1, 2, 1, 2], {"gamma": 5}, [1, 2, 1, 2, 1], 2, 3, id="goes on with itself at the end"),
+        pytest.param([1, 2, 3], {}, [], 0, None, id="nothing recurs"),
+        pytest.param([1], {}, [], 0, None, id="a single token has no past"),
+        pytest.param([1, 9, 2, 1], {"min_ngram": 2}, [], 0, None, id="a suffix shorter than the shortest"),
+    ],
+)
+def test_it_copies_what_followed_the_latest_of_the_longest_matches(tokens, options, copied, length, position):
     drafter = NgramDrafter(NgramOptions(**options))
     drafter.begin(tokens[:3])
-    proposal = drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
-    return proposal.tree.tokens[1:], proposal.note
-
-
-def test_it_copies_what_followed_the_longest_suffix():
-    assert draft([1, 2, 3, 4, 5, 9, 3, 6, 1, 2, 3], gamma=2) == ([4, 5], {"match_length": 3, "source_position": 3})
-
-
-def test_a_shorter_suffix_is_used_where_the_longest_does_not_recur():
-    assert draft([2, 3, 4, 5, 9, 2, 3], gamma=2) == ([4, 5], {"match_length": 2, "source_position": 2})
-
-
-def test_the_most_recent_of_several_matches_is_copied():
-    assert draft([7, 1, 7, 2, 7], gamma=1) == ([2], {"match_length": 1, "source_position": 3})
+    proposal = proposed(drafter, tokens)
+    where = {} if position is None else {"source_position": position}
+    assert (proposal.tree.tokens[1:], proposal.note) == (copied, {"match_length": length, **where})
 
 
 def test_a_copy_ends_behind_what_ends_a_text_and_before_a_mark_of_the_template():
-    made, sampling = NgramDrafter(NgramOptions(gamma=4)), Sampling(0.0)
+    def drafted(**marks):
+        return proposed(NgramDrafter(NgramOptions(gamma=4)), [5, 7, 2, 9, 1, 6, 5], **marks).tree.tokens[1:]
 
-    def drafted(tokens, **marks):
-        return made.propose(DraftContext(tokens, 0, 9, sampling, SeededRandom(0), **marks)).tree.tokens[1:]
-
-    text = [5, 7, 2, 9, 1, 6, 5]
-    assert drafted(text) == [7, 2, 9, 1]
-    assert drafted(text, ends=frozenset({2})) == [7, 2]
-    assert drafted(text, unsaid=frozenset({9})) == [7, 2]
-    assert drafted(text, unsaid=frozenset({7})) == []
+    assert drafted() == [7, 2, 9, 1]
+    assert drafted(ends=frozenset({2})) == [7, 2]
+    assert drafted(unsaid=frozenset({9})) == [7, 2]
+    assert drafted(unsaid=frozenset({7})) == []
 
 
-def test_a_match_that_runs_into_the_end_goes_on_with_itself():
-    assert draft([5, 1, 2, 1, 2], gamma=5) == ([1, 2, 1, 2, 1], {"match_length": 2, "source_position": 3})
-
-
-def tree(tokens, max_depth=9, **options):
+def tree(tokens, **options):
     """(parent, token) of every candidate, and the exhibits."""
-    drafter = NgramDrafter(NgramOptions(**options))
-    proposal = drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
+    proposal = proposed(NgramDrafter(NgramOptions(**options)), tokens)
     made = proposal.tree
     return [(made.parents[node], made.tokens[node]) for node in range(1, len(made))], proposal.exhibits
 
@@ -94,22 +86,6 @@ def test_what_is_copied_from_the_copy_has_no_place_in_the_text():
 
 def test_without_a_match_nothing_is_shown():
     assert tree([1, 2, 3]) == ([], [])
-
-
-def test_nothing_is_drafted_where_nothing_recurs():
-    assert draft([1, 2, 3]) == ([], {"match_length": 0})
-
-
-def test_a_single_token_has_no_past():
-    assert draft([1]) == ([], {"match_length": 0})
-
-
-def test_a_suffix_shorter_than_the_shortest_is_not_looked_up():
-    assert draft([1, 9, 2, 1], min_ngram=2)[0] == []
-
-
-def test_the_draft_is_no_deeper_than_asked():
-    assert draft([1, 2, 3, 1], max_depth=1, gamma=4)[0] == [2]
 
 
 def test_the_index_reads_every_token_once():

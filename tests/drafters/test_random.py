@@ -10,17 +10,14 @@ import torch
 
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DraftContext
 from specviz.drafters.random import RandomDrafter, RandomOptions
 from specviz.engine.scoring import ScoredTree
-from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
-from specviz.protocol.choice import Choice
-from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.uniform_draws import uniform
 from specviz.verifiers.sequential import SequentialVerifier
-from tests.proof.letters import toy_loader
+from tests.drafters.asking import proposed
+from tests.proof.letters import toy_run
 
 
 def drafter_of(size, **options):
@@ -29,9 +26,8 @@ def drafter_of(size, **options):
     return drafter
 
 
-def propose(drafter, number=0, temperature=0.0, max_depth=9):
-    context = DraftContext([1, 2], number, max_depth, Sampling(temperature), SeededRandom(3))
-    return drafter.propose(context).tree
+def propose(drafter, number=0, temperature=0.0):
+    return proposed(drafter, [1, 2], round=number, temperature=temperature, seed=3).tree
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8, 2.0])
@@ -40,10 +36,6 @@ def test_every_candidate_is_declared_as_drawn_evenly_at_any_temperature(temperat
     assert tree.is_chain()
     assert tree.kinds == ["root", "iid", "iid", "iid"]
     assert [row.tolist() for row in tree.proposals[1:]] == [[0.2] * 5] * 3
-
-
-def test_it_drafts_no_deeper_than_it_may():
-    assert propose(drafter_of(5, gamma=4), max_depth=2).drafted == 2
 
 
 def test_each_candidate_is_drawn_with_a_number_of_its_own():
@@ -80,16 +72,7 @@ def test_a_draw_is_accepted_with_the_sum_of_the_lesser_of_p_and_one_over_v(targe
 
 @pytest.fixture(scope="module")
 def trace():
-    request = RunRequest(
-        "abcab",
-        drafter=Choice("random", {"gamma": 3}),
-        verifier=Choice("sequential"),
-        temperature=0.8,
-        max_new_tokens=12,
-    )
-    made = collect(LiveSource(load=toy_loader(), measure=False), request)
-    assert check(made) == []
-    return made
+    return toy_run(drafter="random", drafter_options={"gamma": 3}, temperature=0.8, max_new_tokens=12)
 
 
 def sentences(trace, **changes):

@@ -5,24 +5,20 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.datastore.store import from_ids
-from specviz.drafters.base import DraftContext, DraftPolicies
+from specviz.drafters.base import DraftPolicies
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.drafting.matching import Found
 from specviz.drafters.rasd import Branches, RasdDrafter, RasdOptions, fuse, prune
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DatastoreError, PairingError
-from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
-from specviz.protocol.choice import Choice
-from specviz.protocol.runs import RunRequest
-from specviz.trace.check import check
 from specviz.tree_policies.chain import ChainOptions, ChainTreePolicy
 from specviz.verifiers.base import VERIFIERS
-from tests.proof.letters import LetterTexts, toy_loader
+from tests.drafters.asking import paths, proposed
+from tests.proof.letters import toy_run
 
 WARM = Sampling(0.9)
 TRIE = [Found(3, -1, 0.6, 6, 1), Found(4, 0, 0.5, 5, 2), Found(5, -1, 0.4, 4, 1), Found(6, 2, 0.1, 1, 2)]
@@ -38,16 +34,12 @@ def own_tree():
     return tree
 
 
-def paths(tree, source):
-    return [tree.token_path(node) for node in range(1, len(tree)) if tree.sources[node] == source]
-
-
-def draft(tokens, options, sampling=WARM, store=None):
+def draft(tokens, options, store=None):
     drafter = with_model(RasdDrafter(options), TableModel(8, seed=2))
     if store is not None:
         drafter.consult(store)
     drafter.begin(tokens)
-    return drafter.propose(DraftContext(tokens, 0, 9, sampling, SeededRandom(3)))
+    return proposed(drafter, tokens, temperature=0.9, seed=3)
 
 
 def test_a_branch_survives_where_its_first_token_is_among_the_models_most_probable():
@@ -145,11 +137,7 @@ def test_only_rules_that_judge_drawn_and_retrieved_candidates_side_by_side_are_a
 
 @pytest.mark.parametrize("verifier", ["naive", "sequential", "traversal"])
 def test_a_trace_of_mixed_trees_is_sound(verifier):
-    request = RunRequest(
-        "abcabdab", drafter=Choice("rasd"), verifier=Choice(verifier), temperature=0.9, max_new_tokens=30
-    )
-    trace = collect(LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts()), request)
-    assert check(trace) == []
+    trace = toy_run(prompt="abcabdab", drafter="rasd", verifier=verifier, temperature=0.9, max_new_tokens=30)
     drafted = {node.source for this in trace.rounds for node in this.nodes[1:]}
     tried = {node.source for this in trace.rounds for node in this.nodes if node.fate in ("accepted", "rejected")}
     assert drafted == {"model", "text", "datastore"}

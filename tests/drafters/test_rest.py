@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
 from specviz.datastore.store import from_ids
-from specviz.drafters.base import DraftContext
 from specviz.drafters.rest import RestDrafter, RestOptions
 from specviz.errors import DatastoreError, OptionError
+from tests.drafters.asking import paths, proposed
 
 DOCUMENTS = [("a.py", [1, 2, 3, 4]), ("b.py", [1, 2, 3, 5]), ("c.py", [1, 2, 6]), ("d.py", [9, 2, 7, 7, 7])]
 
@@ -18,30 +16,25 @@ def draft(tokens, max_depth=9, **options):
     drafter = RestDrafter(RestOptions(**options))
     drafter.consult(from_ids("test", DOCUMENTS, "", 10))
     drafter.begin(tokens)
-    return drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
-
-
-def paths(proposal):
-    tree = proposal.tree
-    return [tree.token_path(node) for node in range(1, len(tree))]
+    return proposed(drafter, tokens, max_depth)
 
 
 def test_the_most_frequent_prefixes_of_all_snippets_are_merged_into_a_tree():
     proposal = draft([8, 1, 2])
-    assert paths(proposal) == [[3], [6], [3, 4], [3, 5]]
+    assert paths(proposal.tree) == [[3], [6], [3, 4], [3, 5]]
     assert proposal.note == {"match_length": 2, "places": 3}
     assert set(proposal.tree.kinds[1:]) == {"point_mass"}
 
 
 def test_only_the_longest_match_counts():
-    assert paths(draft([8, 9, 2]))[0] == [7]
-    assert paths(draft([8, 8, 2], min_match=1))[0] == [3]
+    assert paths(draft([8, 9, 2]).tree)[0] == [7]
+    assert paths(draft([8, 8, 2], min_match=1).tree)[0] == [3]
 
 
 def test_the_draft_is_held_to_its_budget_snippet_and_depth():
-    assert paths(draft([1, 2], max_nodes=2)) == [[3], [6]]
-    assert paths(draft([9, 2], snippet=2)) == [[7], [7, 7]]
-    assert paths(draft([9, 2], max_depth=1)) == [[7]]
+    assert paths(draft([1, 2], max_nodes=2).tree) == [[3], [6]]
+    assert paths(draft([9, 2], snippet=2).tree) == [[7], [7, 7]]
+    assert paths(draft([9, 2], max_depth=1).tree) == [[7]]
     assert draft([9, 2], max_depth=0).tree.drafted == 0
 
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
-from specviz.drafters.base import DRAFTERS, DraftContext
+from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import UsesModel
 from specviz.drafters.drafting.matching import Cursor, SuffixAutomaton, best_first
 from specviz.drafters.suffix import SuffixDrafter, SuffixOptions
 from specviz.errors import MemoryFileError, OptionError
-from specviz.live.source import LiveSource, collect
-from specviz.protocol.choice import Choice
-from specviz.protocol.runs import RunRequest
-from specviz.trace.check import check
-from tests.proof.letters import toy_loader
+from tests.drafters.asking import paths, proposed
+from tests.proof.letters import toy_run, toy_source
 
 FORKED = [1, 2, 3, 9, 1, 2, 4, 8, 1, 2, 3, 7, 1, 2]
 """after 1 2 came 3 twice and 4 once"""
@@ -29,12 +23,7 @@ def draft(tokens, max_depth=9, memory=None, **options):
     if memory is not None:
         drafter.recall(memory)
     drafter.begin(tokens[:3])
-    return drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
-
-
-def paths(proposal):
-    tree = proposal.tree
-    return [tree.token_path(node) for node in range(1, len(tree))]
+    return proposed(drafter, tokens, max_depth)
 
 
 def automaton_of(text):
@@ -95,12 +84,11 @@ def test_an_end_counts_as_something_that_followed_but_is_never_drafted():
 
 def test_nothing_is_drafted_behind_an_end_of_text_nor_a_mark_of_the_template():
     text = [5, 7, 2, 9, 5, 7, 3, 9, 5, 8, 1, 5]
-    context = DraftContext(text, 0, 3, Sampling(0.0), SeededRandom(0))
 
     def drafted(**marks):
         drafter = SuffixDrafter(SuffixOptions(factor=8.0))
         drafter.begin(text)
-        return sorted(paths(drafter.propose(replace(context, **marks))))
+        return sorted(paths(proposed(drafter, text, 3, **marks).tree))
 
     assert drafted() == [[7], [7, 2], [7, 2, 9], [7, 3], [7, 3, 9], [8], [8, 1], [8, 1, 5]]
     assert drafted(ends=frozenset({2})) == [[7], [7, 2], [7, 3], [7, 3, 9], [8], [8, 1], [8, 1, 5]]
@@ -109,7 +97,7 @@ def test_nothing_is_drafted_behind_an_end_of_text_nor_a_mark_of_the_template():
 
 def test_several_continuations_become_a_tree_with_the_most_frequent_first():
     proposal = draft(FORKED, max_match=2, factor=2.0)
-    assert paths(proposal) == [[3], [4], [3, 9], [3, 7]]
+    assert paths(proposal.tree) == [[3], [4], [3, 9], [3, 7]]
     assert proposal.note == {"match_length": 2, "match_source": "text", "expected": pytest.approx(5 / 3, abs=1e-6)}
 
 
@@ -123,7 +111,7 @@ def test_the_longer_the_match_the_larger_the_draft():
 def test_the_match_whose_continuation_is_surer_wins_over_a_longer_one():
     """After 1 2 came 3, 4 and 5, once each; after 2 alone came 7 four times of seven."""
     proposal = draft([2, 7, 2, 7, 2, 7, 2, 7, 1, 2, 3, 1, 2, 4, 1, 2, 5, 1, 2], max_nodes=1)
-    assert paths(proposal) == [[7]]
+    assert paths(proposal.tree) == [[7]]
     assert proposal.note == {"match_length": 1, "match_source": "text", "expected": pytest.approx(4 / 7, abs=1e-6)}
 
 
@@ -134,18 +122,14 @@ def test_a_chain_takes_the_most_frequent_continuation_alone():
 
 def test_rare_continuations_are_left_out():
     text = [1, 2, *[1, 3] * 9, 1]
-    assert [2] in paths(draft(text, max_depth=1, max_match=1, factor=2.0, min_share=0.05))
-    assert [2] not in paths(draft(text, max_depth=1, max_match=1, factor=2.0, min_share=0.2))
+    assert [2] in paths(draft(text, max_depth=1, max_match=1, factor=2.0, min_share=0.05).tree)
+    assert [2] not in paths(draft(text, max_depth=1, max_match=1, factor=2.0, min_share=0.2).tree)
 
 
 @pytest.mark.parametrize("tokens", [[1], [1, 2, 3]])
 def test_nothing_is_drafted_where_nothing_recurs(tokens):
     proposal = draft(tokens)
     assert (proposal.tree.drafted, proposal.note) == (0, {"match_length": 0})
-
-
-def test_the_draft_is_no_deeper_than_asked():
-    assert paths(draft([1, 2, 3, 4, 5, 1, 2, 3], max_depth=1)) == [[4]]
 
 
 def test_the_exhibits_show_the_matched_span_and_what_followed():
@@ -162,7 +146,7 @@ def test_the_exhibits_show_the_matched_span_and_what_followed():
 def test_outputs_of_earlier_runs_are_matched_and_never_across_two_of_them():
     memory = b"[[1, 2, 3], [4, 5, 6]]"
     proposal = draft([9, 8, 1, 2], memory=memory)
-    assert (paths(proposal), proposal.note["match_source"]) == ([[3]], "memory")
+    assert (paths(proposal.tree), proposal.note["match_source"]) == ([[3]], "memory")
     assert proposal.exhibits[0].rows[0].position is None
     assert draft([9, 2, 3], memory=memory).tree.drafted == 0
 
@@ -172,10 +156,8 @@ def test_of_equal_matches_the_texts_own_wins():
 
 
 def test_a_later_run_drafts_what_an_earlier_one_wrote():
-    request = RunRequest("abc", drafter=Choice("suffix"), max_new_tokens=16, memory="warm")
-    source = LiveSource(load=toy_loader(), measure=False)
-    cold, warm = collect(source, request), collect(source, request)
-    assert check(warm) == []
+    source = toy_source()
+    cold, warm = (toy_run(source, "abc", drafter="suffix", max_new_tokens=16, memory="warm") for _ in range(2))
     assert warm.finished.output_ids == cold.finished.output_ids
     assert len(warm.rounds) < len(cold.rounds)
     assert "memory" in {this.drafted.note["match_source"] for this in warm.rounds if len(this.nodes) > 1}
@@ -186,7 +168,7 @@ def test_only_outputs_are_remembered_and_the_oldest_forgotten_first(monkeypatch)
     drafter = SuffixDrafter(SuffixOptions())
     drafter.recall(b"[[1, 2], [3, 4]]")
     drafter.begin([7, 8])
-    drafter.propose(DraftContext([7, 8, 5, 6], 0, 4, Sampling(0.0), SeededRandom(0)))
+    proposed(drafter, [7, 8, 5, 6])
     assert drafter.memory() == b"[[4], [5, 6]]"
 
 
@@ -200,17 +182,12 @@ HYBRID = {"fallback": "model", "gamma": 2, "threshold": 1.5}
 
 
 def hybrid_trace(temperature: float, **options: object):
-    source = LiveSource(load=toy_loader(), measure=False)
-    request = RunRequest(
-        "abcabcabd", drafter=Choice("suffix", {**HYBRID, **options}), temperature=temperature, max_new_tokens=24
-    )
-    return collect(source, request)
+    return toy_run(prompt="abcabcabd", drafter="suffix", drafter_options={**HYBRID, **options}, temperature=temperature)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_where_the_match_promises_too_little_the_model_drafts(temperature):
     trace = hybrid_trace(temperature)
-    assert check(trace) == []
     assert trace.started.drafter.model.name == "table-6-2"
     by = [(one.drafted.note["drafted_by"], one.drafted.note.get("expected", 0.0)) for one in trace.rounds]
     assert {name for name, _ in by} == {"suffix", "model"}
@@ -231,6 +208,4 @@ def test_without_a_fallback_it_needs_no_model_and_its_options_are_refused():
 
 
 def test_a_threshold_of_zero_never_asks_the_model():
-    trace = hybrid_trace(0.8, threshold=0.0)
-    assert check(trace) == []
-    assert {one.drafted.note["drafted_by"] for one in trace.rounds} == {"suffix"}
+    assert {one.drafted.note["drafted_by"] for one in hybrid_trace(0.8, threshold=0.0).rounds} == {"suffix"}

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
-from specviz.drafters.base import DraftContext, RoundOutcome
+from specviz.drafters.base import RoundOutcome
 from specviz.drafters.token_recycling import (
     HITS,
     LEVELS,
@@ -23,13 +21,10 @@ from specviz.drafters.token_recycling import (
     whole_template,
 )
 from specviz.errors import MemoryFileError
-from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
-from specviz.protocol.choice import Choice
-from specviz.protocol.runs import RunRequest
-from specviz.trace.check import check
 from specviz.tree_policies.base import StepCosts
-from tests.proof.letters import toy_loader
+from tests.drafters.asking import proposed
+from tests.proof.letters import toy_run, toy_source
 
 HALVES = (0.5, 0.25, 0.125)
 
@@ -56,10 +51,6 @@ def logits(*rows):
     return made
 
 
-def propose(made, tokens, max_depth=9):
-    return made.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
-
-
 def shape(proposal):
     tree = proposal.tree
     return [(tree.parents[node], tree.tokens[node]) for node in range(1, len(tree))]
@@ -67,11 +58,8 @@ def shape(proposal):
 
 def test_the_template_has_the_published_number_of_nodes_at_every_depth():
     template = whole_template()
-    assert (
-        [sum(len(path) == depth for path in template) for depth in range(1, 8)]
-        == [*LEVELS, 0]
-        == [8, 21, 25, 15, 8, 3, 0]
-    )
+    counts = [sum(len(path) == depth for path in template) for depth in range(1, 8)]
+    assert counts == [*LEVELS, 0] == [8, 21, 25, 15, 8, 3, 0]
     assert len(set(template)) == 80
     assert all(len(path) == 1 or path[:-1] in template for path in template)
     assert template[8:12] == [(0, 0), (0, 1), (0, 2), (0, 3)]
@@ -130,27 +118,20 @@ def test_traces_that_call_the_option_shrink_are_still_run_again():
 def test_the_followers_of_followers_are_drafted_breadth_first():
     made = drafter(nodes=5)
     made.read_prompt([0, 1, 2], logits((1, 2), (3, 0), (4, 1)))
-    assert shape(propose(made, [4, 0])) == [(0, 1), (0, 2), (1, 3), (1, 0), (2, 4)]
+    assert shape(proposed(made, [4, 0])) == [(0, 1), (0, 2), (1, 3), (1, 0), (2, 4)]
 
 
 def test_a_token_without_a_row_ends_its_branch_and_nothing_is_made_up_for_it():
     made = drafter(nodes=9)
     made.read_prompt([0], logits((1, 2)))
-    assert shape(propose(made, [0])) == [(0, 1), (0, 2)]
-    assert shape(propose(made, [3])) == []
-
-
-def test_the_tree_is_no_deeper_than_asked():
-    made = drafter(nodes=9)
-    made.read_prompt([0, 1], logits((1, 0), (0, 1)))
-    assert max(propose(made, [0], max_depth=2).tree.depths) == 2
-    assert shape(propose(made, [0], max_depth=0)) == []
+    assert shape(proposed(made, [0])) == [(0, 1), (0, 2)]
+    assert shape(proposed(made, [3])) == []
 
 
 def test_the_rows_behind_a_tree_are_shown_once_with_the_nodes_they_made():
     made = drafter(nodes=5)
     made.read_prompt([0, 1], logits((1, 0), (0, 4)))
-    proposal = propose(made, [0])
+    proposal = proposed(made, [0])
     assert shape(proposal) == [(0, 1), (0, 0), (1, 0), (1, 4), (2, 1)]
     assert proposal.note == {"template_nodes": 5, "rows_known": 2, "matrix_bytes": 40}
     (exhibit,) = proposal.exhibits
@@ -219,12 +200,10 @@ def test_a_memory_of_another_matrix_is_refused(data):
 
 
 def test_memory_is_shared_between_tree_sizes_but_not_between_widths():
-    here = LiveSource(load=toy_loader(), measure=False)
-    request = {"prompt": "abc", "max_new_tokens": 4, "memory": "warm"}
+    source = toy_source()
     cold, warm, narrow = (
-        collect(here, RunRequest(**request, drafter=Choice("token_recycling", options)))
+        toy_run(source, "abc", drafter="token_recycling", drafter_options=options, max_new_tokens=4, memory="warm")
         for options in ({}, {"nodes": 3}, {"followers": 2})
     )
     assert [trace.started.memory is None for trace in (cold, warm, narrow)] == [True, False, True]
-    assert check(warm) == []
     assert warm.finished.output_ids == cold.finished.output_ids

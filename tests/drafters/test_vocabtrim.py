@@ -7,25 +7,20 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.core.randomness import SeededRandom
-from specviz.core.sampling import Sampling
 from specviz.drafters import vocabtrim
-from specviz.drafters.base import DRAFTERS, DraftContext
+from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.vocabtrim import VocabTrimDrafter, VocabTrimOptions, kept_tokens
 from specviz.errors import OptionError
-from specviz.live.source import LiveSource, collect
+from specviz.live.source import LiveSource
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import ProofCase
-from specviz.protocol.choice import Choice
-from specviz.protocol.runs import RunRequest
 from specviz.theory import token_frequencies as frequencies
 from specviz.theory.token_frequencies import FrequencyTable, TokenCounts
-from specviz.trace.check import check
-from tests.proof.letters import toy_loader
+from tests.drafters.asking import proposed
+from tests.proof.letters import toy_loader, toy_run
 from tests.proof.walked import error
 
-WARM = Sampling(0.9)
 BY_ID = {"calibration": "ids"}
 TEXTS = {"raw": (0, 9, 8, 0, 0, 0), "drafter": (0, 0, 9, 8, 0, 0), "target": (0, 0, 0, 9, 8, 0)}
 
@@ -42,8 +37,8 @@ def info(**changes):
     return replace(TableModel(6, 1, eos_ids=(0,)).info, **{"tokenizer_sha256": "toy", **changes})
 
 
-def propose(drafter, sampling=WARM):
-    return drafter.propose(DraftContext([1, 2], 0, 9, sampling, SeededRandom(3)))
+def propose(drafter):
+    return proposed(drafter, [1, 2], temperature=0.9, seed=3)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +92,8 @@ def test_a_run_is_sound_and_its_header_times_the_smaller_head(monkeypatch):
     monkeypatch.setattr(
         "specviz.engine.header.draft_pass_s", lambda model, target: timed.append(model.info.adapter) or 0.001
     )
-    source = LiveSource(load=toy_loader())
-    options = {"head_size": 3, **BY_ID}
-    request = RunRequest("abc", drafter=Choice("vocabtrim", options), temperature=0.9, max_new_tokens=9)
-    trace = collect(source, request)
-    assert check(trace) == []
+    settings = {"drafter_options": {"head_size": 3, **BY_ID}, "temperature": 0.9, "max_new_tokens": 9}
+    trace = toy_run(LiveSource(load=toy_loader()), "abc", drafter="vocabtrim", **settings)
     assert timed == ["table, 3 head rows"]
     assert trace.started.draft_step_s == 0.001
 

@@ -9,24 +9,18 @@ import pytest
 from specviz.drafters.model import ModelDrafter
 from specviz.engine.session import Session
 from specviz.errors import DraftError, OptionError, PromptError
-from specviz.live.source import LiveSource, collect
+from specviz.live.source import collect
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.trace.check import check
 from specviz.trace.events import Finished, Round
 from specviz.trace.header import Started
-from tests.proof.letters import toy_loader
+from tests.proof.letters import toy_source
 
 REQUEST = RunRequest("abc", drafter=Choice("model", {"gamma": 3}), temperature=0.9, max_new_tokens=20)
 
 
-def toy_source(**toy):
-    return LiveSource(load=toy_loader(**toy), measure=False)
-
-
-@pytest.fixture
-def source():
-    return toy_source()
+source = pytest.fixture(toy_source)
 
 
 def ids_of(trace):

@@ -11,13 +11,13 @@ from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, Drafter, Proposal
 from specviz.drafters.capabilities import Observes, ReadsPrompt, Remembers
 from specviz.errors import MemoryFileError, OptionError
-from specviz.live.source import LiveSource, collect
+from specviz.live.source import collect
 from specviz.options import Options, option, to_mapping
 from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.header import Exhibit, ExhibitRow
-from tests.proof.letters import toy_loader
+from tests.proof.letters import toy_source
 
 REQUEST = RunRequest("abc", drafter=Choice("pupil"), max_new_tokens=4, memory="warm")
 
@@ -68,12 +68,8 @@ def registered():
     del DRAFTERS._entries["pupil"]
 
 
-def source():
-    return LiveSource(load=toy_loader(), measure=False)
-
-
 def test_a_drafter_sees_the_targets_answer_at_every_node_and_its_exhibits_reach_the_trace():
-    trace = collect(source(), replace(REQUEST, memory="cold"))
+    trace = collect(toy_source(), replace(REQUEST, memory="cold"))
     assert check(trace) == []
     first = trace.rounds[0]
     assert first.drafted.learned == [Exhibit("learnt", [ExhibitRow("root", [first.nodes[0].target.tokens[0]])])]
@@ -82,13 +78,13 @@ def test_a_drafter_sees_the_targets_answer_at_every_node_and_its_exhibits_reach_
 
 
 def test_a_cold_run_neither_takes_nor_leaves_anything():
-    here = source()
+    here = toy_source()
     assert collect(here, replace(REQUEST, memory="cold")).started.memory is None
     assert collect(here, REQUEST).started.memory is None
 
 
 def test_a_warm_run_begins_with_what_the_one_before_learnt_and_the_header_says_so():
-    here = source()
+    here = toy_source()
     cold = collect(here, REQUEST)
     warm = collect(here, REQUEST)
     assert warm.started.memory is not None
@@ -99,14 +95,14 @@ def test_a_warm_run_begins_with_what_the_one_before_learnt_and_the_header_says_s
 
 
 def test_a_reset_run_begins_with_nothing_and_starts_the_count_anew():
-    here = source()
+    here = toy_source()
     collect(here, REQUEST)
     assert collect(here, replace(REQUEST, memory="reset")).started.memory is None
     assert collect(here, REQUEST).started.memory.runs == 1
 
 
 def test_other_options_have_a_memory_of_their_own():
-    here = source()
+    here = toy_source()
     collect(here, REQUEST)
     assert collect(here, replace(REQUEST, drafter=Choice("pupil", {"gamma": 2}))).started.memory is None
 
@@ -114,8 +110,8 @@ def test_other_options_have_a_memory_of_their_own():
 def test_a_file_carries_the_memory_from_one_process_to_the_next(tmp_path):
     file = tmp_path / "pupil.memory"
     request = replace(REQUEST, memory_file=str(file))
-    first = collect(source(), request)
-    second = collect(source(), request)
+    first = collect(toy_source(), request)
+    second = collect(toy_source(), request)
     assert first.started.memory is None
     assert second.started.memory is not None
     assert (second.started.memory.origin, second.started.memory.runs) == ("pupil.memory", 1)
@@ -134,18 +130,18 @@ def test_a_file_that_holds_no_memory_is_refused(tmp_path, content, message):
     file = tmp_path / "wrong"
     file.write_bytes(content)
     with pytest.raises(MemoryFileError, match=message):
-        collect(source(), replace(REQUEST, memory_file=str(file)))
+        collect(toy_source(), replace(REQUEST, memory_file=str(file)))
 
 
 def test_a_damaged_file_and_one_of_other_options_are_refused(tmp_path):
     file = tmp_path / "pupil.memory"
     request = replace(REQUEST, memory_file=str(file))
-    collect(source(), request)
+    collect(toy_source(), request)
     with pytest.raises(MemoryFileError, match=r"memory of the drafter 'pupil' with the options .*give it a file of"):
-        collect(source(), replace(request, drafter=Choice("pupil", {"gamma": 2})))
+        collect(toy_source(), replace(request, drafter=Choice("pupil", {"gamma": 2})))
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(MemoryFileError, match="is damaged or was written by another release"):
-        collect(source(), request)
+        collect(toy_source(), request)
 
 
 @pytest.mark.parametrize(
@@ -158,4 +154,4 @@ def test_a_damaged_file_and_one_of_other_options_are_refused(tmp_path):
 )
 def test_a_memory_that_cannot_be_is_refused_before_anything_is_loaded(changes, message):
     with pytest.raises(OptionError, match=message):
-        collect(source(), replace(REQUEST, **with_choices(changes)))
+        collect(toy_source(), replace(REQUEST, **with_choices(changes)))

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from specviz.datastore.store import Datastore, from_ids
+from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
+from specviz.protocol.choice import with_choices
+from specviz.protocol.runs import RunRequest
+from specviz.trace.check import check
+from specviz.trace.events import Trace
 
 
 class Letters:
@@ -52,3 +59,16 @@ class LetterTexts:
     def get(self, codec: Letters, target: str, file: str, status: object) -> Datastore:
         text = [1, 2, 3, 4, 5, 1, 3, 2, 5, 4, 1, 1, 2, 2, 3, 5]
         return from_ids("letters", [("one", text)], codec.sha256, codec.size)
+
+
+def toy_source(**toy: Any) -> LiveSource:
+    """Runs the toy models of `toy_loader`, and measures nothing."""
+    return LiveSource(load=toy_loader(**toy), measure=False, datastores=LetterTexts())
+
+
+def toy_run(source: LiveSource | None = None, prompt: str = "abcab", **changes: Any) -> Trace:
+    """24 tokens of the toy models, in which the check of traces finds nothing; `changes` as a form names them."""
+    request = replace(RunRequest(prompt, max_new_tokens=24), **with_choices(changes))
+    trace = collect(source or toy_source(), request)
+    assert check(trace) == []
+    return trace

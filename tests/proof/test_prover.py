@@ -8,10 +8,9 @@ from contextlib import nullcontext
 import pytest
 
 from specviz.errors import OptionError
-from specviz.live.source import LiveSource
 from specviz.proof.prover import ToyAndPair, _on_toy, summed
 from specviz.protocol.proofs import SampleQuestion, Toy
-from tests.proof.letters import toy_loader
+from tests.proof.letters import toy_source
 
 RUNS = 400
 
@@ -66,7 +65,7 @@ def test_the_same_seed_counts_the_same():
 
 
 def test_the_first_two_tokens_of_the_pair_are_counted_in_cells_that_add_up():
-    prover = LiveSource(load=toy_loader(), measure=False).prover()
+    prover = toy_source().prover()
     found = last(SampleQuestion(prompt="ab", runs=200), prover)
     assert sum(cell.prob for cell in found.cells) == pytest.approx(1.0, abs=1e-9)
     assert sum(cell.count for cell in found.cells) == 200

@@ -7,18 +7,16 @@ from dataclasses import replace
 import pytest
 
 from specviz.errors import OptionError
-from specviz.live.source import LiveSource
 from specviz.protocol.choice import Choice
 from specviz.protocol.races import compare
 from specviz.protocol.runs import RunRequest
 from specviz.trace.events import Finished, Step
 from tests.app.doubles import ReplaySource, sample
-from tests.proof.letters import toy_loader
+from tests.proof.letters import toy_source
 
 
 def test_the_pair_writes_the_text_of_plain_decoding_in_fewer_passes():
-    source = LiveSource(load=toy_loader(), measure=False)
-    found = list(compare(source, RunRequest("ab", drafter_model="twin", max_new_tokens=12, temperature=0.7)))
+    found = list(compare(toy_source(), RunRequest("ab", drafter_model="twin", max_new_tokens=12, temperature=0.7)))
     assert not found[0].finished
     assert (found[-1].equal, len(found[-1].plain), found[-1].holds) == (12, 12, True)
     assert found[-1].first_difference is None
@@ -58,6 +56,5 @@ def test_a_stopped_comparison_claims_nothing():
 
 
 def test_what_cannot_run_is_refused_with_the_sources_sentence():
-    source = LiveSource(load=toy_loader(), measure=False)
     with pytest.raises(OptionError, match="there is no drafter"):
-        list(compare(source, RunRequest("ab", drafter=Choice("typo"))))
+        list(compare(toy_source(), RunRequest("ab", drafter=Choice("typo"))))

@@ -10,29 +10,15 @@ from specviz.drafters.eagle import EagleModule
 from specviz.drafters.learned.eagle_network import EagleShape
 from specviz.drafters.learned.module import TargetParts, fresh
 from specviz.drafters.learned.weights import write_module
-from specviz.live.source import LiveSource, collect
-from specviz.protocol.choice import Choice
-from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from tests.proof.letters import LetterTexts, toy_loader
+from tests.proof.letters import toy_loader, toy_run, toy_source
 
-
-@pytest.fixture(scope="module")
-def source():
-    return LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts())
+source = pytest.fixture(toy_source, scope="module")
 
 
 def traced(source, drafter="medusa", **options):
-    request = RunRequest(
-        "abcab",
-        drafter=Choice(drafter, {"weights": "untrained", **options}),
-        verifier=Choice("sequential"),
-        temperature=0.8,
-        max_new_tokens=12,
-    )
-    trace = collect(source, request)
-    assert check(trace) == []
-    return trace
+    options = {"weights": "untrained", **options}
+    return toy_run(source, drafter=drafter, drafter_options=options, temperature=0.8, max_new_tokens=12)
 
 
 def changed(trace, **values):
@@ -52,11 +38,18 @@ def test_a_pass_that_claims_rows_of_its_own_is_found(source):
     assert "is 3, but 'medusa' keeps none" in sentences(changed(trace, drafted=replace(drafted, passes=passes)))
 
 
-def test_more_candidates_than_the_static_tree_has_are_found(source):
-    trace = traced(source, nodes=4)
-    card = replace(trace.started.drafter, options={**trace.started.drafter.options, "nodes": 2})
-    wrong = replace(trace, started=replace(trace.started, drafter=card))
-    assert "hold 4 candidates, but 'medusa' ran with nodes 2" in sentences(wrong)
+@pytest.mark.parametrize(
+    ("ran", "said", "sentence"),
+    [
+        ({"nodes": 4}, {"nodes": 2}, "hold 4 candidates, but 'medusa' ran with nodes 2"),
+        ({"nodes": 0, "gamma": 3}, {"gamma": 4}, "has 0 children, but the options give 1 at its level"),
+    ],
+    ids=["more candidates than the static tree has", "a chain shorter than its heads"],
+)
+def test_a_draft_of_another_size_than_the_header_says_is_found(source, ran, said, sentence):
+    trace = traced(source, **ran)
+    card = replace(trace.started.drafter, options={**trace.started.drafter.options, **said})
+    assert sentence in sentences(replace(trace, started=replace(trace.started, drafter=card)))
 
 
 def test_a_static_tree_holds_point_masses_and_a_chain_is_drawn(source):
@@ -65,13 +58,6 @@ def test_a_static_tree_holds_point_masses_and_a_chain_is_drawn(source):
     assert {node.kind for this in chain.rounds for node in this.nodes[1:]} == {"iid"}
     nodes = [replace(node, kind="point_mass") if node.id else node for node in chain.rounds[0].nodes]
     assert "by the header's options it is drawn as 'iid'" in sentences(changed(chain, nodes=nodes))
-
-
-def test_a_chain_shorter_than_its_heads_is_found(source):
-    trace = traced(source, nodes=0, gamma=3)
-    card = replace(trace.started.drafter, options={**trace.started.drafter.options, "gamma": 4})
-    wrong = replace(trace, started=replace(trace.started, drafter=card))
-    assert "has 0 children, but the options give 1 at its level" in sentences(wrong)
 
 
 def test_a_pass_over_placeholders_has_a_row_for_all_of_the_text(source, tmp_path):

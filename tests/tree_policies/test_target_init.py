@@ -18,21 +18,16 @@ from specviz.drafters.model import ModelDrafter
 from specviz.engine.recorder import Recorder
 from specviz.engine.scoring import ScoredTree, score
 from specviz.errors import PairingError
-from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
 from specviz.proof import lossy
 from specviz.proof.exhaustive import TARGET_SEED, WARM, EnumeratedRandom, ProofCase, exact, law, session_of
-from specviz.protocol.choice import Choice
-from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import StopOptions
 from specviz.stop_policies.fixed import FixedStopPolicy
 from specviz.theory.metrics import mean_acceptance_length, tokens_per_target_pass
-from specviz.trace.check import check
-from specviz.trace.codec import dumps, loads
 from specviz.tree_policies.base import TargetProposal
 from specviz.tree_policies.target_init import TargetInitOptions, TargetInitTreePolicy
 from specviz.verifiers.longest_path import LongestPathOptions, LongestPathVerifier
-from tests.proof.letters import Letters, toy_loader
+from tests.proof.letters import Letters, toy_run
 from tests.proof.walked import error
 
 TARGET, COLD = TableModel(3, TARGET_SEED), Sampling(0.0)
@@ -197,17 +192,9 @@ def test_all_rounds_masks_are_cut_from_that_of_the_whole_fork():
 
 
 def test_its_trace_is_true_to_itself():
-    source = LiveSource(load=toy_loader(), measure=False)
+    settings = {"verifier": "longest_path", "tree_policy": "target_init", "max_new_tokens": 12}
     for temperature in (0.0, 0.9):
-        request = RunRequest(
-            "abc",
-            verifier=Choice("longest_path"),
-            tree_policy=Choice("target_init"),
-            temperature=temperature,
-            max_new_tokens=12,
-        )
-        trace = collect(source, request)
-        assert check(loads(dumps(trace))) == []
+        trace = toy_run(prompt="abc", temperature=temperature, **settings)
         assert not trace.started.tree_policy.lossless
         assert "open" in {this.committed.trimmed for this in trace.rounds}
 
