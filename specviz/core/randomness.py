@@ -17,6 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from specviz.core.draws import picked
 from specviz.core.sampling import ON_CPU
 from specviz.core.transfer import Fetch
 from specviz.trace.uniform_draws import RACE, RACES, Key, race_purpose, stream, uniform
@@ -111,6 +112,9 @@ def pick(probs: Tensor, u: float) -> int:
 
     Never returns a token of probability zero: rounding at the upper end falls back to the last token with mass.
     """
+    token = picked(probs, u)
+    if token is not None:
+        return token
     if probs.device.type in ON_CPU:
         return _pick_on_cpu(probs.cpu(), u)
     return int(_pick_on_device(probs.unsqueeze(0), [u]))

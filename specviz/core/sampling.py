@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from specviz.core.draws import rest, warp
 from specviz.errors import OptionError
 
 ON_CPU = ("cpu", "mps")
@@ -42,9 +43,14 @@ class Sampling:
         return self.temperature == 0.0
 
     @property
+    def uncut(self) -> bool:
+        """No token is cut off."""
+        return self.top_k == 0 and self.top_p == 1.0
+
+    @property
     def plain(self) -> bool:
         """The transform is the softmax itself: nothing is sharpened and nothing cut off."""
-        return self.temperature == 1.0 and self.top_k == 0 and self.top_p == 1.0
+        return self.temperature == 1.0 and self.uncut
 
 
 def most_probable(logits: Tensor) -> list[int]:
@@ -64,12 +70,10 @@ def transform(logits: Tensor, sampling: Sampling) -> Tensor:
     logits = logits if logits.dtype == torch.float64 else logits.float()
     if sampling.greedy:
         return torch.zeros_like(logits).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
-    if sampling.temperature != 1.0:
-        logits = logits / sampling.temperature
     if 0 < sampling.top_k < logits.shape[-1]:
         kept = logits.topk(sampling.top_k, dim=-1)
         logits = torch.full_like(logits, -torch.inf).scatter_(-1, kept.indices, kept.values)
-    probs = logits.softmax(-1)
+    probs = warp(logits, sampling.temperature)
     if sampling.top_p < 1.0:
         probs = _nucleus(probs, sampling.top_p)
         probs = probs / probs.sum(-1, keepdim=True)
@@ -106,6 +110,9 @@ def residual(target: Tensor, draft: Tensor) -> tuple[Tensor, float]:
 
     Where nothing is left (p equals Q up to rounding) the target itself is returned with mass 0.
     """
+    swept = rest(target, draft)
+    if swept is not None:
+        return swept
     left = (target - draft).clamp_min_(0.0)
     mass = _sum(left)
     if mass <= 0.0:

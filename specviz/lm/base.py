@@ -13,6 +13,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from specviz.core.draws import Chooser
+
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
@@ -226,6 +228,29 @@ class GivesFeatures(LanguageModel, Protocol):
 
     def head(self) -> Tensor:
         """The head's weight [V, H], which states at depth = layers are read out with; not to be written to."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What a model wrote by itself."""
+
+    tokens: list[int]
+    """[steps], as they were chosen; the last one was not read"""
+    logits: Tensor
+    """[steps, V], what each was chosen from"""
+    seconds: list[float]
+    """[steps], of each pass alone"""
+
+
+@runtime_checkable
+class WritesChains(LanguageModel, Protocol):
+    """A model that goes on by itself, pass after pass, where nobody needs a say in between."""
+
+    def write_chain(self, tokens: Sequence[int], cache: Cache, chooser: Chooser) -> Chain | None:
+        """Behind the text in `cache`: a pass over `tokens`, then one over each token that `chooser` took of the last
+        row's logits, but for its last. Rows, logits and tokens are those of as many calls of `forward`. None, and
+        nothing done, where this model, here and now, runs its passes one by one."""
         ...
 
 

@@ -83,6 +83,11 @@ class Draft(Protocol):
         """
         ...
 
+    def write_chain(self, levels: int, kind: CandidateKind) -> bool:
+        """Draw a chain of up to so many candidates of this kind below the root, each as `expand` and a `Draw` of width
+        1 would, by one call of the model. False, and nothing done, where they must be drawn one by one."""
+        ...
+
     def reread(self, nodes: Sequence[int]) -> Tensor:
         """What follows these nodes once the model is told their branches: logits [len(nodes), V], from one pass. The
         nodes come in order, the root first and with a node all above it. For policies that set `rereads`."""

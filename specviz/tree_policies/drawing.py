@@ -133,11 +133,15 @@ def grow_levels(
 
     Where the budget ends inside a level, the first nodes get theirs and the others none; where it reaches further than
     the shape, the last level's width goes on. Who gets how many is settled before anything is drawn. `first` are the
-    nodes to begin below. A chain without a budget is as long as the stop policy lets it become.
+    nodes to begin below. A chain without a budget is as long as the stop policy lets it become, and is asked for at
+    once where it is drawn in one of the ways above.
     """
     level, depth, most = list(first), 0, options.most
-    if draft.chain_levels and not options.budget and set(widths) == {1} and tuple(first) == (ROOT,):
+    is_chain = not options.budget and set(widths) == {1} and tuple(first) == (ROOT,)
+    if is_chain and draft.chain_levels:
         widths = (1,) * draft.chain_levels
+    if is_chain and draw in DRAWS.values() and draft.write_chain(len(widths), draw.kind):
+        return
     while (
         widths and level and draft.tree.drafted < most and options.goes_deeper(depth, len(widths), draft.tree.drafted)
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from specviz.core import randomness
 from specviz.core.randomness import SeededRandom, pick, uniform
 from specviz.core.sampling import Sampling, most_probable, residual, transform, without
 from specviz.errors import OptionError
@@ -13,6 +14,13 @@ from tests.scripted_random import ScriptedRandom
 
 def tensor(*values):
     return torch.tensor(values, dtype=torch.float64)
+
+
+@pytest.fixture(params=["compiled", "numpy"])
+def way(request, monkeypatch):
+    """Of drawing on the processor."""
+    if request.param == "numpy":
+        monkeypatch.setattr(randomness, "picked", lambda probs, u: None)
 
 
 def test_temperature_zero_is_a_point_mass_on_the_largest_logit_lowest_id_first():
@@ -59,11 +67,11 @@ def test_rows_are_transformed_one_by_one():
 
 
 def test_a_draw_peeked_at_is_the_draw_and_moves_with_its_distribution():
-    randomness, key = SeededRandom(5), ("target", 7, 0)
+    source, key = SeededRandom(5), ("target", 7, 0)
     u = uniform(5, key)
     rows = [tensor(u - 0.1, 0.2, 0.9 - u), tensor(u + 0.1, 0.1, 0.8 - u)]
-    assert [randomness.peek(row, key) for row in rows] == [1, 0]
-    assert randomness.draw(rows[0], key).token == 1
+    assert [source.peek(row, key) for row in rows] == [1, 0]
+    assert source.draw(rows[0], key).token == 1
 
 
 def test_half_precision_logits_become_single_precision_probabilities():
@@ -108,17 +116,20 @@ def test_removing_everything_leaves_no_mass():
     assert (left.tolist(), mass) == ([0.0, 0.0], 0.0)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(("u", "token"), [(0.0, 1), (0.2499, 1), (0.25, 3), (0.999, 3), (1 - 2**-53, 3)])
 def test_picking_inverts_the_cumulative_distribution_and_skips_the_impossible(u, token):
     assert pick(torch.tensor([0.0, 0.25, 0.0, 0.75, 0.0]), u) == token
 
 
+@pytest.mark.usefixtures("way")
 def test_rounding_at_the_upper_end_never_gives_a_token_without_mass():
     probs = torch.full((1000,), 1e-3)
     probs[990:] = 0.0
     assert pick(probs, 1 - 2**-53) == 989
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("size", [63, 64, 65, 128, 150])
 def test_picking_from_many_tokens_is_the_same_as_walking_along_them(size):
     """Quarters of the mass on the first and last tokens of the blocks that are added up together."""
@@ -148,20 +159,20 @@ def test_noise_is_spread_evenly():
 
 
 def test_a_seeded_source_accepts_exactly_when_u_is_below():
-    randomness, key = SeededRandom(7), ("accept", 1, 1)
+    source, key = SeededRandom(7), ("accept", 1, 1)
     u = uniform(7, key)
-    assert randomness.accept(u, key) == (False, u)
-    assert randomness.accept(u + 1e-12, key) == (True, u)
-    assert randomness.accept(0.0, key).accepted is False
-    assert randomness.accept(1.0, key).accepted is True
+    assert source.accept(u, key) == (False, u)
+    assert source.accept(u + 1e-12, key) == (True, u)
+    assert source.accept(0.0, key).accepted is False
+    assert source.accept(1.0, key).accepted is True
 
 
 def test_a_script_plays_its_outcomes_and_names_the_decision_it_lacks():
-    randomness = ScriptedRandom([True, 2])
-    assert randomness.accept(0.1, ("accept", 1, 1)).accepted
-    assert randomness.draw(tensor(1.0), ("target", 1, 0)).token == 2
+    script = ScriptedRandom([True, 2])
+    assert script.accept(0.1, ("accept", 1, 1)).accepted
+    assert script.draw(tensor(1.0), ("target", 1, 0)).token == 2
     with pytest.raises(ValueError, match="no outcome left for"):
-        randomness.accept(0.5, ("accept", 2, 1))
+        script.accept(0.5, ("accept", 2, 1))
     with pytest.raises(ValueError, match="needs True or False"):
         ScriptedRandom([1]).accept(0.5, ("accept", 2, 1))
     with pytest.raises(ValueError, match="needs a token id"):

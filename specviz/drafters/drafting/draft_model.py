@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from specviz.core.clock import now
+from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Proposal, by_model
 from specviz.drafters.drafting.growing import GrowingDraft, LastDraft
-from specviz.lm.base import GivesHidden, LanguageModel
+from specviz.lm.base import Chain, GivesHidden, LanguageModel, WritesChains
 from specviz.lm.vocabulary import TranslatedModel
 from specviz.options import Options
 from specviz.stop_policies.base import StopOptions, StopPolicy
@@ -30,6 +31,7 @@ class DraftCache:
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
+        self._writes = model if isinstance(model, WritesChains) else None
         self._vocab_size = model.info.vocab_size
         self._rows = model.new_cache()
         self._row_of: dict[tuple[int, int], int] = {}
@@ -97,6 +99,19 @@ class DraftCache:
             rows.append(self._row_of[key] - start)
         logits = self._shared(self._forward(tokens, parents, last_only=False))
         return logits if len(rows) == len(tokens) else logits[rows]
+
+    def write_chain(self, tokens: Sequence[int], chooser: Chooser) -> Chain | None:
+        """`catch_up`, and `extend` along a chain, by one call; None where it takes several."""
+        if self._writes is None or self.keeps_hidden:
+            return None
+        start = self._rows.length
+        missing = tokens[start:]
+        chain = self._writes.write_chain(missing, self._rows, chooser)
+        if chain is not None:
+            read = [*missing, *chain.tokens[:-1]]
+            self._row_of.update(((row - 1, token), row) for row, token in enumerate(read, start))
+            self._row_of_node = dict(enumerate(range(start + len(missing) - 1, start + len(read))))
+        return chain
 
     def _shared(self, logits: Tensor) -> Tensor:
         """Of the model's logits [n, …] those of the vocabulary [n, V]; a view costs as much as a small operation."""
@@ -202,6 +217,7 @@ class ModelDraft:
                 self._source,
                 self._cache.hidden,
                 draws,
+                chain_of=lambda chooser: self._chain(context, proposal, chooser),
             )
             tree_policy.grow(draft)
             self.draws = draft.draws
@@ -210,6 +226,17 @@ class ModelDraft:
             proposal.note[DRAFTER_FULL] = room < 1
         self._last.remember(proposal.tree, context.tokens)
         return proposal
+
+    def _chain(self, context: DraftContext, proposal: Proposal, chooser: Chooser) -> Chain | None:
+        """A chain below the root by one call of the model, where it can."""
+        cached = self._cache.settle(context.tokens)
+        chain = self._cache.write_chain(context.tokens, chooser)
+        if chain is not None:
+            rows = [self._cache.length - cached - chooser.steps + 1, *(1 for _ in chain.tokens[1:])]
+            for depth, (count, seconds) in enumerate(zip(rows, chain.seconds, strict=True), 1):
+                proposal.passes.append(DraftPass(count, cached, seconds, depth, self._reads))
+                cached += count
+        return chain
 
     def _forward(self, context: DraftContext, proposal: Proposal, level: Sequence[int], depth: int) -> Tensor:
         """Logits [len(level), V] after the nodes of a level; the root's pass also catches up with the text."""

@@ -17,16 +17,18 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from specviz.core.randomness import RandomSource
+from specviz.core.draws import Chooser
+from specviz.core.randomness import RandomSource, SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.drafters.base import DraftContext, Drafter, DraftPolicies, Proposal
 from specviz.drafters.capabilities import Grows
 from specviz.errors import DraftError
+from specviz.lm.base import Chain
 from specviz.options import Options, option
 from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.trace.events import CandidateKind, Option
-from specviz.trace.uniform_draws import RACE
+from specviz.trace.uniform_draws import RACE, uniform
 from specviz.tree_policies.base import TargetProposal, TreePolicy
 from specviz.tree_policies.drawing import DRAWS, check_size
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
@@ -57,6 +59,8 @@ class GrowingDraft:
     """see `capabilities.ReadsBranches`"""
     by_depth: bool = False
     """see `tree_policies.base.Draft.by_depth`"""
+    chain_of: Callable[[Chooser], Chain | None] = lambda chooser: None
+    """a chain below the root by one call of the model; None where it takes several"""
     _depth: int = 1
     """of what follows the nodes that were expanded last"""
 
@@ -103,6 +107,33 @@ class GrowingDraft:
         if len(drawn) == len(asked):
             return asked, logits
         return [asked[index] for index in drawn], logits[drawn]
+
+    def write_chain(self, levels: int, kind: CandidateKind) -> bool:
+        """See `tree_policies.base.Draft.write_chain`."""
+        chooser = self._chooser(min(levels, self.deepest), kind)
+        chain = None if chooser is None else self.chain_of(chooser)
+        if chooser is None or chain is None:
+            return False
+        probs = [None] * chooser.steps if chooser.probs is None else chooser.probs.unbind(0)
+        for node, (token, q) in enumerate(zip(chain.tokens, probs, strict=True)):
+            self.add(node, token, kind, q)
+        self.proposal.draft_logits.append((range(chooser.steps), chain.logits))
+        if chooser.probs is not None:
+            self.draws += chooser.steps
+            self.tree.know_drawn(range(1, chooser.steps + 1), chooser.drawn_probs())
+        return True
+
+    def _chooser(self, levels: int, kind: CandidateKind) -> Chooser | None:
+        """What takes the candidates of such a chain; None where that is not known before the first pass."""
+        sampling, randomness = self.sampling, self.randomness
+        if not self.stop_policy.does_nothing():
+            return None
+        if kind == "point_mass":
+            return Chooser.of(levels)
+        if sampling.greedy or not sampling.uncut or self.context.noise == RACE or type(randomness) is not SeededRandom:
+            return None
+        keys = (("draft", self.round, self.draws + step) for step in range(levels))
+        return Chooser.of(levels, sampling.temperature, [uniform(randomness.seed, key) for key in keys])
 
     def reread(self, nodes: Sequence[int]) -> Tensor:
         """See `tree_policies.base.Draft.reread`; what was recorded of the pass before is forgotten."""

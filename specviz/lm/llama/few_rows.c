@@ -5,6 +5,8 @@
 
    Shapes: n new rows, T rows visible at most, H query heads, G key/value heads, D head size. */
 
+#include <time.h>
+
 #include "../products.h"
 
 typedef struct {
@@ -362,6 +364,32 @@ int forward(const Model *model, const Cache *cache, const int64_t *tokens, const
   product(&model->head, parts_of(model), room.inputs, wanted, logits, 0, room.columns);
   end_tiles(&before);
   free(all);
+  return 0;
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+typedef int64_t (*Choose)(const float *logits, int64_t vocab, int64_t step, const void *how);
+
+/* Whole passes one after the other: tokens [n], then what `choose` takes of each pass's last row, the last of them left
+   unread → logits [steps, outs], chosen [steps], seconds [steps] of the passes alone */
+int write_chain(const Model *model, const Cache *cache, const int64_t *tokens, const char *table, int64_t half_table,
+                int64_t n, int64_t steps, Choose choose, const void *how, float *logits, int64_t *chosen,
+                double *seconds) {
+  Cache rows = *cache;
+  for (int64_t step = 0; step < steps; step++) {
+    float *to = logits + step * model->head.outs;
+    const double began = now();
+    if (forward(model, &rows, tokens, table, half_table, n, 0, 0, n - 1, &(Watch){0}, to)) return 1;
+    seconds[step] = now() - began;
+    chosen[step] = choose(to, model->head.outs, step, how);
+    rows.start += n;
+    tokens = chosen + step, n = 1;
+  }
   return 0;
 }
 

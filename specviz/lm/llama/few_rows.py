@@ -20,6 +20,8 @@ import torch
 from torch import Tensor
 
 from specviz.core.compiled import library
+from specviz.core.draws import Chooser
+from specviz.lm.base import Chain
 from specviz.lm.products import FORMATS, Matrix, matrix, most_rows, pointer, takes, whole
 
 if TYPE_CHECKING:
@@ -149,6 +151,27 @@ class FewRows:
         )
         _check(failed, n)
         return logits, states
+
+    def write_chain(self, table: Tensor, cached: Tensor, start: int, tokens: Sequence[int], chooser: Chooser) -> Chain:
+        """Passes one after the other behind `start` rows: over `tokens`, then over each token that `chooser` took."""
+        n, steps, vocab = len(tokens), chooser.steps, self._model.head.outs
+        logits, chosen, seconds = torch.empty(steps, vocab), (whole * steps)(), (ctypes.c_double * steps)()
+        failed = self._compiled.write_chain(
+            self._at,
+            ctypes.byref(_cache(cached, start)),
+            (whole * n)(*tokens),
+            pointer(table.data_ptr()),
+            whole(table.dtype == torch.bfloat16),
+            whole(n),
+            whole(steps),
+            chooser.function,
+            chooser.how(vocab),
+            pointer(logits.data_ptr()),
+            chosen,
+            seconds,
+        )
+        _check(failed, n)
+        return Chain(list(chosen), logits, list(seconds))
 
     def run(self, x: Tensor, chosen: bytes, cached: Tensor, placement: Placement) -> Tensor:
         """The residual stream [n, hidden] after the blocks that `chosen` names, one byte for each layer; their keys and

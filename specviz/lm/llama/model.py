@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
+from specviz.core.draws import Chooser
+from specviz.lm.base import Blocks, Cache, Chain, ModelInfo, Unfinished
 from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama.batch import LlamaBatch
 from specviz.lm.llama.few_rows import ATTENTION, MLP, FewRows
@@ -138,6 +139,20 @@ class LlamaModel(LlamaRows):
             return logits
         x = self._hidden(tokens, cache, parents)
         return self.read_out(x[-1:] if last_only else x)
+
+    def write_chain(self, tokens: Sequence[int], cache: Cache, chooser: Chooser) -> Chain | None:
+        """See `lm.base.WritesChains`: by one compiled call, or not at all."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        few_rows, table, start = self._few_rows, self._embedding, cache.length
+        stop = start + len(tokens) + chooser.steps - 1
+        if few_rows is None or not few_rows.takes(len(tokens)) or not few_rows.reads(table):
+            return None
+        if cache.watched or start > cache.base or stop > self._info.context_length:
+            return None
+        with torch.inference_mode():
+            chain = few_rows.write_chain(table, cache.room(stop), start, tokens, chooser)
+        cache.add(cache.place([*tokens, *chain.tokens[:-1]], None, self._info.context_length))
+        return chain
 
     def _in_parts(self, tokens: Sequence[int], cache: LlamaCache, part: int) -> Tensor:
         """Logits [1, V] behind a chain that is read in parts of so many rows. Raises ModelError before the first where

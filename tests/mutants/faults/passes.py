@@ -34,6 +34,19 @@ FAULTS: Edits = {
             "return None if norm.absorbed and behind.short is None else", "return None if norm.absorbed else"
         ),
     },
+    ("specviz/lm/llama/few_rows.c", "tests/lm/test_write_chain.py"): {
+        "chain: a step stands where the text's two last tokens did": edit("rows.start += n;", "rows.start += 1;"),
+    },
+    ("specviz/core/draws.c", "tests/core/test_draws.py"): {
+        "draws: temperature multiplies the logits": edit("(x - top) / temperature;", "(x - top) * temperature;"),
+        "draws: a block of tokens forgets those before it": edit("sum = block ? up_to[block - 1] : 0.0;", "sum = 0.0;"),
+    },
+    ("specviz/drafters/drafting/growing.py", "tests/drafters/test_chains_in_one_call.py"): {
+        "chain: the stop policy is not asked": edit("if not self.stop_policy.does_nothing():", "if False:"),
+        "chain: the target's race is drawn as if it were none": edit(
+            "not sampling.uncut or self.context.noise == RACE or", "not sampling.uncut or"
+        ),
+    },
     ("specviz/lm/products.h", "tests/lm/test_few_rows.py"): {
         "few rows: a row beyond the first six has the numbers of one before it": edit(
             "const float *rows = x + i * arranged_ins(ins),", "const float *rows = x + i / 8 * arranged_ins(ins),"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from tests.mutants.faults.fault import SAMPLING, Edits, edit
 
 FAULTS: Edits = {
+    ("specviz/core/draws.py", SAMPLING): {
+        "temperature multiplies the logits": edit("else logits / temperature)", "else logits * temperature)"),
+    },
     ("specviz/core/sampling.py", SAMPLING): {
         "nucleus not normalised below a mass of one half": edit(
             "probs = probs / probs.sum(-1, keepdim=True)", "probs = probs / probs.sum(-1, keepdim=True).clamp(min=0.5)"
         ),
         "nucleus keeps one token more than it needs": edit(
             "size = int((before < top_p).sum())", "size = int((before <= top_p).sum())"
-        ),
-        "temperature multiplies the logits": edit(
-            "logits = logits / sampling.temperature", "logits = logits * sampling.temperature"
         ),
         "top-k keeps one more": edit(
             "kept = logits.topk(sampling.top_k, dim=-1)", "kept = logits.topk(sampling.top_k + 1, dim=-1)"

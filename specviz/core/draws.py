@@ -1,0 +1,112 @@
+"""Distributions and draws by one compiled call each, and the choice of tokens that a compiled loop can make by itself.
+
+    logits ─ warp ─► probabilities ─ pick ─► token          p, q ─ rest ─► what a rejection leaves of p
+
+For rows of float32 on the CPU where a compiler is at hand; everywhere else `sampling` and `randomness` do the same with
+torch and numpy, as they cut tokens off everywhere. A `Chooser` takes tokens as a draft by steps does: by the same code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from specviz.core.compiled import library
+
+SOURCE = Path(__file__).with_name("draws.c")
+
+_pointer, _whole = ctypes.c_void_p, ctypes.c_int64
+
+
+def _compiled(*rows: Tensor) -> ctypes.CDLL | None:
+    """None where there is no compiler, or these rows [..., V] do not lie as its code reads them."""
+    plain = all(
+        row.dtype is torch.float32 and row.is_cpu and row.is_contiguous() and not row.requires_grad for row in rows
+    )
+    return _library() if plain else None
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    compiled = library(SOURCE)
+    if compiled is not None:
+        compiled.pick.restype, compiled.rest.restype = _whole, ctypes.c_double
+    return compiled
+
+
+def warp(logits: Tensor, temperature: float) -> Tensor:
+    """logits [..., V] → softmax(logits / temperature) [..., V]."""
+    compiled = _compiled(logits)
+    if compiled is None:
+        return (logits if temperature == 1.0 else logits / temperature).softmax(-1)
+    probs, vocab = torch.empty_like(logits), logits.shape[-1]
+    rows = logits.numel() // max(1, vocab)
+    at, to = _pointer(logits.data_ptr()), _pointer(probs.data_ptr())
+    compiled.warp(at, _whole(rows), _whole(vocab), _whole(vocab), ctypes.c_float(temperature), to)
+    return probs
+
+
+def picked(probs: Tensor, u: float) -> int | None:
+    """See `randomness.pick`; None where there is no compiled draw for this row [V]."""
+    compiled = _compiled(probs)
+    if compiled is None:
+        return None
+    token: int = compiled.pick(_pointer(probs.data_ptr()), _whole(probs.shape[0]), ctypes.c_double(u))
+    return token
+
+
+def rest(target: Tensor, draft: Tensor) -> tuple[Tensor, float] | None:
+    """See `sampling.residual`; None where there is no compiled sweep for these rows [V]."""
+    compiled = _compiled(target, draft)
+    if compiled is None:
+        return None
+    left = torch.empty_like(target)
+    rows = (_pointer(row.data_ptr()) for row in (target, draft))
+    mass: float = compiled.rest(*rows, _whole(target.shape[0]), _pointer(left.data_ptr()))
+    return (left, mass) if mass > 0.0 else (target, 0.0)
+
+
+class _Choice(ctypes.Structure):
+    _fields_ = (("temperature", ctypes.c_double), *((name, _pointer) for name in ("u", "probs", "prob")))
+
+
+class Chooser:
+    """Takes the tokens of one chain from its logits, step by step, where a compiled loop asks for them."""
+
+    def __init__(self, compiled: ctypes.CDLL, steps: int, temperature: float, u: Sequence[float]) -> None:
+        self.steps = steps
+        self.probs: Tensor | None = None
+        """[steps, V], what each token was drawn from; None: the most probable were taken"""
+        self._u = (ctypes.c_double * steps)(*u) if temperature else None
+        self._prob = (ctypes.c_float * steps)() if temperature else None
+        self._choice = _Choice(temperature, *map(_at, (self._u, None, self._prob)))
+        self.function = ctypes.cast(compiled.choose, _pointer)
+        """int64 (const float *logits, int64 V, int64 step, const void *how)"""
+
+    @classmethod
+    def of(cls, steps: int, temperature: float = 0.0, u: Sequence[float] = ()) -> Chooser | None:
+        """At temperature 0 the most probable token, lowest id on a tie; else a draw by inverse CDF, `u[i]` its number
+        in step i. None where there is no compiler."""
+        compiled = _library()
+        return None if compiled is None else cls(compiled, steps, temperature, u)
+
+    def how(self, vocab: int) -> object:
+        """The function's last argument, for rows of so many numbers."""
+        if self._u is not None:
+            self.probs = torch.empty(self.steps, vocab)
+            self._choice.probs = self.probs.data_ptr()
+        return ctypes.byref(self._choice)
+
+    def drawn_probs(self) -> list[float]:
+        """The probability of each token in what it was drawn from; of the most probable ones nothing was drawn."""
+        return [] if self._prob is None else list(self._prob)
+
+
+def _at(array: ctypes.Array[Any] | None) -> ctypes.c_void_p | None:
+    return None if array is None else ctypes.cast(array, _pointer)

@@ -1,0 +1,107 @@
+"""A chain that the model writes by one call is, in every number of the run and its trace, the one drawn by steps."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from specviz.cli.sources import SharedModels, live_source
+from specviz.core import compiled
+from specviz.drafters.capabilities import with_model
+from specviz.drafters.drafting.growing import ShapeOptions
+from specviz.drafters.model import ModelDrafter
+from specviz.engine.recorder import Recorder
+from specviz.lm.base import ModelInfo
+from specviz.lm.llama.few_rows import SOURCE
+from specviz.lm.llama.model import LlamaModel
+from specviz.lm.llama.shape import LlamaShape
+from specviz.protocol.choice import Choice
+from specviz.protocol.runs import RunRequest
+from tests.engine.sessions import decoded
+from tests.proof.letters import Letters
+
+pytestmark = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
+
+
+V = 60
+
+
+def random_llama(layers):
+    shape = LlamaShape(layers, 32, 4, 2, 8, V, 48, 1e-5, 1e4, tied=True, ffn_size=48)
+    numbers = torch.Generator().manual_seed(layers)
+    weights = {name: torch.randn(size, generator=numbers) * 0.3 for name, size in shape.weight_sizes().items()}
+    info = ModelInfo("tiny", "llama", "lean", 0, layers, 32, V, 48, "float32", "", ())
+    return LlamaModel(shape, weights, info)
+
+
+@pytest.fixture
+def models():
+    """A target and a drafter."""
+    return [random_llama(layers) for layers in (2, 1)]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The lengths of the chains that were written by one call; the method itself is what is undone below."""
+    lengths, write_chain = [], LlamaModel.write_chain
+
+    def counted(model, tokens, cache, chooser):
+        chain = write_chain(model, tokens, cache, chooser)
+        lengths.append(None if chain is None else len(chain.tokens))
+        return chain
+
+    monkeypatch.setattr(LlamaModel, "write_chain", counted)
+    return lengths
+
+
+def untimed(value):
+    """Without the seconds, which no two runs share."""
+    if dataclasses.is_dataclass(value):
+        fields = (field.name for field in dataclasses.fields(value))
+        return {name: untimed(getattr(value, name)) for name in fields if name not in ("seconds", "start_s")}
+    return [untimed(item) for item in value] if isinstance(value, list) else value
+
+
+def run(models, temperature, **options):
+    """Committed text, the rounds with their draws, and the trace's rounds."""
+    target, model = models
+    drafter = with_model(ModelDrafter(ShapeOptions(**options)), model)
+    session, records = decoded(target, drafter, [5, 17, 2, 40], temperature=temperature)
+    recorder = Recorder(Letters(V))
+    return session.tokens, records, [untimed(recorder.round(record).event) for record in records]
+
+
+@pytest.mark.parametrize("options", [{"gamma": 4}, {"gamma": 1}, {"gamma": 3, "draw": "top_k"}], ids=str)
+@pytest.mark.parametrize("temperature", [0.0, 0.8, 1.0])
+def test_text_draws_and_trace_are_those_of_a_draft_by_steps(models, calls, monkeypatch, temperature, options):
+    tokens, records, rounds = run(models, temperature, **options)
+    assert None not in calls
+    assert max(calls) == options["gamma"]
+    monkeypatch.setattr(LlamaModel, "write_chain", lambda *_: None)
+    other_tokens, other_records, other_rounds = run(models, temperature, **options)
+    assert (tokens, rounds) == (other_tokens, other_rounds)
+    for one, other in zip(records, other_records, strict=True):
+        proposals = zip(one.proposal.tree.proposals, other.proposal.tree.proposals, strict=True)
+        assert all(a is b is None or torch.equal(a, b) for a, b in proposals)
+        drafts = [[rows for _, rows in record.proposal.draft_logits] for record in (one, other)]
+        assert drafts == [[], []] or torch.equal(*map(torch.cat, drafts))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"temperature": 0.8, "top_p": 0.9}, "what is cut off is known to torch alone"),
+        ({"drafter": Choice("model", {"branching": (2, 1)})}, "a tree has levels"),
+        ({"drafter": Choice("model", {"gamma": 3}), "stop_policy": Choice("entropy")}, "the stop policy has a say"),
+        ({"temperature": 0.8, "drafter": Choice("model"), "verifier": Choice("coupled")}, "the target's race is run"),
+        ({"temperature": 0.0, "drafter": Choice("model", {"draw": "iid"})}, "a point mass is drawn"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_draft_in_which_somebody_has_a_say_goes_step_by_step(calls, changes, why):
+    source = live_source(SharedModels(), measure=False)
+    steps = list(source.run(RunRequest("Tom had a", max_new_tokens=12, **changes)))
+    assert len(steps) > 2
+    assert calls == []
