@@ -22,32 +22,36 @@ typedef struct {
    upper halves of its 32 bits and the ones before in the lower: a mask and a shift widen it, and x is put into that
    order once. DOTS: x is rounded to bfloat16 too, and the processor multiplies pairs (vdpbf16ps). */
 enum { WHOLES, HALVES, DOTS };
-enum { TWO = 2 * LANES, OUTS = 4, MOST_AT_ONCE = LANES == 16 ? 6 : 4 }; /* rows whose sums leave room for weights */
+enum { TWO = 2 * LANES, OUTS = 4 };
 
-/* How the weights behind a tile come near. Prefetchers lose the way among its rows, but follow who reads in order of
-   memory: few rows leave time for that, and the next tile is really READ. For more rows it is ASKED for, well ahead.
-   Short rows lie near enough to be FOLLOWED. Measured on AMD's Zen 4; what AMX processors do was measured there. */
-enum { FOLLOWED, ASKED, READ };
+/* Rows whose sums leave room for weights: of DOTS they stand beside two rows of weights at a time, else four */
+enum { MOST_DOTS = 8, MOST_AT_ONCE = LANES == 16 ? 6 : 4 };
+
+/* How weights come near. Prefetchers follow who reads in order of memory, and lose the way among several places. So one
+   row of x takes the rows of weights one by one. More take several of them at once, since x is loaded for each anew, and
+   ASK for what lies well ahead. Rows of weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX
+   processors do was measured there. */
 #ifdef __AMX_BF16__
-enum { MOST_READ = 0, AHEAD = 0, SHORT = 0 };
+enum { ONE_BY_ONE = 0, AHEAD = 0, SHORT = 0 };
 #else
-enum { MOST_READ = 2, AHEAD = 8192, SHORT = 512 };
+enum { ONE_BY_ONE = LANES == 16, AHEAD = 12288, SHORT = 512 };
 #endif
 
 #ifdef __AVX512BF16__
 #include <immintrin.h>
-enum { HAVE_DOTS = 1 };
+#define HAVE_DOTS 1
 INLINE Vec dots(Vec sum, Vec a, Vec b) { return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b); }
 #else
-enum { HAVE_DOTS = 0 };
+#define HAVE_DOTS 0
 INLINE Vec dots(Vec sum, Vec a, Vec b) { (void)a, (void)b; return sum; }
 #endif
 
 INLINE int64_t arranged_ins(int64_t ins) { return (ins + TWO - 1) / TWO * TWO; }
+INLINE int64_t apart(int64_t ins, int mode) { return mode == DOTS ? arranged_ins(ins) / 2 : arranged_ins(ins); }
 
 /* x [n, ins] as `mode` multiplies it, and behind each row zeros up to a whole number of vectors */
 INLINE void arrange_of(const float *x, int n, int64_t ins, int mode, float *to) {
-  for (int i = 0; i < n; i++, x += ins, to += arranged_ins(ins))
+  for (int i = 0; i < n; i++, x += ins, to += apart(ins, mode))
     for (int64_t k = 0; k < ins; k += TWO) {
       float rest[TWO] = {0};
       const float *some = x + k;
@@ -65,7 +69,8 @@ static __attribute__((noinline)) void arrange(const float *x, int n, int64_t ins
   else arrange_of(x, n, ins, WHOLES, to);
 }
 
-INLINE void step(Vec *sums, const char *const *w, const float *x, int64_t apart, int mode, int n, int outs) {
+/* sums [n, outs] of the next TWO numbers of rows of x with rows of weights */
+INLINE void step(Vec *sums, const char *const *w, const float *x, int64_t to_next, int mode, int n, int outs) {
   Vec first[OUTS], second[OUTS];
   UNROLL for (int j = 0; j < outs; j++) {
     first[j] = in_register(load((const float *)w[j]));
@@ -73,33 +78,28 @@ INLINE void step(Vec *sums, const char *const *w, const float *x, int64_t apart,
     if (mode == HALVES) second[j] = (Vec)((Bits)first[j] & 0xffff0000u), first[j] = (Vec)((Bits)first[j] << 16);
   }
   UNROLL for (int i = 0; i < n; i++) {
-    const Vec row = in_register(load(x + i * apart));
+    const Vec row = in_register(load(x + i * to_next));
     UNROLL for (int j = 0; j < outs; j++) {
       if (mode == DOTS) sums[i * outs + j] = dots(sums[i * outs + j], first[j], row);
       else sums[i * outs + j] += first[j] * row;
     }
     if (mode == DOTS) continue;
-    const Vec after = in_register(load(x + i * apart + LANES));
+    const Vec after = in_register(load(x + i * to_next + LANES));
     UNROLL for (int j = 0; j < outs; j++) sums[i * outs + j] += second[j] * after;
   }
 }
 
-INLINE void tile(const char *w, int mode, int coming, int64_t ins, const float *x, int n, int outs, float *y,
-                 int64_t stride, const float *bias, const float *scales, int add) {
-  const int64_t width = mode == WHOLES ? 4 : 2, apart = arranged_ins(ins);
-  const int64_t bytes = outs * TWO * width;
-  Vec sums[MOST_AT_ONCE * OUTS];
-  UNROLL for (int i = 0; i < n * outs; i++) sums[i] = every(0.0f);
-  int64_t k = 0;
+/* sums [n, outs] of whole rows of x with rows of weights */
+INLINE void add_up(Vec *sums, const char *w, int mode, int asked, int64_t ins, const float *x, int n, int outs) {
+  const int64_t width = mode == WHOLES ? 4 : 2, to_next = apart(ins, mode);
   const char *at[OUTS];
+  int64_t k = 0;
+  UNROLL for (int i = 0; i < n * outs; i++) sums[i] = every(0.0f);
   for (; k + TWO <= ins; k += TWO) {
-    const char *next = w + outs * (ins + k) * width;
-    if (coming != FOLLOWED) UNROLL for (int64_t line = 0; line < bytes; line += 64) {
-      if (coming == READ) (void)*(const volatile char *)(next + line);
-      else __builtin_prefetch(next + AHEAD + line, 0, 2);
-    }
+    const char *next = w + outs * (ins + k) * width + AHEAD;
+    if (asked) UNROLL for (int64_t line = 0; line < outs * TWO * width; line += 64) __builtin_prefetch(next + line, 0, 2);
     UNROLL for (int j = 0; j < outs; j++) at[j] = w + (j * ins + k) * width;
-    step(sums, at, mode == DOTS ? x + k / 2 : x + k, apart, mode, n, outs);
+    step(sums, at, mode == DOTS ? x + k / 2 : x + k, to_next, mode, n, outs);
   }
   if (k < ins) {
     float rest[OUTS][TWO] = {0};
@@ -107,7 +107,17 @@ INLINE void tile(const char *w, int mode, int coming, int64_t ins, const float *
       memcpy(rest[j], w + (j * ins + k) * width, (size_t)((ins - k) * width));
       at[j] = (const char *)rest[j];
     }
-    step(sums, at, mode == DOTS ? x + k / 2 : x + k, apart, mode, n, outs);
+    step(sums, at, mode == DOTS ? x + k / 2 : x + k, to_next, mode, n, outs);
+  }
+}
+
+/* one output, or OUTS of them, `wide` at a time */
+INLINE void tile(const char *w, int mode, int wide, int asked, int64_t ins, const float *x, int n, int outs, float *y,
+                 int64_t stride, const float *bias, const float *scales, int add) {
+  Vec sums[MOST_DOTS * OUTS], some[MOST_DOTS * OUTS];
+  UNROLL for (int j = 0; j < outs; j += wide) {
+    add_up(some, w + j * ins * (mode == WHOLES ? 4 : 2), mode, asked, ins, x, n, wide);
+    UNROLL for (int i = 0; i < n; i++) UNROLL for (int k = 0; k < wide; k++) sums[i * outs + j + k] = some[i * wide + k];
   }
   for (int i = 0; outs == 1 && i < n; i++)
     y[i * stride] = total(sums[i]) * (scales ? *scales : 1.0f) + (bias ? *bias : 0.0f) + (add ? y[i * stride] : 0.0f);
@@ -125,18 +135,19 @@ INLINE void tile(const char *w, int mode, int coming, int64_t ins, const float *
 INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x, int n, float *y, int64_t stride,
                        int add) {
   const int64_t ins = by->ins, size = ins * (mode == WHOLES ? 4 : 2), last = first + (by->outs - first) / OUTS * OUTS;
-  const int most_read = mode == DOTS ? 2 * MOST_READ : MOST_READ;
-  const int parts = (n + MOST_AT_ONCE - 1) / MOST_AT_ONCE; /* of rows; for the later ones weights are in the cache */
+  const int near = size <= SHORT, at_once = mode == DOTS ? MOST_DOTS : MOST_AT_ONCE, wide = mode == DOTS ? 2 : OUTS;
+  const int parts = (n + at_once - 1) / at_once; /* of rows; for the later ones weights are in the cache */
   for (int64_t j = first; j < by->outs; j += j < last ? OUTS : 1)
     for (int part = 0, i = 0, some; part < (j < last ? parts : n); part++, i += some) {
       some = j < last ? (part + 1) * n / parts - i : 1;
-      const float *rows = x + i * arranged_ins(ins), *bias = by->bias ? by->bias + j : 0;
+      const float *rows = x + i * apart(ins, mode), *bias = by->bias ? by->bias + j : 0;
       const float *scales = by->scales ? by->scales + j : 0;
       const char *w = by->weight + j * size;
-      const int coming = size <= SHORT || part ? FOLLOWED : n <= most_read && j + 2 * OUTS <= last ? READ : ASKED;
       float *to = y + i * stride + j;
-      if (j >= last) tile(w, mode, FOLLOWED, ins, rows, 1, 1, to, stride, bias, scales, add);
-#define CASE(count) case count: tile(w, mode, coming, ins, rows, count, OUTS, to, stride, bias, scales, add); break
+      const int asked = !near && !part;
+      if (j >= last) tile(w, mode, 1, 0, ins, rows, 1, 1, to, stride, bias, scales, add);
+      else if (ONE_BY_ONE && n == 1 && !near) tile(w, mode, 1, 0, ins, rows, 1, OUTS, to, stride, bias, scales, add);
+#define CASE(count) case count: tile(w, mode, wide, asked, ins, rows, count, OUTS, to, stride, bias, scales, add); break
       else switch (some) {
         CASE(1);
         CASE(2);
@@ -145,6 +156,10 @@ INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x
 #if LANES == 16
         CASE(5);
         CASE(6);
+#endif
+#if HAVE_DOTS
+        CASE(7);
+        CASE(8);
 #endif
       }
 #undef CASE

@@ -49,7 +49,7 @@ FAULTS: Edits = {
     },
     ("specviz/lm/products.h", "tests/lm/test_few_rows.py"): {
         "few rows: a row beyond the first six has the numbers of one before it": edit(
-            "const float *rows = x + i * arranged_ins(ins),", "const float *rows = x + i / 8 * arranged_ins(ins),"
+            "const float *rows = x + i * apart(ins, mode),", "const float *rows = x + i / 8 * apart(ins, mode),"
         ),
     },
     ("specviz/lm/llama/few_rows.c", "tests/lm/test_products.py"): {
