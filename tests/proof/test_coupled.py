@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.core.randomness import SeededRandom, race_times, winner
+from specviz.core.randomness import race_times, winner
 from specviz.core.sampling import Sampling, residual, transform
 from specviz.core.tree import ROOT
 from specviz.drafters.drafting.growing import GrowingDraft
 from specviz.errors import ProofError
-from specviz.proof.exhaustive import WARM, EnumeratedRandom, ProofCase, session_of
+from specviz.proof.exhaustive import WARM, EnumeratedRandom, ProofCase
 from specviz.proof.lines import lines
 from specviz.proof.races import Race
 from specviz.protocol.proofs import Toy
@@ -21,21 +21,16 @@ from specviz.trace.uniform_draws import RACE, race_time
 from specviz.verifiers.base import TrialRecord, Verdict
 from specviz.verifiers.coupled import CoupledVerifier
 from specviz.verifiers.naive import NaiveVerifier
+from tests.proof import walked
 from tests.proof.one_level import siblings, verdicts
 from tests.proof.walked import error, expectation
 
 P, Q = (0.5, 0.3, 0.2), (0.2, 0.45, 0.35)
 CHAIN = ProofCase("model", "coupled", (("gamma", 2),), WARM)
-LONG = 24
 
 
 def text(drafter: str, seed: int, verifier: str = "coupled", **options: object) -> list[int]:
-    case = ProofCase(drafter, verifier, tuple(options.items()), Sampling(1.0), length=LONG)
-    session = session_of(case, SeededRandom(seed))
-    session.begin()
-    while session.finished is None:
-        session.round()
-    return session.tokens[1:]
+    return walked.text(ProofCase(drafter, verifier, tuple(options.items()), Sampling(1.0), length=24), seed)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -12,11 +12,12 @@ from specviz.core.randomness import SeededRandom, race_times
 from specviz.core.sampling import Sampling, transform
 from specviz.drafters.drafting.growing import GrowingDraft
 from specviz.errors import ProofError
-from specviz.proof.exhaustive import WARM, EnumeratedRandom, ProofCase, session_of
+from specviz.proof.exhaustive import WARM, EnumeratedRandom, ProofCase
 from specviz.proof.races import Race, soonest
 from specviz.theory.formulas import list_agreement_bound, race_agreement
 from specviz.trace.uniform_draws import RACE, RACES, race_time
 from specviz.verifiers.gls import GLSVerifier
+from tests.proof import walked
 from tests.proof.walked import error, expectation
 
 SMALL = ProofCase("model", "gls", (("gamma", 2),), WARM, length=3, vocab_size=2)
@@ -25,13 +26,10 @@ EXACT = 1e-12
 
 
 def text(drafter: str, lists: int, **options: object) -> list[int]:
-    given = (("lists", lists),)
-    case = ProofCase(drafter, "gls", tuple(options.items()), Sampling(1.0), length=24, verifier_options=given)
-    session = session_of(case, SeededRandom(5))
-    session.begin()
-    while session.finished is None:
-        session.round()
-    return session.tokens[1:]
+    lanes = (("lists", lists),)
+    return walked.text(
+        ProofCase(drafter, "gls", tuple(options.items()), Sampling(1.0), length=24, verifier_options=lanes), 5
+    )
 
 
 def siblings_of(count: int, vocab_size: int = 3) -> ProofCase:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from specviz.core.randomness import SeededRandom
 from specviz.engine.session import RoundRecord
-from specviz.proof.exhaustive import ProofCase, branches, distance
+from specviz.proof.exhaustive import ProofCase, branches, distance, session_of
 
 
 def error(case: ProofCase, merged: bool = True) -> float:
@@ -21,3 +22,12 @@ def accepted(record: RoundRecord) -> int:
 def expectation(case: ProofCase, count: Callable[[RoundRecord], float] = accepted) -> float:
     """Of a number that the first round's record gives, exactly."""
     return sum(branch.weight * count(branch.records[0]) for branch in branches(case, (), 0))
+
+
+def text(case: ProofCase, seed: int) -> list[int]:
+    """What the engine writes after the prompt with the random numbers of this seed."""
+    session = session_of(case, SeededRandom(seed))
+    session.begin()
+    while session.finished is None:
+        session.round()
+    return session.tokens[len(case.prompt) :]

@@ -71,32 +71,21 @@ def weights(row, bias=0.0, threshold=0.5):
     }
 
 
-def test_the_heuristic_adds_two_and_takes_one():
-    stop = HeuristicStopPolicy(HeuristicOptions(start_levels=5))
-    seen = []
-    for drafted, accepted in ((5, 5), (7, 3), (6, 0), (5, 5)):
+@pytest.mark.parametrize(
+    ("start", "rounds", "levels"),
+    [
+        pytest.param(5, [(5, 5), (7, 3), (6, 0), (5, 5)], [7, 6, 5, 7], id="it adds two and takes one"),
+        pytest.param(7, [(3, 3)], [5], id="it adds to what was drafted, where there was room for less"),
+        pytest.param(5, [(0, 0)], [5], id="a round in which nothing could be drafted teaches nothing"),
+        pytest.param(1, [(1, 0)], [1], id="it never goes below one"),
+    ],
+)
+def test_the_heuristic_learns_from_what_was_drafted_and_accepted(start, rounds, levels):
+    stop, seen = HeuristicStopPolicy(HeuristicOptions(start_levels=start)), []
+    for drafted, accepted in rounds:
         stop.learn(drafted, accepted)
         seen.append(stop.levels())
-    assert seen == [7, 6, 5, 7]
-
-
-def test_the_heuristic_adds_to_what_was_drafted_where_there_was_room_for_less():
-    """Seven levels were wanted and three were left of the text: all three accepted say nothing of a fourth."""
-    stop = HeuristicStopPolicy(HeuristicOptions(start_levels=7))
-    stop.learn(3, 3)
-    assert stop.levels() == 5
-
-
-def test_a_round_in_which_nothing_could_be_drafted_teaches_the_heuristic_nothing():
-    stop = HeuristicStopPolicy(HeuristicOptions(start_levels=5))
-    stop.learn(0, 0)
-    assert stop.levels() == 5
-
-
-def test_the_heuristic_never_goes_below_one():
-    stop = HeuristicStopPolicy(HeuristicOptions(start_levels=1))
-    stop.learn(1, 0)
-    assert stop.levels() == 1
+    assert seen == levels
 
 
 def test_confidence_keeps_the_token_and_stops_below_it():
@@ -146,23 +135,20 @@ def test_entropy_stops_before_drawing_and_with_keep_after():
     assert [after.goes_below(view, node) for node in (1, 2)] == [True, False]
 
 
-def test_draft_verify_raises_its_threshold_when_too_little_is_accepted():
-    stop = DraftVerifyStopPolicy(DraftVerifyOptions(first_threshold=0.8))
-    stop.learn(4, 1)
-    assert stop.state()["stop_threshold"] == pytest.approx(0.9 * 0.8 + 0.1 * 0.81)
-
-
-def test_draft_verify_lowers_it_when_drafts_are_stopped_though_all_is_accepted():
-    stop = DraftVerifyStopPolicy(DraftVerifyOptions(first_threshold=0.8, memory=0.0))
-    assert not stop.goes_below(View(probs=(1.0, 0.5, 1.0)), 1)
-    stop.learn(1, 1)
-    assert stop.state()["stop_threshold"] == pytest.approx(0.9 * 0.8 + 0.1 * 0.79)
-
-
-def test_draft_verify_leaves_it_where_nothing_was_stopped():
-    stop = DraftVerifyStopPolicy(DraftVerifyOptions(first_threshold=0.8, memory=0.0))
-    stop.learn(4, 4)
-    assert stop.state()["stop_threshold"] == pytest.approx(0.8)
+@pytest.mark.parametrize(
+    ("memory", "stopped", "learnt", "threshold"),
+    [
+        pytest.param(0.5, False, (4, 1), 0.9 * 0.8 + 0.1 * 0.81, id="raised: too little is accepted"),
+        pytest.param(0.0, True, (1, 1), 0.9 * 0.8 + 0.1 * 0.79, id="lowered: stopped, though all is accepted"),
+        pytest.param(0.0, False, (4, 4), 0.8, id="left: nothing was stopped"),
+    ],
+)
+def test_draft_verify_moves_its_threshold_with_what_is_accepted(memory, stopped, learnt, threshold):
+    stop = DraftVerifyStopPolicy(DraftVerifyOptions(first_threshold=0.8, memory=memory))
+    if stopped:
+        assert not stop.goes_below(View(probs=(1.0, 0.5, 1.0)), 1)
+    stop.learn(*learnt)
+    assert stop.state()["stop_threshold"] == pytest.approx(threshold)
 
 
 def test_a_moving_floor_follows_draft_and_verifys_rule_and_a_resting_one_stays():
@@ -209,15 +195,12 @@ def test_specdecpp_stops_where_the_risk_of_the_whole_path_is_too_high():
     assert all(patient.draws_at(view, node) for node in (0, 1, 2))
 
 
-def test_specdecpp_drafts_so_many_levels_in_any_case_and_goes_on_at_its_threshold():
+@pytest.mark.parametrize(("threshold", "least"), [(0.1, 2), (0.5, 0)])
+def test_specdecpp_drafts_so_many_levels_in_any_case_and_goes_on_at_its_threshold(threshold, least):
     """Each P(accepted) is sigmoid(0) = 1/2, so the risk is 1/2 behind the first candidate and 3/4 behind the second."""
-    view = View(probs=(1.0, 1.0, 1.0))
-    stop = SpecDecPPStopPolicy(SpecDecPPOptions(threshold=0.1, least=2))
+    stop = SpecDecPPStopPolicy(SpecDecPPOptions(threshold=threshold, least=least))
     stop.use(weights([0.0]))
-    assert [stop.draws_at(view, node) for node in (0, 1, 2)] == [True, True, False]
-    stop = SpecDecPPStopPolicy(SpecDecPPOptions(threshold=0.5, least=0))
-    stop.use(weights([0.0]))
-    assert [stop.draws_at(view, node) for node in (0, 1, 2)] == [True, True, False]
+    assert [stop.draws_at(View(), node) for node in (0, 1, 2)] == [True, True, False]
 
 
 def test_a_head_for_other_hidden_states_says_why_it_cannot_work():

@@ -41,17 +41,19 @@ def test_greedy_follows_the_largest_logit_down_the_tree():
     assert {one.u for one in verdict.trials} == {None}
 
 
-def test_greedy_takes_the_lowest_id_on_a_tie():
-    assert judge(GreedyVerifier, tree_of((0, 1)), [[0.2, 0.4, 0.4], [0.4, 0.2, 0.4]], 0.0).token == 0
-
-
-def test_greedy_ends_a_wholly_accepted_path_with_a_bonus():
-    verdict = judge(GreedyVerifier, tree_of((0, 2)), [[0.1, 0.2, 0.7], [0.1, 0.8, 0.1]], 0.0)
-    assert (verdict.path, verdict.token, verdict.origin) == ([1], 1, "bonus")
-
-
-def test_greedy_with_nothing_drafted_gives_a_token_of_the_target():
-    assert judge(GreedyVerifier, tree_of(), [[0.1, 0.2, 0.7]], 0.0).origin == "target"
+@pytest.mark.parametrize(
+    ("rule", "candidates", "rows", "outcomes", "path", "token", "origin"),
+    [
+        (GreedyVerifier, [(0, 1)], [[0.2, 0.4, 0.4], [0.4, 0.2, 0.4]], (), [1], 0, "bonus"),
+        (GreedyVerifier, [(0, 2)], [[0.1, 0.2, 0.7], [0.1, 0.8, 0.1]], (), [1], 1, "bonus"),
+        (GreedyVerifier, [], [[0.1, 0.2, 0.7]], (), [], 2, "target"),
+        (NaiveVerifier, [(0, 2)], [[0.1, 0.2, 0.7], [0.1, 0.8, 0.1]], (2, 1), [1], 1, "bonus"),
+    ],
+    ids=["of a tie the lowest id", "a whole path ends with a bonus", "nothing drafted", "naive is greedy"],
+)
+def test_at_temperature_zero_the_most_probable_is_taken(rule, candidates, rows, outcomes, path, token, origin):
+    verdict = judge(rule, tree_of(*candidates), rows, 0.0, outcomes)
+    assert (verdict.path, verdict.token, verdict.origin) == (path, token, origin)
 
 
 def test_naive_follows_its_own_sample_where_it_was_drafted():
@@ -64,8 +66,3 @@ def test_naive_follows_its_own_sample_where_it_was_drafted():
 def test_naive_keeps_a_sample_that_nobody_drafted():
     verdict = judge(NaiveVerifier, tree_of((0, 1)), [[0.5, 0.3, 0.2]] * 2, 1.0, [2])
     assert (verdict.path, verdict.token, verdict.origin, verdict.residual) == ([], 2, "correction", None)
-
-
-def test_naive_at_temperature_zero_is_greedy():
-    verdict = judge(NaiveVerifier, tree_of((0, 2)), [[0.1, 0.2, 0.7], [0.1, 0.8, 0.1]], 0.0, [2, 1])
-    assert (verdict.path, verdict.token) == ([1], 1)
