@@ -1,7 +1,5 @@
 """A step-time curve with small round numbers: 880 bytes a pass at 88 bytes/s, 600 operations a row at 240 a second."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from specviz.protocol.profiles import Ceiling, HardwareCurve, ModelSizes, PassTime

@@ -1,8 +1,6 @@
 """Runs a coroutine to its end whatever runs in the test process: a browser test leaves an event loop in its thread, and
 `asyncio.run` refuses a second one there."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """A trace source whose every time and token is chosen by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """In which order the suite runs on several processes: what takes long comes first, so that short tests fill the end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -1,7 +1,5 @@
 """Uniform draws whose outcomes are given in order, for tests of one decision."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

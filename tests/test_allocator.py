@@ -1,8 +1,6 @@
 """Garbage that was at work when the collector was told to leave things alone is found the next time, and it rests
 while much is built that stays."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

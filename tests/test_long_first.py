@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from tests.long_first import long_first
 
 SUITE = [(2, ""), (3, "browser"), (3, ""), (1, "slow"), (2, ""), (1, "slow"), (1, "slow"), (2, "")]

@@ -1,7 +1,5 @@
 """`import specviz`: quick, small, and enough to run, keep and check a trace."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A process's folder for a while: locked while it lives, swept where it was killed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which processes a test has started and left running."""
 
-from __future__ import annotations
-
 import re
 
 import psutil

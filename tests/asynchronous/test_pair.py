@@ -1,7 +1,5 @@
 """Two real processes on tiny checkpoints: the text of plain decoding, also where the drafter's process is killed."""
 
-from __future__ import annotations
-
 from multiprocessing.shared_memory import SharedMemory
 from threading import Timer
 

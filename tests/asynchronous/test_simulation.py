@@ -1,7 +1,5 @@
 """The asynchronous methods on toy texts: the target's own text whatever happens, and the times that follow by hand."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 

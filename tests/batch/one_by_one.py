@@ -1,7 +1,5 @@
 """The batch of any model, for models that have none of their own and as a measure for those that do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

@@ -3,8 +3,6 @@
 draft: a pass of the drafter over all texts that go on · budget: what it grants · target: all texts, once a round
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The budget of a batch: who may draft how much, by chances and prices that are small whole numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Times of passes over several texts: straight lines between what was measured."""
 
-from __future__ import annotations
-
 from itertools import count
 
 from specviz.batch.pass_times import PassTimes, pass_times, rising, row_counts

@@ -1,7 +1,5 @@
 """A function that pauses where it asks: its answers, its errors, and its end before its time."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

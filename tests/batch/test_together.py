@@ -1,7 +1,5 @@
 """Texts decoded together are, token for token, what each is alone: chains and trees, greedy and sampled."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from copy import copy

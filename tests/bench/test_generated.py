@@ -1,7 +1,5 @@
 """`prove chat`: what counts as the same text, how near a tie was, and that rows are kept and gone on with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

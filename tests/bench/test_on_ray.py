@@ -1,8 +1,6 @@
 """What is spread over a real Ray cluster of two nodes on this machine, workers of which are killed: items, commands, a
 sweep. One cluster for all: to start one takes longer than they do."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

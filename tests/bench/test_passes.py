@@ -1,7 +1,5 @@
 """What `specviz bench passes` prints, from measurements written out."""
 
-from __future__ import annotations
-
 from specviz.bench.passes import PassTable, RoundTable, tables, time_passes, time_rounds
 from specviz.cli.sources import SharedModels, live_source
 from specviz.lm.load import load

@@ -1,7 +1,5 @@
 """Plain decoding timed beside a run: what is asked for, what is kept, when there is nothing to time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Predicted speedups beside recorded and measured ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

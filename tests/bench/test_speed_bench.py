@@ -1,7 +1,5 @@
 """The report in the form of SPEED-Bench: lengths of steps, averages over requests, conditional and joint rates."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

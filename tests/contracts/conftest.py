@@ -1,7 +1,5 @@
 """Small real models, and one way to run the engine on them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Two traces of the same seed: equal but for what may differ from run to run."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass
 from typing import Any
 

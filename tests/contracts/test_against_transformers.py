@@ -1,7 +1,5 @@
 """Our plain greedy decoding is that of `transformers.generate`; our tree scores are those of plain passes."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -3,8 +3,6 @@
 A method added to the registry is tested here without a line being written.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

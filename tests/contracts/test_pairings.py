@@ -3,8 +3,6 @@
 Methods that are named nowhere below (plug-ins) are held to their declarations by the other contracts alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

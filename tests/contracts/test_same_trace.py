@@ -1,7 +1,5 @@
 """The comparison of traces: times and ids may differ, everything else is found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.app.doubles import sample

@@ -1,7 +1,5 @@
 """What holds for every registered tree and stop policy on small real models: discovered, never listed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

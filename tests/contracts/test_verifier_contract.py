@@ -3,8 +3,6 @@
 Real small models, real traces; that a lossless rule is lossless is the proof's matter.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.core.sampling import Sampling

@@ -1,8 +1,6 @@
 """Every registered drafter says of each of its passes how many bytes of weights it reads, and in words which; or it is
 named here with the reason why it cannot."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.drafters.base import DRAFTERS

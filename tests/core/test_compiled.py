@@ -1,7 +1,5 @@
 """A C file compiled into the cache: once, whole, for this processor; and whatever a compiler does, no start breaks."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The sampling transform, the residual, and the random sources."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

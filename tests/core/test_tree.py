@@ -1,7 +1,5 @@
 """The draft tree: declared kinds, order, paths, layout."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

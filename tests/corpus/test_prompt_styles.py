@@ -1,7 +1,5 @@
 """Prompts of the five styles, which answers are right, and which texts have a style's form."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.corpus.plain_english import styles

@@ -1,7 +1,5 @@
 """What counts as untrue in the small world, and that no recorded run says such a thing uncommented."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from typing import Any

@@ -1,7 +1,5 @@
 """Datastores: the order of suffixes, what is found, the file, and what may never be in it."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

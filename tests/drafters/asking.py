@@ -1,7 +1,5 @@
 """How tests ask a drafter for a draft without an engine around it, and how they read the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Drafters with a process of their own: plain decoding's text, a lane on the engine's clock, no process left over."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

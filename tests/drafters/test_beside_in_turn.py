@@ -1,7 +1,5 @@
 """The two protocols drafting in the target's own process: which tokens are drafted when, worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Capabilities are asked for with `isinstance`: whoever's class has the methods has them, whatever it is called."""
 
-from __future__ import annotations
-
 from specviz.drafters import capabilities
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import Capability, Observes, Releases

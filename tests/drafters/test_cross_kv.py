@@ -1,7 +1,5 @@
 """cross_kv: text and tree merged are one softmax, a drafted row is what training sees, own rows keep to a window."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """A drafter of another vocabulary: which tokens are the same, what it reads, and that the run is sound."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers

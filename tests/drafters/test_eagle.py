@@ -1,7 +1,5 @@
 """EAGLE: rows of a draft are what training unrolls, true states replace guessed ones, files fit or are refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Drafters that fill a block in one pass: what runs is what was trained, and no row sees what it may not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

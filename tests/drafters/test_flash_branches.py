@@ -1,7 +1,5 @@
 """A block whose branches are read anew: each by its own tokens, as the network itself says of them."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn import functional

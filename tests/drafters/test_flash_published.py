@@ -1,7 +1,5 @@
 """Blocks that others published: a checkpoint drafts here what transformers' own DFlash drafts, round by round."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

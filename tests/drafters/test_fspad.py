@@ -1,7 +1,5 @@
 """FSPAD-style: both ideas do what they say, and without them it is EAGLE-1."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Drafters with trained heads: what they draft is what their networks say of the whole text at once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -6,8 +6,6 @@ tensors and 274,132,734 bytes, as those tell who read it. The head is a Llama bl
 and keys. The hub cannot be asked here, so the file itself was never read.
 """
 
-from __future__ import annotations
-
 import json
 from math import prod
 

@@ -1,7 +1,5 @@
 """Jacobi decoding: what is iterated, how fast it converges, and which noise the guesses are made with."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The lattice against all of its paths, the static tree against all trees, and trees that are planned."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise, product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lookahead decoding: the window as a tree, its n-grams, and where they are guessed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

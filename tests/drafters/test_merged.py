@@ -1,7 +1,5 @@
 """Several models, one tree: what merges, what stays twice and why, and which noise each draft uses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

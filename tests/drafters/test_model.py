@@ -1,7 +1,5 @@
 """The model drafter: which rows it feeds, how it draws, and what it keeps of its cache."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

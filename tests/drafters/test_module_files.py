@@ -1,7 +1,5 @@
 """A drafter module's folder: its weights packed, read as they were written, and as earlier versions left them."""
 
-from __future__ import annotations
-
 import bz2
 import json
 from collections.abc import Callable

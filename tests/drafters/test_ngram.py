@@ -1,7 +1,5 @@
 """Prompt lookup: what is found, what is copied, and that nothing is scanned twice."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.core.sampling import Sampling

@@ -1,7 +1,5 @@
 """Drafting with the target's own layers: nothing runs twice, and the cache is the target's alone afterwards."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

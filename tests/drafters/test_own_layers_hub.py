@@ -1,7 +1,5 @@
 """Drafting with the target's own layers on models of transformers: the same promises as on the lean forward."""
 
-from __future__ import annotations
-
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 

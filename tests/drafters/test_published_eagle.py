@@ -1,7 +1,5 @@
 """Published EAGLE weights: tiny checkpoints in each layout, mapped name by name, anything unknown refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

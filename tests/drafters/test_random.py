@@ -1,7 +1,5 @@
 """The drafter that knows nothing: what it draws, how seldom that is right, and that a trace cannot claim otherwise."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Fusion of a model's tree with retrieved ones: what survives, where it goes, and what each node says of itself."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Retrieval: which places are found, what is drafted from them, and what is shown of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.datastore.store import from_ids

@@ -1,7 +1,5 @@
 """Which of its networks the small model is asked for by name, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

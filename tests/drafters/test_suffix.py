@@ -1,7 +1,5 @@
 """Suffix decoding: what is matched, what is drafted from it, and what a later run still knows."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Token Recycling: the matrix, the template, what a tree is made from and what the target's answer rewrites."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A smaller draft head: what can be drafted, and that everything else is as with the whole head."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

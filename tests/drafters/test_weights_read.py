@@ -4,8 +4,6 @@ A target of 3 layers, 16 wide, 8 tokens, in float32. Its head holds 128 numbers 
 attention 16 + 256 + 128 + 128 + 256 = 784, its MLP 16 + 3 * 384 = 1168.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

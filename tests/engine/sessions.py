@@ -1,7 +1,5 @@
 """A text decoded to its end: what most tests of drafters and rounds begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

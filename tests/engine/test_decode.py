@@ -1,7 +1,5 @@
 """The loop on toy models: order of events, endings, cancelling, branching in time, what a trace keeps."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 
 import pytest

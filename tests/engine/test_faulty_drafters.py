@@ -1,7 +1,5 @@
 """What a drafter does against its own word ends the run as its fault, before anything is judged."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.core.randomness import SeededRandom

@@ -1,7 +1,5 @@
 """A drafter that reads the target's states gets them all, in text order, without a pass of its own."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Heads, entropies, agreements and ranks of whole distributions: by torch and by the compiled sweep the same."""
 
-from __future__ import annotations
-
 from math import inf, log
 
 import pytest

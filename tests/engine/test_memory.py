@@ -1,7 +1,5 @@
 """Drafters that learn: what they are shown, what outlasts a run, and how a header says so."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 

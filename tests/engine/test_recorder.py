@@ -1,7 +1,5 @@
 """What the trace says of a round is what the round was: each number against the tensors it came from."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import log2
 

@@ -1,7 +1,5 @@
 """What a round's engine seconds are spent on, by a clock that is read aloud."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.core import clock

@@ -1,7 +1,5 @@
 """When a text ends, decided token by token."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.engine.termination import Ending, Limits

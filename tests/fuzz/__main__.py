@@ -3,8 +3,6 @@
 Each mutation has a number; `--only NUMBER` hands it in again through its doors and shows where it came out.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import random

@@ -4,8 +4,6 @@ A door gets damaged content and returns; what it says goes through `sentence`. A
 terminal, or the page's line about a fault of its own is a `FaultError`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import html
 import io

@@ -4,8 +4,6 @@ any length, fields of an event missing. Each is answered, or refused in one sent
 `python -m tests.fuzz --events 40` posts so many times to every event of the page; the tests take a part of them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

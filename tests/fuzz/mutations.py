@@ -1,7 +1,5 @@
 """Files and forms that somebody might hand in: good ones, damaged at random places. Everything follows from a seed."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

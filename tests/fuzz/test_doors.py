@@ -1,7 +1,5 @@
 """Two hundred of the damaged files, forms and options of `python -m tests.fuzz`, and that a fault would be seen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

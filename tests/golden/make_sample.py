@@ -4,8 +4,6 @@ The numbers are exact consequences of the distributions below under the sequenti
 verification in the second sample); both are labelled simulated. Run as `python -m tests.golden.make_sample`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The tokens are chosen to be awkward on a page (tags, template markers, control a
 split over two tokens). Only the sequential and the greedy rule.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

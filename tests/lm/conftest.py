@@ -1,7 +1,5 @@
 """Fixtures shared by the tests of language models."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

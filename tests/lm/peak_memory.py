@@ -1,8 +1,6 @@
 """Loads a checkpoint in several ways and prints by how many bytes a process grew at most with each: `python -m
 tests.lm.peak_memory FOLDER ADAPTER:DTYPE …`. Linux only. The libraries are imported once, and each way is a fork."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Both adapters against transformers' own forward, number by number: texts, trees, and what is left of a cache."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from transformers import AutoModelForCausalLM

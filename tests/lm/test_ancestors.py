@@ -1,7 +1,5 @@
 """The mask of the largest tree serves all trees that begin like it; every call's mask is what it is from scratch."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The bare pass of fixed sizes: the same logits as the engine's forward, and refusals before memory is taken."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path

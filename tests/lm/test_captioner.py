@@ -1,7 +1,5 @@
 """A language model that sees: shown a picture it computes what transformers computes on the same embeddings."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

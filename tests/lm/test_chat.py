@@ -1,7 +1,5 @@
 """Chat templates: found in a checkpoint's files, rendered around a message, and said in the trace."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

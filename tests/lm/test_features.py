@@ -1,7 +1,5 @@
 """The target's states on the way, number by number against `output_hidden_states` of transformers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

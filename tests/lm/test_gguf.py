@@ -1,7 +1,5 @@
 """A GGUF file is the checkpoint it was made from, number for number; what the engine does not run is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

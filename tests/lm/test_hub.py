@@ -1,7 +1,5 @@
 """The transformers adapter: long prompts in pieces, and the models that must be refused."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

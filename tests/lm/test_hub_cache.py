@@ -1,7 +1,5 @@
 """A model's cache under the names of old and of new transformers."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

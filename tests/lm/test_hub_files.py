@@ -1,8 +1,6 @@
 """Checkpoints of the hub: which revision is asked for, and what went wrong there, each with its own cure. No network:
 the hub's own exceptions are raised in place of its answers."""
 
-from __future__ import annotations
-
 import errno
 
 import huggingface_hub

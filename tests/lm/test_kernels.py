@@ -1,7 +1,5 @@
 """Choosing a matrix routine: all agree, a missing one is passed over, copies must pay."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The lean forward's own: pieces, layers, precisions, routines and devices give the same numbers."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from transformers import AutoModelForCausalLM

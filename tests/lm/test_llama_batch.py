@@ -1,7 +1,5 @@
 """Several sequences in one pass: every row gets the logits it gets alone, and none sees another sequence."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

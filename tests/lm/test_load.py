@@ -1,7 +1,5 @@
 """From a name to a model; everything that can go wrong is one sentence."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

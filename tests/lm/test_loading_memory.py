@@ -1,7 +1,5 @@
 """Loading holds weights once, or once in each of two formats: it takes little more memory than the model itself."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

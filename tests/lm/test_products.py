@@ -1,7 +1,5 @@
 """Compiled products and drafters' blocks: torch's numbers, from weights read in two bytes where nothing is lost."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn import functional

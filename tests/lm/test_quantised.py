@@ -4,8 +4,6 @@ The weights are int8 with a scale per row, in the format that most quantised che
 (compressed-tensors), made here from a tiny Llama.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

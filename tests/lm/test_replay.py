@@ -1,7 +1,5 @@
 """Passes of fixed widths, padded and at fixed addresses, say what the plain ones say: here without being recorded."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Passes of a batch of fixed widths over fixed lanes say what each sequence gets alone: here without being recorded."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Row bookkeeping, on masks small enough to be written out."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.errors import ModelError

@@ -1,8 +1,6 @@
 """A drafter whose tokenizer has other special tokens than the target's: what can be drafted, what it reads in their
 place, and that the text keeps the target's law."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

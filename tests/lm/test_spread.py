@@ -3,8 +3,6 @@
 Only a CPU is here, so the places are this memory and the disk, and the processes speak through gloo.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The measured curve t(n): its shape as data. How fast anything is, is nobody's business here."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The toy model of proofs: exact, repeatable, and angry about any mistake."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

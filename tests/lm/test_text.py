@@ -1,7 +1,5 @@
 """Tokens as bytes: the truth even where a token ends inside a character."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Trees of 8 to 64 nodes, both adapters: a node's logits are those of its path alone, kept rows are a prefill's."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """A smaller output head: the same logits for the tokens it keeps, none for the others, and fewer rows computed."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

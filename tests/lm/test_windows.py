@@ -1,8 +1,6 @@
 """Sliding windows and alternating attention: a text that fits the narrowest window is decoded as transformers does it,
 chain and tree, and one that would not is refused with the window in the sentence."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from transformers import AutoModelForCausalLM

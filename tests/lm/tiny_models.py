@@ -1,7 +1,5 @@
 """Tiny checkpoints with random weights, made on the spot: no download, a few thousand parameters each."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

@@ -1,8 +1,6 @@
 """`specviz` on two processes with what torchrun tells its own, forked from one that has imported the libraries:
 `python -m tests.lm.two_ranks run --tp auto …`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

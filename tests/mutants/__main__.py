@@ -1,7 +1,5 @@
 """`python -m tests.mutants`: see `run`."""
 
-from __future__ import annotations
-
 import sys
 
 from tests.mutants.run import main

@@ -8,8 +8,6 @@ The tests of a fault must pass on the copy without it, or its death would say no
 own, forked from one that has imported torch already.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import multiprocessing

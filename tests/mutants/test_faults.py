@@ -1,7 +1,5 @@
 """The list of planted faults is whole: each has its place, and tests that exist. `python -m tests.mutants` runs it."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from tests.mutants.faults import FAULTS

@@ -4,8 +4,6 @@ Lossless in a batch means more than the right law for each text: what is drawn f
 joint law must be the product of the target's own laws.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A tokenizer of one letter per id for toy models: 0 is `<end>`, 1 is `a`, 2 is `b`, …"""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """One level of a draft, judged on given distributions: every outcome of a rule, by the random source that walks all
 branches."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 A test plants a bug if it carries the mark `planted`, which names the kind, or stands in a file `test_planted_bugs.py`.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A target that sees is sampled exactly: every branch of every round, on a random captioner of four tokens."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

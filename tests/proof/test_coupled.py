@@ -1,7 +1,5 @@
 """Coupled sampling: the text is a function of the seed, and target and draft agree as often as the formula says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """An error of zero proves nothing where nothing was judged: what a walk must have seen, and that it fails without."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

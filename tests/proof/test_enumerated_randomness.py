@@ -1,7 +1,5 @@
 """The random source of the proof: a number that several draws share is one number."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Brackets: what masking samples, what was asked for, the correction, and that the engine repeats the rows it gets."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.errors import OptionError

@@ -1,7 +1,5 @@
 """In float32 at temperature 0, whatever drafts, grows and judges: the text of plain decoding, token for token."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """SpecTr keeps every draft that shares the accepted token: exact, never fewer accepted, and its bugs are seen."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """One decision line by line: p = (.5, .3, .2), q = (.2, .45, .35), worked out by hand, intact and with every bug."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

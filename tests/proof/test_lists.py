@@ -1,7 +1,5 @@
 """One race in several lanes: the text depends on seed and lanes alone; how often a list of drafts holds the winner."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

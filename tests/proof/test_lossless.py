@@ -1,7 +1,5 @@
 """Every legal pairing gives exactly the target's law, proved by walking all branches of the real engine."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

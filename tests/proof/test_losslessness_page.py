@@ -1,7 +1,5 @@
 """docs/losslessness.md says what the proof says today: all methods, numbers that can be computed again, all bugs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The law of the next token after one drafted candidate, on numbers that fit on paper."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

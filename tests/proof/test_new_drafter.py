@@ -1,7 +1,5 @@
 """The guide's command catches a bug in a new drafter: the example itself, in a package of its own, wrongly declared."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

@@ -4,8 +4,6 @@ On every branch of a toy of two tokens. The wrong ones judge a token by another 
 let a drawn token decide whether it is submitted.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

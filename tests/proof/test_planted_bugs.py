@@ -3,8 +3,6 @@
 Every mutant changes the running engine in one place. A mutant that the proof lets through fails the test.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

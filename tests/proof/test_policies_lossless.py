@@ -1,7 +1,5 @@
 """However a tree grows and whenever it stops, the text has exactly the target's law: all branches are walked."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.core.sampling import Sampling

@@ -1,7 +1,5 @@
 """Sampling for the screen: counts of a toy or of the pair, their statistics by hand, and that a bug is seen."""
 
-from __future__ import annotations
-
 import math
 from contextlib import nullcontext
 

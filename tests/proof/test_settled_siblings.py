@@ -1,7 +1,5 @@
 """A rule that reckons with the number of siblings is kept away from policies that make it up while drawing."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.core.sampling import transform

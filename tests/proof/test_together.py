@@ -1,7 +1,5 @@
 """Texts decoded in one batch have the product of the target's own laws: each its own law, and none knows of another."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

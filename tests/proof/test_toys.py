@@ -1,7 +1,5 @@
 """The proof's toys tell methods apart: a walk of one drafter's draft is no other drafter's walk under another name."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import pytest

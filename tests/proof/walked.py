@@ -1,7 +1,5 @@
 """Exact numbers of a proof's case, by walking its branches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from specviz.core.randomness import SeededRandom

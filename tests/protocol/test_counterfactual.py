@@ -1,7 +1,5 @@
 """What the others would have drafted: one round each, on the run's own text, without touching the run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

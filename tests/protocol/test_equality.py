@@ -1,7 +1,5 @@
 """Greedy equality over any source: both runs, float32, token for token; a difference is found and named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Links: what the browser writes, Python reads, and the other way round; what is no link is refused in a sentence."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from base64 import urlsafe_b64encode

@@ -1,8 +1,6 @@
 """Sweep files, sweep results, races and links of earlier releases, written once and never again: every later release
 opens them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from specviz.protocol import races

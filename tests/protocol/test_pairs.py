@@ -1,7 +1,5 @@
 """Which pair a target belongs to, and what there is for it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from specviz.protocol.pairs import all_prompts, for_target, is_here, pair_named, pair_of

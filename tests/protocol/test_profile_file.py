@@ -1,7 +1,5 @@
 """Curve files: what is written is read back, and what is no measured curve is refused with a reason."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

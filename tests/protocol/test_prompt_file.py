@@ -1,7 +1,5 @@
 """A researcher's own prompts: what a line may say, and one sentence for every line that is none."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A notebook may hand `specviz.run` anything: what a setting cannot be is said before anything is looked at."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Another drafter on the same request: nothing of the one before is left behind."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 from specviz.protocol.choice import Choice

@@ -1,7 +1,5 @@
 """SmolLM2-135M-Instruct as `make test` fetched it; where it is missing, its tests are skipped and say so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Nothing is sampled: every outcome of every draw of a run is walked (`specviz.pro
 added up. The most probable tokens alone may come (`top_k`), so that the ways are few.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Every recorded run of SmolLM2 contradicts neither itself nor the model: `check`, and `audit` over its checkpoint."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 

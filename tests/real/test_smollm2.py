@@ -1,7 +1,5 @@
 """A real model in the engine: its greedy text with each drafter that can draft for it, its law, its tokens."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

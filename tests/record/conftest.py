@@ -1,7 +1,5 @@
 """Two tiny models and their tokenizer, for tests of what `specviz.record` sees of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

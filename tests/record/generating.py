@@ -1,7 +1,5 @@
 """How the tests of `specviz.record` generate: one prompt, one seed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Where transformers works otherwise than it is watched: one sentence, and what generate returned is not lost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """MTP modules, DFlash blocks and Gemma assistants under `generate`: the same text, and a sound trace of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

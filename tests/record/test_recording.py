@@ -1,7 +1,5 @@
 """`specviz.record.transformers`: what generate returns is untouched, and the trace of it is sound and says the same."""
 
-from __future__ import annotations
-
 from inspect import getsource
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tiny models with random weights for the drafters that transformers publishes with a target of their own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """When each stop policy ends a draft, on known numbers."""
 
-from __future__ import annotations
-
 from math import log
 from pathlib import Path
 

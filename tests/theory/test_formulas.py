@@ -1,7 +1,5 @@
 """Closed forms against the numbers that the papers print, and against each other."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.errors import OptionError

@@ -1,7 +1,5 @@
 """One sweep on two kinds of machine, side by side."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every number, on rounds small enough to count by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

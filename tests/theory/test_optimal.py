@@ -1,7 +1,5 @@
 """The bound that no verifier can beat is the optimum of its transport problem, certified by duality."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

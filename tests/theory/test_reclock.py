@@ -1,7 +1,5 @@
 """A recorded sweep on another machine's clock, each number worked out by hand from `tests.app.lab.sweeps`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

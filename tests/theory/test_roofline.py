@@ -1,7 +1,5 @@
 """Step-time curves: the roofline by hand, the knee, and reading a curve at one context and batch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

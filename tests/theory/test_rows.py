@@ -1,7 +1,5 @@
 """Rows of runs, and the share of a text's n-grams that came before in it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Simulated runs: true to the format, labelled, and in the mean what the formulas say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev

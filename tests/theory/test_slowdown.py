@@ -1,7 +1,5 @@
 """Why a run is slower than plain decoding: one factor of three, told with its number."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

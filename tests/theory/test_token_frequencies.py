@@ -1,7 +1,5 @@
 """Frequency tables: which tokens a smaller head keeps, what they cover, and files that hold no table."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The two clocks: a measured curve between its measurements, a modelled one by hand, and which is which."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.theory.two_clocks import H100, ROWS, DataSheet, clocks, measured, modelled

@@ -1,7 +1,5 @@
 """What-if numbers by hand, against the closed forms, and against the rows that papers print."""
 
-from __future__ import annotations
-
 import re
 from inspect import isfunction
 from pathlib import Path

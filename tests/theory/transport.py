@@ -1,7 +1,5 @@
 """The bound of verifiers by its definition, over all sets of tokens, and as a largest flow: for toys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 

@@ -1,7 +1,5 @@
 """Deep edits of the sample trace and of recordings, for tests that break one thing at a time."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Callable

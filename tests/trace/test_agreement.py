@@ -1,7 +1,5 @@
 """Ranks, entropies, KL and overlap: a false one contradicts the recorded heads, as far as heads can tell."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Characters across tokens."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.trace.characters import decoded, display_pieces, legible, output_bytes, token_bytes

@@ -1,7 +1,5 @@
 """Every invariant, broken once: the check names the place and says what is wrong."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading and writing: what goes in comes out, and whatever is wrong is named in one sentence."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

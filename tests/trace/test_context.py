@@ -1,7 +1,5 @@
 """A full context is said: that of the drafter, beyond which it drafts nothing, and that of the target."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from specviz.live.source import LiveSource, collect

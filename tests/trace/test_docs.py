@@ -1,7 +1,5 @@
 """docs/trace_format.md tells the truth about what is in the code."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every falsification of a good trace is found, and a good trace is left alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.trace.check import check, errors

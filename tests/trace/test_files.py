@@ -1,7 +1,5 @@
 """Files of traces, races and trainings: bounded, whole, and every failure one sentence."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

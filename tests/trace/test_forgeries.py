@@ -1,7 +1,5 @@
 """A class of forgeries is found wherever a recording has it, or what it changed is named as not recomputed."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.trace.check import check, errors, unchecked

@@ -3,8 +3,6 @@
 Seeds are fixed, so a failure names the mutation that caused it.
 """
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Golden traces stay readable for ever: one per released version, never rewritten once released."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

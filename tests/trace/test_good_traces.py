@@ -4,8 +4,6 @@ Every registered drafter and tree policy with every verifier that may judge it, 
 sampling transforms. Single precision and rounded heads must not look like contradictions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

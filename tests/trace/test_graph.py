@@ -1,7 +1,5 @@
 """A round's tree in networkx: a real tree, with the trace's facts on it, for other tools."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from io import BytesIO

@@ -1,7 +1,5 @@
 """What the check of a trace holds drafters with trained heads to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What is too large is refused early, in words, and cheaply."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tracemalloc

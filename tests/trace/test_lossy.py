@@ -1,7 +1,5 @@
 """A lossy run says so, with what was measured; a lossless one does not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The shipped JSON Schema says what the types say, and accepts what the reader accepts."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A draft's shape as a list of paths: both forms in which they are written, and what is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.errors import OptionError

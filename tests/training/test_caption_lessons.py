@@ -1,7 +1,5 @@
 """What the captioner's eyes are taught before captions: answers for every cell, and things that have no name."""
 
-from __future__ import annotations
-
 import math
 from random import Random
 

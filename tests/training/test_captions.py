@@ -1,7 +1,5 @@
 """Captioner and drafters: batches, the loss, a few steps of training, and what is shipped."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The search for sub-layers that can be missed, on invented prices and agreements."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.training.skips import Costs, climb, price, with_entry

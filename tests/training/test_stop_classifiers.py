@@ -1,7 +1,5 @@
 """Traces to weights: what is learnt from, how good it is, and what a threshold would have made of logged rounds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import exp
 

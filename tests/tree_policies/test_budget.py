@@ -1,7 +1,5 @@
 """The one option all tree policies share: a budget gives every one of them exactly so many candidates."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.core.randomness import SeededRandom

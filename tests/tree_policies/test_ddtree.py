@@ -1,7 +1,5 @@
 """DDTree: the best paths of independent places, held to all paths that there are."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import product
 from math import prod

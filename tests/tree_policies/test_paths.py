@@ -1,7 +1,5 @@
 """The tree policy `paths`: the tree is the list, whatever is drawn; what cannot be one is refused by name."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.core.randomness import SeededRandom

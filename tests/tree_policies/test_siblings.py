@@ -1,7 +1,5 @@
 """Candidates below one node, taken one by one: what each leaves to those after it, by hand."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

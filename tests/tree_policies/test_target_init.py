@@ -1,7 +1,5 @@
 """Target-initialised candidates: what they are, that they work in whole runs, and how far the text drifts for them."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What each tree policy makes of known distributions, by values worked out by hand or by brute force."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

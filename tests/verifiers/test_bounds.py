@@ -1,7 +1,5 @@
 """How often the rules accept, exactly: who beats whom, and that nobody beats optimal transport."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """What a verifier declares of its rule is what it does, and the shipped file says the same."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

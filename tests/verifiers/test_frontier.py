@@ -1,7 +1,5 @@
 """Three lossy rules: what each makes of one place by hand, where each is exact, and by how much its law is off."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Exact match and sample-and-look-up, by hand."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The lossy rules are lossy, by how much on the toys of the proof, and what they promise holds all the same."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Bugs that an implementation of these rules invites, planted one at a time: the proof catches each."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.core.sampling import residual, without

@@ -1,7 +1,5 @@
 """The rules on numbers that fit on paper."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

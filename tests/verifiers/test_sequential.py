@@ -1,7 +1,5 @@
 """The master rule by hand: a scripted random source, small numbers, every trial written out."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

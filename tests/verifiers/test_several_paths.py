@@ -1,7 +1,5 @@
 """Block verification of the best of several paths (2602.16961): exact by the law of the path that was picked."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from itertools import product

@@ -1,7 +1,5 @@
 """The page in Chen et al.'s notation holds the numbers that the engine's own rule gives."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every built-in rule, written in the visitors' language, against the engine's own enumeration of the same method."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

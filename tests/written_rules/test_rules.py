@@ -1,8 +1,6 @@
 """Written rules: what can be read, which mistakes are recognised however they are written, and that browser and Python
 give the same."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tasks, the lines that students hand in, and `specviz grade` over a folder of them."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The bench's loop, with contestants whose clocks are written out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The numbers of a bench's rows, by hand: what each is divided by, and over what a mean or a median is taken."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`specviz bench drafters` on a source whose every time is chosen by hand: who runs, with which memory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace

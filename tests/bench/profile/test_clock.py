@@ -1,7 +1,5 @@
 """The clock of a few seconds: everything in turn, drafters behind a target pass, plain decoding for the rest."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace

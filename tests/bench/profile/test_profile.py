@@ -1,7 +1,5 @@
 """`bench.profile`: everything takes turns, the first turn does not count, and what a stop leaves is kept."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """A race by hand: who runs on what and when, ratios and spread, what a stop keeps, lanes and sentences of the view."""
 
-from __future__ import annotations
-
 import base64
 import json
 from dataclasses import replace

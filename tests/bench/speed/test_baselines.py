@@ -1,7 +1,5 @@
 """transformers' generation as a contestant: the same text as plain decoding, counted and timed apart."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Engine efficiency on a clock that only models move: rounds and their passes in turn, and a bound that can fail."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

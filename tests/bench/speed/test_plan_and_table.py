@@ -1,7 +1,5 @@
 """Who takes part in the bench, and how the report reads."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """llama.cpp beside us, on a stand-in for its package: what is timed, when it ends, and how many threads we had."""
 
-from __future__ import annotations
-
 import sys
 from itertools import count
 from pathlib import Path

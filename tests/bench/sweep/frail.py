@@ -1,7 +1,5 @@
 """A source for workers in processes of their own: each has its own speed, and one is killed in the middle, once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

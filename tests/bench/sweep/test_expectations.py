@@ -1,7 +1,5 @@
 """What a sweep measured, as pages say it: a sentence for each family, and a table of every drafter at its best."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A spread sweep with workers in this process: who measures what, who is lost, who is left out, and what stays."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import time

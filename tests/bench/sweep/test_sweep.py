@@ -1,7 +1,5 @@
 """The sweep as the page and the command line use it: ratios by hand, order, cancelling."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """`specviz bench sweep` over a source whose every time is chosen by hand: stopped, continued, refused."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """`specviz bench trees`: shapes, rungs, error bars and rows against values worked out by hand or by enumeration."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

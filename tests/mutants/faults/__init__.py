@@ -4,8 +4,6 @@ A new fault is one entry in the file of its area. `find` stands exactly once in 
 holds that.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 

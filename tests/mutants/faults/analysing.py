@@ -1,7 +1,5 @@
 """Faults of what counts why candidates are rejected: whole distributions, the facts of a trace, and tables."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import AUDIT, MEASURED, RECORDER, Edits, edit
 
 ANALYSIS = "tests/theory/analysis/test_analysis.py"

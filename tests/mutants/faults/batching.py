@@ -1,7 +1,5 @@
 """Faults of batches and of drafting beside the target: who sees whom, who is answered with what, who leaves."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 PASSES = "tests/lm/test_llama_batch.py"

@@ -1,7 +1,5 @@
 """Faults of what a bench divides by what, and of the seconds that a round's phases are given."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 ROWS_OF_BENCHES = "tests/bench/core/test_rows.py"

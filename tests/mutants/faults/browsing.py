@@ -1,7 +1,5 @@
 """Faults of the browser's engine."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 SAME_DRAFTS = "tests/js/test_engine_policies.py::test_a_seed_gives_the_drafts_that_pythons_policies_make"

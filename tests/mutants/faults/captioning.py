@@ -1,7 +1,5 @@
 """Faults of how the captioner is taught."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 LESSONS = "tests/training/test_caption_lessons.py"

@@ -1,7 +1,5 @@
 """Faults of what checks: the rules of `specviz check`, the audit, the pairing check, options, and the proof itself."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import AUDIT, CHECK, PAIRINGS, Edits, edit
 
 TOYS = "tests/proof/test_toys.py::test_{}"

@@ -1,7 +1,5 @@
 """Faults of what a class touches, comments on, hands in and is measured by, and of lessons in plain words."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import SCRIPTS, Edits, edit
 
 EXERCISES = "tests/lessons/test_exercises.py"

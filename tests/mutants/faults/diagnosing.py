@@ -1,7 +1,5 @@
 """Faults of the doctor: findings, the clinic's question and answer, engine flags, and reports by category."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import CHECK, Edits, edit
 
 CLINIC_TAB = "tests/app/test_doctor_clinic.py"

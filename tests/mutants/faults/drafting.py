@@ -1,7 +1,5 @@
 """Faults of tree policies and drafters."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import PAIR, POLICIES, Edits, edit, proved
 
 HEADS = "tests/drafters/test_heads.py::test_{}"

@@ -1,7 +1,5 @@
 """Faults of charts: what stands where, and how far its whiskers reach."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 DRAWN = "tests/app/test_drawn.py::test_{}"

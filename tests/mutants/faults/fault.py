@@ -1,7 +1,5 @@
 """What a planted fault is, and the tests that several name."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 SAMPLING = "tests/core/test_randomness_and_sampling.py"

@@ -1,7 +1,5 @@
 """Faults of what keeps a page safe: files that lie about their size, damaged ones, events that anybody posts."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 MODULE_FILES = "tests/drafters/test_module_files.py"

@@ -1,7 +1,5 @@
 """Faults of the verifiers."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import CHAIN, PAIR, RULES, Edits, edit, proved
 
 FAULTS: Edits = {

@@ -1,7 +1,5 @@
 """Faults of numbers and of the charts that draw them: metrics, what-if, batches, and the lab's sums over a sweep."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 METRICS = "tests/theory/test_metrics.py"

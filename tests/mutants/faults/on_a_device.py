@@ -1,7 +1,5 @@
 """Faults that only show on a device, each a forgotten `.to(device)` or its like, and faults of replayed passes."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 FAKE = "tests/gpu/test_fake_cuda.py"

@@ -1,7 +1,5 @@
 """Faults of the target's passes: cache, mask, session and recorder."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import ADAPTERS, RECORDER, ROWS, Edits, edit
 
 FAULTS: Edits = {

@@ -1,7 +1,5 @@
 """Faults of the player's scripts."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import SCRIPTS, Edits, edit
 
 FAULTS: Edits = {

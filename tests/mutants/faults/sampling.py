@@ -1,7 +1,5 @@
 """Faults of the sampling transform, the residual, and the uniform draws."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import SAMPLING, Edits, edit
 
 FAULTS: Edits = {

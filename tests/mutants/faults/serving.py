@@ -1,7 +1,5 @@
 """Faults of a served page: who fills it, what goes on unheard, what stays."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 QUEUE = "tests/app/page/test_queue.py"

@@ -1,7 +1,5 @@
 """Faults of what is spread over workers, and of what the server keeps of its visitors."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 SPREAD = "tests/bench/sweep/test_spread.py"

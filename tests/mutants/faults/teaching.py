@@ -1,7 +1,5 @@
 """Faults of what the pair is taught and of how that is measured."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import Edits, edit
 
 ENGLISH = "tests/training/test_plain_english.py"

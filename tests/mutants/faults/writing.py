@@ -1,7 +1,5 @@
 """Faults of the rules that students write: their language, their law, the mistakes in them, and what is handed in."""
 
-from __future__ import annotations
-
 from tests.mutants.faults.fault import SCRIPTS, Edits, edit
 
 RULES = "tests/written_rules/test_rules.py"

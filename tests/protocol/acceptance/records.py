@@ -1,7 +1,5 @@
 """Records as the engines document them; numbers are those of vLLM's documentation where it gives some."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

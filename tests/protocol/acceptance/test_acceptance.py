@@ -1,7 +1,5 @@
 """Acceptance records of other engines are read as they document them, held against themselves, and written alike."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

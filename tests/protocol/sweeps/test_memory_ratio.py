@@ -1,7 +1,5 @@
 """c of MBSU over several runs: what all their drafter passes read together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

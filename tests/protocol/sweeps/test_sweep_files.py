@@ -1,7 +1,5 @@
 """Sweep files, what they expand to, and results that are written, read and continued."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -7,8 +7,6 @@ rejected for `{{x}}`. Round 4: nothing drafted. Round 5: four accepted. Round 6:
 Round 7: three accepted.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Drafts that the named methods and options do not make, and passes that lead elsewhere."""
 
-from __future__ import annotations
-
 import copy
 
 from tests.trace.changing import Change, Data, at

@@ -3,8 +3,6 @@
 Summary and seal are made to fit again (`refitted`), so that what is found is the false claim itself.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Lanes of a drafter that works beside the target: two things at once, outside the run's clock, or too late."""
 
-from __future__ import annotations
-
 from tests.trace.changing import Data, at
 from tests.trace.falsifications.drafts import OPTIONS, nodes
 from tests.trace.falsifications.falsifying import falsification

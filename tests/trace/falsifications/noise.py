@@ -1,7 +1,5 @@
 """Uniform draws that are not those of the seed, and tokens that they do not point to."""
 
-from __future__ import annotations
-
 from tests.trace.changing import Data, at
 from tests.trace.falsifications.falsifying import (
     accepted,

@@ -1,7 +1,5 @@
 """p, Q, and what is left of the target after rejected candidates."""
 
-from __future__ import annotations
-
 import copy
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Heads that do not follow from each other at the temperature of the run, and clocks that do not add up."""
 
-from __future__ import annotations
-
 from tests.trace.changing import Data, at
 from tests.trace.falsifications.falsifying import corrected, falsification, rounds_with, seconds, within
 

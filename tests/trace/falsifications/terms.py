@@ -1,7 +1,5 @@
 """The numbers behind thresholds, rule by rule."""
 
-from __future__ import annotations
-
 from specviz.trace.events import TopK
 from specviz.trace.rules.scene import Bounds
 from specviz.trace.uniform_draws import uniform

@@ -1,7 +1,5 @@
 """Prompts, tokens, ends and headers that say something else."""
 
-from __future__ import annotations
-
 import base64
 
 from tests.trace.changing import Data, at

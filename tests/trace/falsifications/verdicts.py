@@ -1,7 +1,5 @@
 """Trials dropped and exchanged, rounds under other rules, marks that are not so."""
 
-from __future__ import annotations
-
 from tests.trace.changing import Change, Data, at
 from tests.trace.falsifications.falsifying import (
     anything,

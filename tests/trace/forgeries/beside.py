@@ -1,7 +1,5 @@
 """What stands beside the numbers of a run: bytes read, exhibits, lanes, the picture."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from typing import Any

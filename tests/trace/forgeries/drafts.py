@@ -1,7 +1,5 @@
 """Drafts that end elsewhere, have other shapes or fewer candidates than the header's methods make, and fewer passes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.trace.changing import Data, at

@@ -1,7 +1,5 @@
 """How a class of forgeries is told, and the recordings that all of them begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Probabilities of paths, and heads before and after the temperature."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.trace.changing import Data, at
