@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 import torch
@@ -21,14 +21,15 @@ from specviz.bench.core.passes import pass_clock
 from specviz.bench.core.report import markdown_table
 from specviz.bench.core.run import Collected, collect
 from specviz.errors import BenchError
-from specviz.lm.base import LanguageModel
+from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.load import LoadedModel
 from specviz.lm.step_time import CACHED_ROWS, Clock, filled_cache, pass_s, synchronize
 from specviz.protocol.runs import RunRequest, TraceSource
-from specviz.trace.events import Round
+from specviz.trace.events import Pass, Round
 
 ROWS = (1, 2, 5, 8, 16)
 """what speculation asks for: one row, and γ + 1 for usual γ"""
+ROUND_COLUMNS = ("format", "temperature", "drafting ÷ its steps alone", "÷ its steps after a target's pass", "tracing")
 COLUMNS = 4096
 READ_BYTES = 4
 """of a number in the memory that is read: torch adds up float32 faster than shorter formats"""
@@ -99,47 +100,68 @@ class RoundTable:
     dtype: str
     temperature: float
     step_ratio: float
-    """what a round spends on drafting over the same steps alone in a loop"""
+    """what a round spends on drafting over the same steps alone in a loop, which finds its weights in the cache"""
+    after_target_ratio: float
+    """the same over those steps each time right after a target's pass, which leaves the cache as a round does"""
     tracing: float
     """seconds of writing the trace over all others of the run"""
 
 
 @dataclass(slots=True)
 class _StepsAlone:
-    """After each round its drafter's steps alone: as many rows each, in a loop."""
+    """After each round its drafter's steps alone, as many rows each: in a loop, and in one with the target's pass."""
 
+    target: LanguageModel
     drafter: LanguageModel
     loops: int = 2
     """the last one counts: by then it is a loop"""
+    after_target: list[float] = field(default_factory=list)
+    """per round its steps' seconds, each time behind a pass of the target"""
 
     def clock(self) -> float:
         return time.perf_counter()
 
     def replay(self, this: Round) -> float:
-        """Seconds; 0 for a round that drafted nothing."""
-        if not this.drafted.passes:
+        """Seconds of the steps alone; 0 for a round that drafted nothing."""
+        steps, judging = this.drafted.passes, this.scored.target_pass
+        self.after_target.append(0.0)
+        if not steps:
             return 0.0
-        cache = filled_cache(self.drafter, this.drafted.passes[0].cached_rows)
+        drafted = filled_cache(self.drafter, steps[0].cached_rows)
+        judged = filled_cache(self.target, judging.cached_rows)
         for _ in range(self.loops):
-            seconds = sum(pass_s(self.drafter, cache, step.rows) for step in this.drafted.passes)
+            pass_s(self.target, judged, judging.rows)
+            self.after_target[-1] = self._steps_s(drafted, steps)
+        for _ in range(self.loops):
+            seconds = self._steps_s(drafted, steps)
         return seconds
+
+    def _steps_s(self, cache: Cache, steps: Sequence[Pass]) -> float:
+        return sum(pass_s(self.drafter, cache, step.rows) for step in steps)
 
 
 def time_rounds(
-    source: TraceSource, request: RunRequest, drafter: LanguageModel, temperatures: Sequence[float]
+    source: TraceSource,
+    request: RunRequest,
+    target: LanguageModel,
+    drafter: LanguageModel,
+    temperatures: Sequence[float],
 ) -> Iterator[RoundTable]:
     """One run per temperature for the steps, and one with its trace kept. Raises BenchError where nothing was
     drafted."""
     for temperature in temperatures:
         asked = replace(request, temperature=temperature)
-        run = _collected(source, asked, _StepsAlone(drafter))
-        later = zip(run.rounds[1:], run.replayed, strict=True)
-        ratios = [this.drafted.seconds / alone for this, (alone, _) in later if alone]
-        if not ratios:
+        steps = _StepsAlone(target, drafter)
+        run = _collected(source, asked, steps)
+        later = zip(run.rounds[1:], run.replayed, steps.after_target[1:], strict=True)
+        drafted = [(this.drafted.seconds, alone, after) for this, (alone, _), after in later if alone]
+        if not drafted:
             raise BenchError(f"no round of the run at temperature {temperature:g} drafted; take another drafter.")
         kept = _collected(source, asked, None).finished
         tracing = kept.record_s / (kept.prefill_s + kept.decode_s)
-        yield RoundTable(run.started.machine.dtype, temperature, median(ratios), tracing)
+        alone = median(took / alone for took, alone, _ in drafted)
+        after = median(took / after for took, _, after in drafted)
+        yield RoundTable(run.started.machine.dtype, temperature, alone, after, tracing)
 
 
 def _collected(source: TraceSource, request: RunRequest, replay: _StepsAlone | None) -> Collected:
@@ -155,11 +177,15 @@ def tables(passes: Sequence[PassTable], rounds: Sequence[RoundTable]) -> str:
     head = ["model", "format", "MB", "GB/s", "reading, ms", "t(1), ms", "t(1) ÷ reading"]
     head += [f"t({n}) ÷ t(1)" for n in counts if n > 1]
     body = [_line(table, [n for n in counts if n > 1]) for table in passes]
-    around = [[row.dtype, f"{row.temperature:g}", f"{row.step_ratio:.2f}", f"{row.tracing:.1%}"] for row in rounds]
+    around = [[row.dtype, f"{row.temperature:g}", *_shares(row)] for row in rounds]
     shown = [markdown_table(head, body, words=2)]
     if around:
-        shown.append(markdown_table(["format", "temperature", "drafting ÷ its steps alone", "tracing"], around))
+        shown.append(markdown_table(ROUND_COLUMNS, around))
     return "\n\n".join(shown)
+
+
+def _shares(row: RoundTable) -> list[str]:
+    return [f"{row.step_ratio:.2f}", f"{row.after_target_ratio:.2f}", f"{row.tracing:.1%}"]
 
 
 def _line(table: PassTable, rows: Sequence[int]) -> list[str]:

@@ -8,15 +8,15 @@ from specviz.protocol.runs import RunRequest
 
 def test_the_tables_set_passes_against_reading_their_weights_and_rounds_against_their_steps():
     passes = [PassTable("target", "float32", 60_000_000, 0.004, {1: 0.005, 5: 0.006, 8: 0.01})]
-    rounds = [RoundTable("float32", 0.8, 1.25, 0.041)]
+    rounds = [RoundTable("float32", 0.8, 1.25, 1.05, 0.041)]
     assert tables(passes, rounds).splitlines() == [
         "| model | format | MB | GB/s | reading, ms | t(1), ms | t(1) ÷ reading | t(5) ÷ t(1) | t(8) ÷ t(1) |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         "| target | float32 | 60.0 | 15.0 | 4.00 | 5.00 | 1.25 | 1.20 | 2.00 |",
         "",
-        "| format | temperature | drafting ÷ its steps alone | tracing |",
-        "| --- | ---: | ---: | ---: |",
-        "| float32 | 0.8 | 1.25 | 4.1% |",
+        "| format | temperature | drafting ÷ its steps alone | ÷ its steps after a target's pass | tracing |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| float32 | 0.8 | 1.25 | 1.05 | 4.1% |",
     ]
     assert "drafting" not in tables(passes, [])
 
@@ -30,6 +30,7 @@ def test_passes_are_timed_for_each_number_of_rows_and_bytes_are_those_of_the_for
 def test_every_temperature_has_a_row_of_what_its_rounds_cost():
     source = live_source(models := SharedModels(), measure=False)
     request = RunRequest("Tom had a", max_new_tokens=24)
-    rows = list(time_rounds(source, request, models("drafter", device="auto", dtype="auto").model, (0.0, 0.8)))
+    pair = (models(name, device="auto", dtype="auto").model for name in ("target", "drafter"))
+    rows = list(time_rounds(source, request, *pair, (0.0, 0.8)))
     assert [row.temperature for row in rows] == [0.0, 0.8]
-    assert min(row.step_ratio for row in rows) > 0 < min(row.tracing for row in rows)
+    assert min(min(row.step_ratio, row.after_target_ratio, row.tracing) for row in rows) > 0

@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
             request = RunRequest(
                 prompt, targets[0], drafter_model=drafter, dtype=dtype, device=args.device, max_new_tokens=128
             )
-            model = models(drafter, device=args.device, dtype=dtype).model
-            rounds += time_rounds(source, request, model, TEMPERATURES)
+            target, model = (models(name, device=args.device, dtype=dtype).model for name in (targets[0], drafter))
+            rounds += time_rounds(source, request, target, model, TEMPERATURES)
     here = machine(models(targets[0], device=args.device, dtype=dtypes[0]).model.device, "")
     about = f"{here.processor}, {here.cores} cores, threads: {here.threads}; torch {here.torch}, {here.system}."
     report = {"machine": about, "passes": plain_data(passes), "rounds": plain_data(rounds)}
