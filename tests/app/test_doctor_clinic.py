@@ -57,7 +57,7 @@ class Targets:
 
 
 def started(source: Any) -> DeferredSource:
-    deferred = DeferredSource(lambda: source, SimpleNamespace())  # type: ignore[arg-type]
+    deferred = DeferredSource(lambda: source, SimpleNamespace())
     deferred.start(grace_s=0.0)
     return deferred
 

@@ -30,7 +30,7 @@ from tests.studies.test_batches import point as point_of_batch
 
 
 def numbers(values: object) -> object:
-    return pytest.approx(list(values), abs=1e-9)  # type: ignore[call-overload]
+    return pytest.approx(list(values), abs=1e-9)
 
 
 def test_batches_stand_beside_each_other_at_their_size_with_whiskers_to_their_quartiles() -> None:
@@ -79,17 +79,12 @@ def test_a_training_is_drawn_over_its_seconds_with_the_shipped_module_dotted() -
     marks = (HeldOut(0.0, 0, (0.1, 0.05), (0.2, 0.3)), HeldOut(20.0, 40_000, (0.625, 0.5), (0.7, 0.25)))
     shown = training(held_out=marks, shipped_held_out=HeldOut(0.0, 0, (0.8, 0.6), (0.9, 0.95)))
     first, second = acceptance_figure(shown).data
-    assert [(one.name, list(one.x), list(one.y)) for one in (first, second)] == [
-        ("depth 1", [0, 20], [0.1, 0.625]),
-        ("depth 2", [0, 20], [0.05, 0.5]),
-    ]
+    seen = [(one.name, list(one.x), list(one.y)) for one in (first, second)]
+    assert seen == [("depth 1", [0, 20], [0.1, 0.625]), ("depth 2", [0, 20], [0.05, 0.5])]
     assert [one.y0 for one in acceptance_figure(shown).layout.shapes] == [0.8, 0.6]
     losses = (LossMark(1.0, 1000, {"state": 0.5, "token": 0.25}), LossMark(2.0, 2000, {"state": 0.25, "token": 0.125}))
-    assert [(one.name, list(one.x), list(one.y)) for one in loss_figure(training(losses=losses)).data] == [
-        ("state", [1, 2], [0.5, 0.25]),
-        ("token", [1, 2], [0.25, 0.125]),
-        ("sum", [1, 2], [0.75, 0.375]),
-    ]
+    seen = [(one.name, list(one.x), list(one.y)) for one in loss_figure(training(losses=losses)).data]
+    assert seen == [("state", [1, 2], [0.5, 0.25]), ("token", [1, 2], [0.25, 0.125]), ("sum", [1, 2], [0.75, 0.375])]
 
 
 def test_modelled_speedups_begin_at_plain_decoding_and_the_fastest_chain_stands_on_its_line(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ CHARTS = ("waterfall", "plane", "position", "lengths", "phases", "families", "ec
 
 def opened(query: dict[str, str]) -> tuple[object, ...]:
     """What is selected in both rows of tabs, and the chart; None where nothing changes."""
-    *rows, chart = restore(SimpleNamespace(query_params=query))  # type: ignore[arg-type]
+    *rows, chart = restore(SimpleNamespace(query_params=query))
     return *(getattr(row, "selected", None) for row in rows), None if chart == gr.skip() else chart
 
 

@@ -26,9 +26,11 @@ def command(arguments: list[str]) -> dict[str, Any]:
 
 
 def page() -> list[str]:
-    """Every name that a control of the page offers."""
+    """Every name that a control of *Watch* offers, where methods are chosen."""
     from pathlib import Path
+    from unittest.mock import patch
 
+    from specviz.app import tab
     from specviz.app.form.request import Limits
     from specviz.app.page.build import build
     from specviz.app.runs.deferred import DeferredSource
@@ -38,7 +40,9 @@ def page() -> list[str]:
     def never() -> Any:
         raise AssertionError("the page is drawn before the engine is made")
 
-    demo = build(DeferredSource(never, catalog.at_once()), Gallery(Path(), (), None), Limits())
+    watch = tuple(each for each in tab.found() if each.name == "watch")
+    with patch.object(tab, "found", lambda: watch):
+        demo = build(DeferredSource(never, catalog.at_once()), Gallery(Path(), (), None), Limits())
     choices = [one["props"].get("choices") or [] for one in demo.config["components"]]
     return sorted({str(value) for offered in choices for _, value in offered})
 

@@ -38,7 +38,7 @@ def _sweep(sessions: Collection[str]) -> None:
     UploadedFiles.sweep(UPLOADED, {*sessions, *others})
 
 
-UPLOADED.sweep = _sweep  # type: ignore[method-assign]
+UPLOADED.sweep = _sweep
 
 
 def free_port() -> int:

@@ -26,8 +26,8 @@ def analysis(page: Page, measuring: str) -> Page:
     return page
 
 
-def test_the_first_screen_answers_why_the_charts_follow_the_choice_and_the_tables_are_saved_as_one_zip(
-    analysis: Page,
+def test_the_first_screen_answers_why_its_tables_are_saved_as_one_zip_and_own_traces_are_counted(
+    analysis: Page, tmp_path: Path
 ) -> None:
     """With three kinds of failures, an example of each, and nothing wider than a window or a phone."""
     cards = analysis.locator("#sv-analysis-answer .sv-failure")
@@ -51,6 +51,16 @@ def test_the_first_screen_answers_why_the_charts_follow_the_choice_and_the_table
         analysis.set_viewport_size({"width": width, "height": 844})
         expect(analysis.locator("#sv-analysis-pairs .sv-table")).to_be_visible()
         analysis.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+    codec.write(sample(), tmp_path / "mine.json.gz")
+    (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
+    analysis.get_by_role("radio", name="my traces").check()
+    expect(analysis.locator("#sv-analysis-message")).to_contain_text("Choose your traces")
+    files = [str(tmp_path / "mine.json.gz"), str(tmp_path / "bad.json")]
+    analysis.locator("#sv-analysis-files input[type=file]").set_input_files(files)
+    expect(analysis.locator("#sv-analysis-message")).to_contain_text(
+        "Counted: 1 run, 1 drafter; 1 file could not be read"
+    )
+    expect(analysis.locator("#sv-analysis-missing")).to_contain_text("bad: ")
 
 
 def test_an_example_opens_the_player_at_that_verdict_and_it_steps_through_the_rounds_that_were_found(
@@ -77,19 +87,6 @@ def test_an_example_opens_the_player_at_that_verdict_and_it_steps_through_the_ro
     expect(where).to_have_text(f"Round {found[1] + 1} of 8")
     bar.get_by_role("button", name="leave").click()
     expect(bar).to_be_hidden()
-
-
-def test_traces_of_ones_own_are_counted_and_what_is_none_is_named(analysis: Page, tmp_path: Path) -> None:
-    codec.write(sample(), tmp_path / "mine.json.gz")
-    (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
-    analysis.get_by_role("radio", name="my traces").check()
-    expect(analysis.locator("#sv-analysis-message")).to_contain_text("Choose your traces")
-    files = [str(tmp_path / "mine.json.gz"), str(tmp_path / "bad.json")]
-    analysis.locator("#sv-analysis-files input[type=file]").set_input_files(files)
-    expect(analysis.locator("#sv-analysis-message")).to_contain_text(
-        "Counted: 1 run, 1 drafter; 1 file could not be read"
-    )
-    expect(analysis.locator("#sv-analysis-missing")).to_contain_text("bad: ")
 
 
 def test_the_kept_traces_of_a_sweep_are_analysed_with_one_press(analysis: Page) -> None:

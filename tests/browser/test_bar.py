@@ -97,7 +97,6 @@ def stand_in_the_first_screen(page: Page, width: int, height: int) -> None:
     expect(page.locator(".sv-win")).to_have_text("1.37× as fast as plain decoding, measured")
     for part in ("#sv-example", "#sv-prompt", "#sv-drafter", "#sv-gamma", "#sv-temperature", "#sv-run", ".sv-gained"):
         box = page.locator(part).bounding_box()
-        assert box is not None
         assert 0 <= box["x"] <= box["x"] + box["width"] <= width + 1, part
         assert box["y"] + box["height"] <= height, part
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -111,7 +110,6 @@ def the_drawer_opens_and_closes_by_keys(page: Page, width: int) -> None:
     page.keyboard.press("Enter")
     expect(drawer).to_be_visible()
     box = drawer.bounding_box()
-    assert box is not None
     assert (box["y"], box["x"] + box["width"]) == (0, width)
     covers = page.evaluate("getComputedStyle(document.querySelector('#sv-drawer')).backgroundColor")
     assert covers == page.evaluate("getComputedStyle(document.body).backgroundColor"), "what is below shows through"
@@ -161,7 +159,5 @@ def test_an_example_chosen_by_keys_opens_at_its_round_and_what_is_offered_about_
     expect(offer).to_contain_text("as its next token")
     page.wait_for_function("document.querySelector('.sv-branch').style.top !== ''")
     card, box = page.locator("#sv-player .svp-card").bounding_box(), offer.bounding_box()
-    assert card is not None
-    assert box is not None
     assert abs(box["x"] - card["x"]) <= 2
     assert card["y"] - 2 <= box["y"] <= card["y"] + card["height"]

@@ -39,15 +39,8 @@ worker.onmessage = ({ data }) => said.push(data);
 const heard = (word) => said.filter((message) => message.say === word);
 </script>
 """
-REQUEST: dict[str, Any] = {
-    "prompt": "One day Leo was in the garden.",
-    "drafter": "model",
-    "temperature": 0.8,
-    "top_k": 0,
-    "top_p": 1,
-    "seed": 8,
-    "max_new_tokens": 24,
-}
+SAMPLING = {"temperature": 0.8, "top_k": 0, "top_p": 1, "seed": 8}
+REQUEST = {"prompt": "One day Leo was in the garden.", "drafter": "model", **SAMPLING, "max_new_tokens": 24}
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -176,11 +169,8 @@ def test_a_site_races_ways_to_draft_in_the_tab_and_says_what_each_was_worth_ther
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save every run as CSV").click()
     rows = list(csv.reader(Path(saved.value.path()).read_text(encoding="utf-8").splitlines()))
-    assert [row[:4] for row in rows[1:]] == [
-        ["none", "", "1", "64"],
-        ["model", "t2,1", "1", "64"],
-        ["ngram", "g4", "1", "64"],
-    ]
+    seen = [row[:4] for row in rows[1:]]
+    assert seen == [["none", "", "1", "64"], ["model", "t2,1", "1", "64"], ["ngram", "g4", "1", "64"]]
     page.locator(".svw-open").get_by_role("button", name=ways[0]).click()
     expect(page.locator("main")).to_be_visible(timeout=4 * PATIENCE_MS)
     drafter = page.evaluate("document.querySelector('main .sv-player').specviz.trace.started.drafter")
@@ -194,7 +184,6 @@ SHOWN = "document.querySelector('#sv-player .sv-player').specviz.trace"
 def bundled(tmp_path: Path) -> Iterator[str]:
     """The page with a recording that fills its controls with the bundled pair."""
     started = sample().started
-    assert started.drafter.model is not None
     small = replace(started.drafter.model, name="drafter")
     drafter = replace(started.drafter, name="model", options={"gamma": 3}, model=small)
     pair = replace(started, drafter=drafter, target=replace(started.target, name="target"))
@@ -219,11 +208,8 @@ def test_where_the_servers_queue_is_full_the_page_offers_the_browser_and_it_runs
     expect(page.locator("#sv-message")).to_contain_text("Run in your browser: ", timeout=4 * PATIENCE_MS)
     assert page.evaluate("grown[0]") == [1, False], "rounds are shown while they are made"
     shown = page.evaluate(f"{SHOWN}.started")
-    assert (shown["prompt_text"], shown["drafter"]["name"], shown["machine"]["processor"]) == (
-        "def add(a, b):\n",
-        "model",
-        "browser: WebAssembly SIMD",
-    )
+    seen = (shown["prompt_text"], shown["drafter"]["name"], shown["machine"]["processor"])
+    assert seen == ("def add(a, b):\n", "model", "browser: WebAssembly SIMD")
     page.locator("#sv-settings").click()
     page.locator("#sv-verifier").get_by_text("loose").first.click()
     page.locator("#sv-settings").click()

@@ -20,7 +20,6 @@ def test_the_draft_tree_is_in_the_first_screen(page: Page, learning: str, size: 
         for part in ("#sv-player .svp-caption", "#sv-player .svp-btn.is-play", "#sv-prompt", "#sv-run"):
             expect(page.locator(part)).to_be_in_viewport(ratio=1)
         box = page.locator("#sv-player .svp-scroll").bounding_box()
-        assert box is not None
         assert page.evaluate("scrollY") == 0
         assert box["y"] + box["height"] <= size[1]
 

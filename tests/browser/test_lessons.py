@@ -123,7 +123,7 @@ def played(page: Page, one: dict[str, Any], first: int = 0) -> None:
 
 def from_disk(page: Page, file: Path) -> Page:
     """The file in a page of its own, with the network off."""
-    context = page.context.browser.new_context(reduced_motion="reduce")  # type: ignore[union-attr]
+    context = page.context.browser.new_context(reduced_motion="reduce")
     context.set_offline(True)
     alone = context.new_page()
     alone.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
@@ -255,12 +255,9 @@ def test_on_a_phone_it_stands_above_the_player_fits_and_its_link_leads_to_a_tab_
     standing(page, one, one["beats"][0])
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     lesson, stage = page.locator(".svl").bounding_box(), page.locator("#sv-player .svp").bounding_box()
-    assert lesson is not None
-    assert stage is not None
     assert lesson["y"] + lesson["height"] <= stage["y"]
     for button in page.locator(".svl button:visible").all():
         box = button.bounding_box()
-        assert box is not None
         assert box["height"] >= 40
     page.locator(".svl-link:not(.is-leave)").click()  # What if waits behind the menu of tabs
     expect(page.locator("#sv-what-if-verdict")).to_be_visible()

@@ -31,7 +31,7 @@ from tests.browser.tabs import is_open, open_tab
 pytestmark = pytest.mark.browser
 
 FILLED = ("watch", "race", "when-it-pays", "analysis", "machine", "proof", "map")
-"""the tabs whose values a link holds, and those that they are wired to; *What if* has a page of its own"""
+"""the tabs whose values a link holds, and those that they are wired to, but *What if*"""
 GREEDY = Path(__file__).parents[1] / "golden" / "trace-1.0-greedy.json"
 
 
@@ -65,7 +65,7 @@ def address(source: ReplaySource, recordings: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def simulating(source: ReplaySource, recordings: Path) -> Iterator[str]:
-    with served(source, recordings, tabs=["watch", "what-if"]) as url:
+    with served(source, recordings, tabs=["watch", "race", "proof", "what-if"]) as url:
         yield url
 
 
@@ -130,17 +130,14 @@ LATE = """{
 """the component that knows the recorded runs' names mounts long after the player, as on a slow machine"""
 
 
-@pytest.mark.parametrize(("run", "shown"), [("a-sample", "Round 2 of 8"), ("b-greedy", "Round 2 of 2")])
-def test_a_run_does_not_take_another_runs_moment_before_the_names_are_known(
-    page_of_its_own: Page, watch: str, run: str, shown: str
-) -> None:
+def test_a_run_does_not_take_another_runs_moment_before_the_names_are_known(page_of_its_own: Page, watch: str) -> None:
     page = page_of_its_own
     page.add_init_script(LATE)
-    opened(page, f"{watch}#run={run}&round=2&beat=2")
-    expect(page.locator("#sv-player .svp-where")).to_have_text(shown)
+    opened(page, f"{watch}#run=b-greedy&round=2&beat=2")
+    expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 2")
     page.wait_for_function("() => !SpecViz.AWAITS_NAMES")
-    expect(page.locator("#sv-player .svp-where")).to_have_text(shown)
-    expect(page).to_have_url(re.compile(f"#run={run}&round=2&"))
+    expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 2")
+    expect(page).to_have_url(re.compile("#run=b-greedy&round=2&"))
 
 
 def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, source: ReplaySource) -> None:
@@ -153,7 +150,6 @@ def test_a_live_run_is_run_again_and_says_so(page: Page, watch: str, source: Rep
     page.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 1, beat: 8}, true, 3)")
     expect(page).to_have_url(re.compile(r"#ask=[\w-]+&text=[0-9a-f]{8}&round=2&beat=9&node=3"))
     asked = re.search(r"ask=([\w-]+)", page.url)
-    assert asked is not None
     assert read_request(asked[1]).prompt == "def second():\n"
     other = fresh(page, page.url)
     expect(other.locator("#sv-message")).to_contain_text("The text is the same as the link's.")
@@ -229,28 +225,27 @@ def test_what_if_values_come_back_and_its_simulated_run_is_drawn_again(
     settled(page, lambda values: values.get("what-if") == wanted)
     said = what_if_view(WhatIfActions(gallery(recordings)).setting({**START, **wanted})).verdict
     expect(page.locator("#sv-what-if-verdict")).to_contain_text(said)
+    page.get_by_role("button", name="Step through a simulated run").click()
+    is_open(page, "Watch")
+    expect(page.locator("#sv-message")).to_contain_text("no model ran")
+    expect(page.locator("#sv-message")).to_contain_text("95 % of such runs lie between")
+    expect(page.locator("#sv-badges")).to_contain_text("times modelled")
+    expect(page.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
+    page.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 3, beat: 1}, true)")
+    expect(page).to_have_url(re.compile("#run=simulated&round=4&beat=2.*&tab=watch&set="))
+    there = page.locator("#sv-player .sv-player").inner_text()
     other = fresh(page, page.url)
-    is_open(other, "What if")
+    expect(other.locator("#sv-message")).to_contain_text("no model ran")
+    expect(other.locator("#sv-player .svp-where")).to_contain_text("Round 4 of")
+    expect(other.locator("#sv-player .sv-player")).to_have_text(there, use_inner_text=True)
+    open_tab(other, "What if")
     expect(other.locator("#sv-what-if-tree input, #sv-what-if-tree textarea")).to_have_value("3,2")
     expect(other.get_by_label("context and batch")).to_have_value(chosen)
     expect(other.locator("#sv-what-if-verdict")).to_contain_text(said)
-    other.get_by_role("button", name="Step through a simulated run").click()
-    is_open(other, "Watch")
-    expect(other.locator("#sv-message")).to_contain_text("no model ran")
-    expect(other.locator("#sv-message")).to_contain_text("95 % of such runs lie between")
-    expect(other.locator("#sv-badges")).to_contain_text("times modelled")
-    expect(other.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
-    other.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 3, beat: 1}, true)")
-    expect(other).to_have_url(re.compile("#run=simulated&round=4&beat=2.*&tab=watch&set="))
-    there = other.locator("#sv-player .sv-player").inner_text()
-    third = fresh(other, other.url)
-    expect(third.locator("#sv-message")).to_contain_text("no model ran")
-    expect(third.locator("#sv-player .svp-where")).to_contain_text("Round 4 of")
-    expect(third.locator("#sv-player .sv-player")).to_have_text(there, use_inner_text=True)
 
 
-def test_race_settings_come_back_and_nothing_runs(page: Page, address: str, source: ReplaySource) -> None:
-    opened(page, address)
+def test_race_settings_come_back_and_nothing_runs(page: Page, simulating: str, source: ReplaySource) -> None:
+    opened(page, simulating)
     open_tab(page, "Race")
     page.locator("#sv-race-prompt textarea").fill("two words")
     choose(page, "#sv-race-drafter-1", "model")

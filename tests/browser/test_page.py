@@ -16,7 +16,7 @@ from specviz.protocol.sweeps.store import read_definition
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.browser.page_server import MEASURING, opened, served
-from tests.browser.tabs import FRONT, LAB, is_open, open_tab
+from tests.browser.tabs import is_open, open_tab
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)
@@ -32,12 +32,6 @@ def step(page: Page, watch: str) -> Page:
 def paying(page: Page, measuring: str) -> Page:
     """A freshly opened page with *When it pays*, where sweeps are made."""
     return opened(page, measuring)
-
-
-@pytest.fixture
-def whole(page: Page, shipped: str) -> Page:
-    """A freshly opened page with every tab."""
-    return opened(page, shipped)
 
 
 def pick(page: Page, chooser: str, name: str) -> None:
@@ -152,19 +146,6 @@ def test_a_lossy_verifier_is_marked_an_illegal_pair_explained_and_the_drawer_has
     expect(step.get_by_label("branching")).to_be_hidden()
 
 
-def test_stop_ends_a_run_at_once_and_keeps_what_was_computed(page: Page, tmp_path: Path) -> None:
-    """The source waits before its third round until the gate opens; only Stop can end the run here."""
-    gate = Event()
-    with served(ReplaySource(sample(), gate, free_rounds=2), tmp_path, tabs=["watch"]) as url:
-        opened(page, url)
-        page.locator("#sv-run").click()
-        message(page).to_contain_text("Running: ")
-        page.locator("#sv-stop").click()
-        message(page).to_contain_text("in 2 target passes")
-        message(page).to_contain_text("you stopped it; what was computed is kept")
-        expect(page.locator("#sv-run")).to_be_enabled()
-
-
 def upload(page: Page, path: Path) -> None:
     """In the open drawer."""
     with page.expect_file_chooser() as chooser:
@@ -176,18 +157,6 @@ def wide(page: Page, plot: str) -> None:
     """The chart fills its place, once Plotly has measured that."""
     width = "plot => document.querySelector(`${plot} .main-svg`).getBoundingClientRect().width > 400"
     page.wait_for_function(width, arg=plot)
-
-
-def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(whole: Page) -> None:
-    open_tab(whole, "Studies")
-    whole.locator("#sv-asynchronous-plot .main-svg").first.wait_for(state="visible")
-    whole.get_by_label("How large a batch?").check()
-    expect(whole.locator("#sv-study-asynchronous")).to_be_hidden()
-    whole.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
-    wide(whole, "#sv-batch-plot")
-    expect(whole.locator("#sv-batch-sentence")).to_contain_text("speculation pays")
-    expect(whole.locator("#sv-study-batch")).to_contain_text("Recorded 20")
-    whole.wait_for_url(re.compile("tab=studies.*set="))  # which test_links.py opens again for other tabs
 
 
 def test_a_sweep_runs_and_shows_measured_points_with_theory(paying: Page) -> None:
@@ -218,10 +187,12 @@ def named(download: Download, name: str) -> Path:
     return Path(download.path())
 
 
-def test_a_cancelled_sweep_keeps_its_points_and_goes_on_by_resume(page: Page, tmp_path: Path) -> None:
-    """The ninth run waits until the gate opens; only Cancel can end the sweep there."""
+def test_a_cancelled_sweep_goes_on_by_resume_and_a_stopped_run_keeps_what_was_computed(
+    page: Page, tmp_path: Path
+) -> None:
+    """The ninth run waits before its third round until the gate opens; only Cancel and Stop can end anything there."""
     gate = Event()
-    with served(ReplaySource(sample(), gate, free_runs=8), tmp_path, tabs=MEASURING) as url:
+    with served(ReplaySource(sample(), gate, free_rounds=2, free_runs=8), tmp_path, tabs=MEASURING) as url:
         sweep = speedup(opened(page, url))
         file = tmp_path / "own.toml"
         file.write_text('title = "Own <b>"\nevery_drafter = true\n', encoding="utf-8")
@@ -242,6 +213,14 @@ def test_a_cancelled_sweep_keeps_its_points_and_goes_on_by_resume(page: Page, tm
             sweep.get_by_role("link", name="Results as JSON").or_(sweep.get_by_text("Results as JSON")).first.click()
         result = sweep_store.read(named(download.value, "sweep.json"))
         assert (len(result.points), len(result.provenance.continued)) == (14, 1)
+        gate.clear()
+        open_tab(page, "Watch")
+        page.locator("#sv-run").click()
+        message(page).to_contain_text("Running: ")
+        page.locator("#sv-stop").click()
+        message(page).to_contain_text("in 2 target passes")
+        message(page).to_contain_text("you stopped it; what was computed is kept")
+        expect(page.locator("#sv-run")).to_be_enabled()
 
 
 def speedup(page: Page) -> Page:
@@ -266,7 +245,6 @@ def test_the_chart_is_in_the_first_screen_and_the_light_button_darkens_it_and_is
     ink = "getComputedStyle(document.querySelector('#sv-sweep-plot .legendtext, #sv-sweep-plot text')).fill"
     light = speedup(paying).evaluate(ink)
     box = paying.locator("#sv-sweep-plot").bounding_box()
-    assert box is not None
     assert box["y"] < 480
     expect(paying.locator("#sv-sweep-plot .modebar")).to_be_hidden()
     button.focus()
@@ -277,20 +255,6 @@ def test_the_chart_is_in_the_first_screen_and_the_light_button_darkens_it_and_is
     expect(paying.locator("#sv-player [data-ready]").first).to_be_attached()
     expect(paying.locator("body")).to_have_class(re.compile(r"\bdark\b"))
     assert paying.evaluate("getComputedStyle(document.querySelector('.sv-player')).colorScheme") == "dark"
-
-
-def test_no_tab_scrolls_sideways(page: Page, shipped: str) -> None:
-    """Opened on a phone, and when that becomes a wide window; and the other way round, in turn."""
-    page.set_viewport_size({"width": 390, "height": 844})
-    opened(page, shipped)
-    assert page.get_by_role("tab").all_inner_texts() == [*FRONT], "another tab is not looked at here"
-    widths = [390, 1280]
-    for name in (*FRONT, *LAB):
-        open_tab(page, name)
-        for width in widths:
-            page.set_viewport_size({"width": width, "height": 844})
-            page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-        widths.reverse()
 
 
 def test_trace_files_are_opened_a_bad_one_is_refused_with_its_place_and_hostile_names_stay_text(

@@ -32,16 +32,8 @@ def address() -> Iterator[str]:
         told = gr.Textbox(label="told", interactive=True)
         gr.Button("other run").click(lambda: GREEDY, None, player)
         player.branch(asked, None, told)
-    _, url, _ = demo.launch(
-        server_name="127.0.0.1",
-        server_port=free_port(),
-        prevent_thread_lock=True,
-        quiet=True,
-        ssr_mode=False,
-        run_history=False,
-        head=head(),
-        css_paths=css_paths(),
-    )
+    local = {"server_name": "127.0.0.1", "server_port": free_port(), "ssr_mode": False, "run_history": False}
+    _, url, _ = demo.launch(prevent_thread_lock=True, quiet=True, head=head(), css_paths=css_paths(), **local)
     yield url
     demo.close()
 

@@ -32,15 +32,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def proof(page: Page, address: str) -> Page:
-    opened(page, address)
-    open_tab(page, "Proof")
-    expect(page.locator("#sv-proof-summary")).to_contain_text("Equal to the target: 5 lines")
-    return page
-
-
-def test_the_switch_is_flipped_by_key_and_the_bias_appears_at_two_widths(proof: Page) -> None:
+def test_the_switch_is_flipped_by_key_and_the_bias_appears_at_two_widths_and_in_a_sample(
+    page: Page, address: str
+) -> None:
+    proof = opened(page, address)
+    open_tab(proof, "Proof")
+    expect(proof.locator("#sv-proof-summary")).to_contain_text("Equal to the target: 5 lines")
     proof.locator("#sv-proof-break").get_by_label("skip the residual").focus()
     proof.keyboard.press("Space")
     expect(proof.locator("#sv-proof-summary")).to_contain_text("Biased: a -0.1500, b +0.0900, c +0.0600")
@@ -54,18 +51,11 @@ def test_the_switch_is_flipped_by_key_and_the_bias_appears_at_two_widths(proof: 
     assert lines.evaluate("box => box === document.activeElement && box.scrollWidth > box.clientWidth")
     lines.evaluate("box => { box.scrollLeft = box.scrollWidth }")
     caption = lines.locator("caption").bounding_box()
-    assert caption is not None
     assert caption["x"] >= 0, "it stays while the table goes by"
     assert caption["x"] + caption["width"] <= 390
     proof.locator("#sv-proof-break").get_by_label("intact").check()
     expect(proof.locator("#sv-proof-summary")).to_contain_text("Equal to the target")
     expect(proof.locator("#sv-proof-summary .sv-bias")).to_have_count(0)
-    p = proof.locator("#sv-proof-p input, #sv-proof-p textarea")
-    p.fill("much")
-    expect(proof.locator("#sv-proof-summary")).to_contain_text("must be three numbers with commas")
-
-
-def test_a_small_sampling_test_of_a_broken_toy_and_the_greedy_badge(proof: Page) -> None:
     proof.locator("#sv-proof-break").get_by_label("reuse the noise").check()
     expect(proof.locator("#sv-proof-summary")).to_contain_text("Biased")
     proof.locator("#sv-proof-runs input[type=number]").fill("100")
@@ -75,3 +65,5 @@ def test_a_small_sampling_test_of_a_broken_toy_and_the_greedy_badge(proof: Page)
     expect(proof.locator("#sv-proof-sample")).to_be_enabled()
     proof.locator("#sv-proof-greedy").click()
     expect(proof.locator("#sv-proof-equality")).to_contain_text("✓ 20 of 20 tokens equal")
+    proof.locator("#sv-proof-p input, #sv-proof-p textarea").fill("much")
+    expect(proof.locator("#sv-proof-summary")).to_contain_text("must be three numbers with commas")

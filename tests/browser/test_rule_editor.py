@@ -77,7 +77,6 @@ def test_a_bar_moves_by_keys_and_by_dragging(editor: Locator) -> None:
     editor.page.keyboard.press("PageUp")
     expect(bar).to_have_attribute("aria-valuenow", "0.600")
     box = bar.bounding_box()
-    assert box is not None
     bar.click(position={"x": box["width"] * 0.25, "y": box["height"] / 2})
     expect(bar).to_have_attribute("aria-valuenow", re.compile(r"0\.2[45]"))
     shown = [float(one.get_attribute("aria-valuenow") or 0) for one in editor.get_by_label(re.compile("^p of")).all()]
@@ -88,7 +87,6 @@ def test_presenting_fills_the_window_and_escape_leaves(editor: Locator) -> None:
     editor.get_by_role("button", name="Present").click()
     expect(editor).to_have_attribute("data-view", "present")
     box = editor.bounding_box()
-    assert box is not None
     assert (box["x"], box["y"]) == (0, 0)
     editor.page.keyboard.press("Escape")
     expect(editor).not_to_have_attribute("data-view", "present")

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.page_server import opened
 from tests.browser.tabs import FRONT, LAB, is_open, open_tab, tab
+from tests.browser.test_page import wide
 
 pytestmark = pytest.mark.browser
 LESSONS = ".sv-learn-box"
 
 
-@pytest.mark.parametrize(
-    ("link", "name", "seen"),
-    [
-        ("?tab=speedup&chart=plane", "When it pays", "#sv-lab-plot .main-svg"),
-        ("?tab=train", "Train", "#sv-train-player [data-ready]"),
-    ],
-)
-def test_a_link_of_any_release_opens_its_tab_and_what_it_shows_is_drawn(
-    page: Page, shipped: str, link: str, name: str, seen: str
-) -> None:
-    """`step`, `machine` and `what-if` are opened by links in test_links.py."""
-    opened(page, f"{shipped}{link}", LESSONS)
-    is_open(page, name)
-    expect(page.locator(seen).first).to_be_visible()
-
-
-def test_a_card_of_learn_which_a_link_opens_begins_its_lesson_in_watch_and_says_how_far_one_is(
-    page: Page, shipped: str
-) -> None:
-    opened(page, f"{shipped}#tab=learn", LESSONS)
+def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page: Page, learning: str) -> None:
+    opened(page, f"{learning}#tab=learn", LESSONS)
     is_open(page, "Learn")
     cards = page.locator(".sv-lessons .svl-row:not(.svx-row)")
     expect(cards).to_have_count(page.evaluate("() => SpecViz.lesson.data.lessons.length"))
@@ -49,9 +34,12 @@ def test_a_card_of_learn_which_a_link_opens_begins_its_lesson_in_watch_and_says_
 
 
 def test_a_first_visitor_sees_five_tabs_and_every_way_to_the_others_leads_there(page: Page, shipped: str) -> None:
-    """Behind the last tab, in the address, and by a script, as the links of lessons and of the card open them."""
+    """Behind the last tab, in the address, and by a script, as the links of lessons and of the card open them; and none
+    scrolls sideways, opened on a phone, and when that becomes a wide window, or the other way round, in turn."""
+    widths = [390, 1280]
     page.set_viewport_size({"width": 390, "height": 844})
     opened(page, shipped, LESSONS)
+    assert page.get_by_role("tab").all_inner_texts() == [*FRONT], "another tab is not looked at here"
     for name in FRONT:
         expect(tab(page, name)).to_be_visible()
     expect(page.locator("#sv-tabs > .tab-wrapper .overflow-menu")).to_be_hidden()
@@ -75,3 +63,23 @@ def test_a_first_visitor_sees_five_tabs_and_every_way_to_the_others_leads_there(
     expect(page.locator("#sv-what-if-plot .main-svg").first).to_be_visible()
     page.evaluate("() => SpecViz.openTab('Race')")
     is_open(page, "Race")
+    for name in (*FRONT, *LAB):
+        open_tab(page, name)
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 844})
+            page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+        widths.reverse()
+    expect(page.locator("#sv-train-player [data-ready]")).to_be_attached()
+    a_study_draws_the_shipped_measurement_and_is_in_the_address(page)
+
+
+def a_study_draws_the_shipped_measurement_and_is_in_the_address(page: Page) -> None:
+    open_tab(page, "Studies")
+    page.locator("#sv-asynchronous-plot .main-svg").first.wait_for(state="visible")
+    page.get_by_label("How large a batch?").check()
+    expect(page.locator("#sv-study-asynchronous")).to_be_hidden()
+    page.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
+    wide(page, "#sv-batch-plot")
+    expect(page.locator("#sv-batch-sentence")).to_contain_text("speculation pays")
+    expect(page.locator("#sv-study-batch")).to_contain_text("Recorded 20")
+    page.wait_for_url(re.compile("tab=studies.*set="))  # which test_links.py opens again for other tabs

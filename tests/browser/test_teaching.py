@@ -143,7 +143,6 @@ def test_the_overlap_is_dragged_with_a_finger_on_a_phone(lesson: Page) -> None:
     bar = page.locator(".svl [aria-label='p of c']")
     bar.scroll_into_view_if_needed()
     box = bar.bounding_box()
-    assert box is not None
     assert box["height"] >= 40
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(bar).to_have_attribute("aria-valuetext", "0.50")

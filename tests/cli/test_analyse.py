@@ -97,21 +97,14 @@ def test_one_drafter_of_many_is_chosen_by_its_name(specviz: Call, tmp_path: Path
 
 def test_csv_files_have_a_line_per_candidate_and_round_and_run_no_formula(specviz: Call, tmp_path: Path) -> None:
     assert specviz("analyse", GOLDEN / "trace-1.1-sample.json", "--csv", tmp_path / "out").code == 0
-    tables = {
-        path.name: list(csv.DictReader(path.open(encoding="utf-8", newline="")))
-        for path in (tmp_path / "out").glob("*.csv")
-    }
-    assert {name: len(lines) for name, lines in tables.items()} == {
-        "candidates.csv": 35,
-        "rounds.csv": 8,
-        "rates.csv": 32,
-        "pairs.csv": 7,
-        "failures.csv": 4,
-        "calibration.csv": 8,
-    }
-    assert [line["fate"] for line in tables["candidates.csv"]].count("unreached") == 14
-    assert next(line for line in tables["candidates.csv"] if line["token"] == "27")["text"] == "'-"
-    assert float(tables["candidates.csv"][0]["belief_overlap"]) > 0.5
+    files = {path.stem: path.open(encoding="utf-8", newline="") for path in (tmp_path / "out").glob("*.csv")}
+    tables = {name: list(csv.DictReader(file)) for name, file in files.items()}
+    lengths = {name: len(lines) for name, lines in tables.items()}
+    assert lengths == {"candidates": 35, "rounds": 8, "rates": 32, "pairs": 7, "failures": 4, "calibration": 8}
+    candidates = tables["candidates"]
+    assert [line["fate"] for line in candidates].count("unreached") == 14
+    assert next(line for line in candidates if line["token"] == "27")["text"] == "'-"
+    assert float(candidates[0]["belief_overlap"]) > 0.5
 
 
 @pytest.mark.parametrize("place", ["nowhere", "nowhere.json"])

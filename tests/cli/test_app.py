@@ -52,7 +52,7 @@ class FakePage:
 def page(monkeypatch: pytest.MonkeyPatch) -> FakePage:
     fake = FakePage()
     settings = {"server_name": "127.0.0.1", "show_error": True}
-    made: Any = Page(fake, fake, settings)  # type: ignore[arg-type]
+    made: Any = Page(fake, fake, settings)
     monkeypatch.setattr("specviz.cli.commands.app.load_page", lambda **_: made)
     return fake
 
@@ -102,7 +102,7 @@ def test_where_strangers_may_come_no_model_of_the_machine_is_theirs_to_name(
 
     def build(source: object, gallery: object, limits: Limits) -> FakePage:
         built.append(limits)
-        return fake  # type: ignore[no-any-return]
+        return fake
 
     monkeypatch.setattr(specviz_build, "build", build)
     monkeypatch.setattr("specviz.app.runs.deferred.DeferredSource.start", lambda self: None)

@@ -91,7 +91,6 @@ def test_resuming_with_a_forced_token_puts_it_next(specviz: Call) -> None:
     forced = ["--resume", "a.json", "--round", "1", "--force-token", "5", "--drafter", "none", "--trace", "b.json"]
     assert specviz("run", *forced).code == 0
     first, branch = codec.read("a.json"), codec.read("b.json")
-    assert branch.started.branch is not None
     assert (branch.started.branch.run_id, branch.started.branch.round) == (first.started.run_id, 1)
     assert branch.finished.output_ids[0] == 5
 

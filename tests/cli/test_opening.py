@@ -92,10 +92,8 @@ def test_the_list_gets_the_opening_once_and_keeps_the_rest(tmp_path: Path) -> No
     write_opening(path, found)
     assert path.read_text() == once
     content = tomllib.loads(once)
-    assert (content["openings"], [one["name"] for one in content["recording"]]) == (
-        ["other", OPENING],
-        [OPENING, "other"],
-    )
+    seen = (content["openings"], [one["name"] for one in content["recording"]])
+    assert seen == (["other", OPENING], [OPENING, "other"])
     entry = content["recording"][0]
     assert (entry["prompt"], entry["temperature"], entry["seed"], entry["options"]) == ("b", 0.6, 1, {"gamma": 4})
     assert entry["dtype"] == "bfloat16"

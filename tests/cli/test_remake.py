@@ -231,13 +231,8 @@ def test_a_step_that_fails_or_makes_nothing_ends_the_remake(
 def test_steps_that_share_run_beside_their_neighbours_and_others_alone() -> None:
     kinds = {"a": False, "b": True, "c": True, "d": False, "e": False, "f": True}
     wanted = [step(name=name, shares=shares) for name, shares in kinds.items()]
-    assert [[one.name for one in several] for several in command.neighbours(wanted)] == [
-        ["a"],
-        ["b", "c"],
-        ["d"],
-        ["e"],
-        ["f"],
-    ]
+    seen = [[one.name for one in several] for several in command.neighbours(wanted)]
+    assert seen == [["a"], ["b", "c"], ["d"], ["e"], ["f"]]
 
 
 def test_as_many_steps_run_beside_each_other_as_are_asked_for_and_none_begins_after_one_has_failed(

@@ -99,12 +99,8 @@ def test_every_flag_reaches_the_request(specviz: Call, played: Any) -> None:
         "--stop-policy-threshold", "0.2",
     )  # fmt: skip
     request = played.requests[0]
-    assert (request.prompt, request.target, request.drafter.name, request.drafter_model) == (
-        "x",
-        "big",
-        "ngram",
-        "small",
-    )
+    seen = (request.prompt, request.target, request.drafter.name, request.drafter_model)
+    assert seen == ("x", "big", "ngram", "small")
     assert (request.verifier.name, request.temperature, request.top_k, request.top_p) == ("sequential", 0.5, 3, 0.9)
     assert (request.seed, request.max_new_tokens, request.stop) == (1, 9, ("a", "b"))
     assert (request.dtype, request.device) == ("float32", "cpu")
@@ -116,12 +112,8 @@ def test_every_flag_reaches_the_request(specviz: Call, played: Any) -> None:
 def test_without_flags_the_request_is_the_documented_default(specviz: Call, played: Any) -> None:
     specviz("run", "--prompt", "x")
     request = played.requests[0]
-    assert (request.drafter.name, request.verifier.name, request.temperature, request.drafter.options) == (
-        "model",
-        "auto",
-        0,
-        {},
-    )
+    seen = (request.drafter.name, request.verifier.name, request.temperature, request.drafter.options)
+    assert seen == ("model", "auto", 0, {})
 
 
 def test_a_flag_of_another_drafter_is_refused_with_its_owner(specviz: Call, played: Any) -> None:
@@ -255,17 +247,8 @@ def test_resume_takes_prompt_and_settings_from_the_trace_and_flags_over_them(
 
 
 def test_tree_and_stop_policy_are_choices_with_options_of_their_own(specviz: Call, played: Any) -> None:
-    chosen = (
-        "--tree-policy",
-        "bush",
-        "--tree-policy-branching",
-        "3,1",
-        "--stop-policy",
-        "doubt",
-        "--stop-policy-threshold",
-        "0.2",
-    )
-    assert specviz("run", "--prompt", "x", *chosen).code == 0
+    chosen = "--tree-policy bush --tree-policy-branching 3,1 --stop-policy doubt --stop-policy-threshold 0.2"
+    assert specviz("run", "--prompt", "x", *chosen.split()).code == 0
     request = played.requests[0]
     assert (request.tree_policy.name, request.tree_policy.options) == ("bush", {"branching": "3,1"})
     assert (request.stop_policy.name, request.stop_policy.options) == ("doubt", {"threshold": "0.2"})

@@ -101,16 +101,9 @@ class Answers(BaseHTTPRequestHandler):
         elif path == "/api/validate-yaml":
             self._answer({"errors": [], "warnings": []})
         elif path == "/api/spaces/ada/specviz/preupload/main":
-            asked = json.loads(body)["files"]
-            modes = [
-                {
-                    "path": file["path"],
-                    "uploadMode": "lfs" if file["size"] > LARGE else "regular",
-                    "shouldIgnore": False,
-                }
-                for file in asked
-            ]
-            self._answer({"files": modes})
+            modes = {each["path"]: "lfs" if each["size"] > LARGE else "regular" for each in json.loads(body)["files"]}
+            answer = [{"path": path, "uploadMode": mode, "shouldIgnore": False} for path, mode in modes.items()]
+            self._answer({"files": answer})
         elif path.endswith("/info/lfs/objects/batch"):
             wanted = json.loads(body)["objects"]
             href = f"{self.server.address}/storage"
@@ -194,11 +187,8 @@ def test_the_card_names_the_hardware_and_a_picture_and_the_rest_of_the_readme_st
     card = card_in(folder)
     assert card["suggested_hardware"] == hardware
     assert card["thumbnail"] == "https://huggingface.co/spaces/ada/specviz/resolve/main/docs/img/player.png"
-    assert (
-        (folder / "README.md")
-        .read_text(encoding="utf-8")
-        .endswith((ROOT / "README.md").read_text(encoding="utf-8")[-500:])
-    )
+    made, kept = ((place / "README.md").read_text(encoding="utf-8") for place in (folder, ROOT))
+    assert made.endswith(kept[-500:])
 
 
 def test_zerogpu_gets_the_models_when_the_space_is_built() -> None:

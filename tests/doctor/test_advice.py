@@ -8,7 +8,7 @@ from specviz.doctor.advice import Candidate, advise
 
 
 def candidate(name: str, *ratios: float, **how: object) -> Candidate:
-    return Candidate(name, name, {f"p{index}": ratio for index, ratio in enumerate(ratios)}, **how)  # type: ignore[arg-type]
+    return Candidate(name, name, {f"p{index}": ratio for index, ratio in enumerate(ratios)}, **how)
 
 
 def test_the_fastest_in_the_median_is_advised_and_sure_where_it_is_ahead_on_three_of_four_prompts() -> None:

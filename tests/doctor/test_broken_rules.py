@@ -42,5 +42,4 @@ def test_nothing_wrong_names_no_rule() -> None:
 
 def test_other_tokens_than_were_committed_are_named() -> None:
     broken = from_output([1, 2, 3], [1, 2, 2, 3])
-    assert broken is not None
     assert (broken.rule, broken.evidence) == ("output", "3 tokens were committed and 4 handed out; they part at 2")

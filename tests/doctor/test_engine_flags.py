@@ -28,7 +28,7 @@ from specviz.trace.declared_method import DRAFTERS
 def test_each_engine_is_asked_by_its_own_name_of_the_method_or_says_that_it_has_none(
     drafter: str, layout: str, methods: dict[str, str]
 ) -> None:
-    asked = flags_of(Asked(drafter, "./head", 5, layout))  # type: ignore[arg-type]
+    asked = flags_of(Asked(drafter, "./head", 5, layout))
     words = {engine: shlex.split(flags) for engine, flags in asked.flags.items()}
     named = {
         engine: json.loads(parts[1])["method"] if engine == "vLLM" else parts[1] for engine, parts in words.items()

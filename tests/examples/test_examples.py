@@ -68,13 +68,8 @@ def test_the_minimal_writer_needs_no_specviz_and_its_trace_is_sound(tmp_path: Pa
     assert specviz.check(trace) == []
     assert trace.finished.text == "sat on a mat the cat sat on a mat the cat "
     assert [len(this.judged.path) for this in trace.rounds] == [2, 1, 3, 1, 0]
-    assert [this.judged.origin for this in trace.rounds] == [
-        "correction",
-        "correction",
-        "bonus",
-        "correction",
-        "target",
-    ]
+    seen = [this.judged.origin for this in trace.rounds]
+    assert seen == ["correction", "correction", "bonus", "correction", "target"]
 
 
 def test_the_minimal_writer_is_as_short_as_its_guide_says() -> None:

@@ -15,7 +15,6 @@ SECTION = "machines"
 def sweeps() -> Sequence[MachineSweep]:
     """The shipped sweep's machine first."""
     sweep = recorded(ROOT / "sweeps")
-    assert sweep is not None
     return beside(sweep.result, kept())
 
 

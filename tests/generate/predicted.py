@@ -17,7 +17,6 @@ TREE = f"{DRAFTER} · dyspec"
 def section() -> str:
     """Markdown: chains of each length at temperature 0, then the tree."""
     sweep = recorded(ROOT / "sweeps")
-    assert sweep is not None
     points = chart(SECTION).of([one for one in points_of(sweep.result) if one.temperature == 0.0])
     found = PREDICTION.cases(points)
     chains = [one for one in found if one.series == DRAFTER]

@@ -63,14 +63,8 @@ def compare(device: str, drafters: Sequence[str], prompts: int, tokens: int) -> 
         for drafter in drafters:
             different = []
             for card, text in zip(cards, wanted, strict=True):
-                request = RunRequest(
-                    card.text,
-                    drafter=Choice(drafter),
-                    dtype="float32",
-                    device=where,
-                    max_new_tokens=tokens,
-                    record=False,
-                )
+                how = {"dtype": "float32", "device": where, "max_new_tokens": tokens, "record": False}
+                request = RunRequest(card.text, drafter=Choice(drafter), **how)
                 if collect(source, request).finished.output_ids != text:
                     different.append(card.id)
             found.append(Compared(drafter, where, len(cards), tokens, tuple(different)))

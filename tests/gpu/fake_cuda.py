@@ -44,7 +44,7 @@ class OnDevice(Tensor):
 
     @staticmethod
     def __new__(cls, numbers: Tensor) -> OnDevice:
-        made: OnDevice = Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+        made: OnDevice = Tensor._make_wrapper_subclass(
             cls, numbers.shape, strides=numbers.stride(), dtype=numbers.dtype, device=CUDA
         )
         made.numbers = numbers
@@ -65,7 +65,7 @@ class OnDevice(Tensor):
     def __bool__(self) -> bool:
         return bool(self.item())
 
-    def contiguous(self, **kwargs: Any) -> Tensor:  # type: ignore[override]
+    def contiguous(self, **kwargs: Any) -> Tensor:
         found: Tensor = aten.contiguous.default(self, **kwargs)
         return found
 

@@ -307,20 +307,8 @@ def test_every_rule_judges_on_the_device_as_on_the_cpu_and_waits_once_for_verdic
 
 
 NO_MODEL = {"ngram": 0, "none": 0, "rest": 0, "suffix": 0, "jacobi": 1, "lookahead": 1, "token_recycling": 1}
-PER_LEVEL = dict.fromkeys(
-    (
-        "cross_kv",
-        "cross_vocabulary",
-        "eagle",
-        "early_exit",
-        "fspad",
-        "model",
-        "self_speculative",
-        "small_model",
-        "vocabtrim",
-    ),
-    2,
-)
+LEVELS = "cross_kv cross_vocabulary eagle early_exit fspad model self_speculative small_model vocabtrim"
+PER_LEVEL = dict.fromkeys(LEVELS.split(), 2)
 """drafts of two levels: the tokens of a level are named before the next one is asked for"""
 DRAFT_WAITS = {**NO_MODEL, **PER_LEVEL}
 

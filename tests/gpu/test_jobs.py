@@ -47,10 +47,8 @@ def test_what_is_done_is_not_done_again_and_what_failed_is(tmp_path):
     for _ in range(2):
         found = run(wanted, out, 60.0)
     assert (done.read_text(), failed.read_text()) == ("x", "xx")
-    assert {name: (one.state, one.exit_status) for name, one in found.items()} == {
-        "first": (DONE, 0),
-        "second": (FAILED, 5),
-    }
+    seen = {name: (one.state, one.exit_status) for name, one in found.items()}
+    assert seen == {"first": (DONE, 0), "second": (FAILED, 5)}
 
 
 def test_a_job_of_other_words_is_done_anew(tmp_path):
@@ -138,23 +136,18 @@ def test_everything_runs_small_on_a_cpu_from_the_small_checkout_without_the_page
     tree, out, blocked = tmp_path / "tree", tmp_path / "out", tmp_path / "blocked"
     for name in sparse():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tree / name)
+        shutil.copy2(ROOT / name, tree / name)
+    for folder in {path.parent for path in tree.rglob("*.py")}:  # what is compiled already need not be compiled again
+        if (compiled := ROOT / folder.relative_to(tree) / "__pycache__").is_dir():
+            shutil.copytree(compiled, folder / "__pycache__")
     blocked.mkdir()
     (blocked / "sitecustomize.py").write_text(
         "import sys\nsys.modules |= dict.fromkeys(('gradio', 'plotly', 'jsonschema', 'playwright'))\n"
     )
     runs = ["-m", "tests.gpu", "--device", "cpu", "--small", "--out", str(out), "--only", "tests"]
-    done, others = [
-        subprocess.run(
-            [sys.executable, *words],
-            cwd=tree,
-            env=os.environ | {"PYTHONPATH": f"{tree}{os.pathsep}{blocked}"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for words in (runs, ["-c", ONE_BY_ONE, str(out)])
-    ]
+    how = {"cwd": tree, "env": os.environ | {"PYTHONPATH": f"{tree}{os.pathsep}{blocked}"}, "capture_output": True}
+    commands = (runs, ["-c", ONE_BY_ONE, str(out)])
+    done, others = [subprocess.run([sys.executable, *words], text=True, check=False, **how) for words in commands]
     states = {one["job"]: one["state"] for one in json.loads((out / "results.json").read_text())["jobs"]}
     assert states == {"tests": DONE}, (out / "summary.md").read_text()
     assert (done.returncode, others.returncode) == (0, 0), others.stderr

@@ -58,7 +58,7 @@ class Toy:
         for parent, count in self.parents:
             for _ in range(count):
                 q = None if self.kind == "point_mass" else transform(self.draft[parent], sampling)
-                tree.add(parent, next(tokens), self.kind, q, "model")  # type: ignore[arg-type]
+                tree.add(parent, next(tokens), self.kind, q, "model")
         return tree
 
     def judged(self, rule: str, options: dict, sampling: Sampling, seed: int) -> Verdict:

@@ -91,7 +91,5 @@ def test_why_a_text_is_not_plain_decodings_is_said_here_as_there(
     race = Race((plain, replace(drafted, trace=change(drafted.trace))))
     shown = raced_in_the_tab(race)
     assert why in shown["runners"][1]["output"]
-    assert (shown["equality"], shown["runners"][1]["output"]) == (
-        race_view(race).equality,
-        race_view(race).runners[1].output,
-    )
+    seen = (shown["equality"], shown["runners"][1]["output"])
+    assert seen == (race_view(race).equality, race_view(race).runners[1].output)

@@ -180,7 +180,6 @@ def test_a_changed_probability_that_the_trace_does_not_contradict_is_found(run: 
 def test_a_changed_draft_head_that_the_trace_does_not_contradict_is_found(run: Run, folders: dict[str, str]) -> None:
     trace = run(temperature=0.0)
     index, node = next((this.index, this.nodes[3]) for this in trace.rounds if this.nodes[3].fate == "unreached")
-    assert node.draft_raw is not None
     moved = replace(
         node.draft_raw,
         probs=[node.draft_raw.probs[0] + 0.001, *node.draft_raw.probs[1:]],
@@ -197,7 +196,6 @@ def test_a_changed_number_of_whole_distributions_is_found(run: Run, folders: dic
     """Heads of ten tokens of sixty leave it open; the checkpoints do not."""
     trace = run()
     node = trace.rounds[1].nodes[0]
-    assert node.agreement is not None
     moved = replace(node.agreement, **{name: getattr(node.agreement, name) - 0.001})
     lie = with_node(trace, 1, replace(node, agreement=moved))
     assert errors(check(lie)) == []
@@ -362,7 +360,6 @@ def test_other_end_ids_are_found() -> None:
 def test_a_drafter_that_is_said_to_weigh_less_is_found() -> None:
     trace = shipped("growth-eagle2")
     model = trace.started.drafter.model
-    assert model is not None
     lighter = replace(trace.started.drafter, model=replace(model, read_per_pass=model.read_per_pass // 2))
     rounds = [
         replace(this, drafted=replace(this.drafted, passes=[replace(one, read=(one.read or 0) // 2) for one in passes]))

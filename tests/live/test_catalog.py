@@ -33,21 +33,15 @@ def test_every_registered_method_is_listed_with_text_and_options():
         assert all(option.help for option in one.options)
     model = next(one for one in built.drafters if one.name == "model")
     assert model.needs_model
-    assert [(option.name, option.type, option.default) for option in model.options] == [
-        ("gamma", "int", 4),
-        ("branching", "ints", []),
-        ("draw", "str", "auto"),
-    ]
+    seen = [(option.name, option.type, option.default) for option in model.options]
+    assert seen == [("gamma", "int", 4), ("branching", "ints", []), ("draw", "str", "auto")]
     assert {one.name: one.temperatures for one in built.verifiers}["greedy"] == "zero"
 
 
 def test_the_expected_models_are_listed_even_where_they_are_missing(monkeypatch, tmp_path):
     monkeypatch.setattr(catalog, "ROOT", tmp_path)
-    assert [(one.name, one.role, one.available) for one in catalog.bundled_models()] == [
-        ("target", "target", False),
-        ("drafter", "drafter", False),
-        ("drafter-weak", "drafter", False),
-    ]
+    seen = [(one.name, one.role, one.available) for one in catalog.bundled_models()]
+    assert seen == [("target", "target", False), ("drafter", "drafter", False), ("drafter-weak", "drafter", False)]
 
 
 def test_a_model_that_was_fetched_is_offered_as_a_target(monkeypatch, tmp_path):
@@ -96,11 +90,8 @@ def test_a_bundled_model_is_described_from_its_files_alone(monkeypatch, tmp_path
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     monkeypatch.setattr(catalog, "ROOT", tmp_path)
     target = catalog.bundled_models()[0]
-    assert (target.parameters, target.available, target.summary) == (
-        17,
-        True,
-        "llama, 2 layers of width 4, vocabulary 9",
-    )
+    seen = (target.parameters, target.available, target.summary)
+    assert seen == (17, True, "llama, 2 layers of width 4, vocabulary 9")
 
 
 def test_prompts_come_with_family_title_and_description():

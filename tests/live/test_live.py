@@ -196,11 +196,8 @@ def test_a_request_names_tree_and_stop_policy_and_the_header_says_what_they_were
         max_new_tokens=8,
     )
     started = collect(LiveSource(load=toy_loader(), measure=False), request).started
-    assert (started.tree_policy.name, started.tree_policy.options["budget"], started.tree_policy.lossless) == (
-        "sequoia",
-        3,
-        True,
-    )
+    seen = (started.tree_policy.name, started.tree_policy.options["budget"], started.tree_policy.lossless)
+    assert seen == ("sequoia", 3, True)
     assert (started.stop_policy.name, started.stop_policy.options) == ("confidence", {"longest": 0, "threshold": 0.1})
 
 

@@ -78,7 +78,6 @@ def test_another_picture_gives_another_caption(source, request_):
 def test_the_header_holds_the_picture_and_the_request_comes_back_from_it(source, request_):
     trace = collect(source, replace(request_, prompt="There is a"))
     scene = trace.started.scene
-    assert scene is not None
     assert [(one.colour, one.shape, one.x) for one in scene.shapes] == [("red", "circle", 8), ("blue", "square", 24)]
     assert trace.started.prompt_ids[:16] == scene.places
     assert trace.started.prompt_text == " there is a"
@@ -128,7 +127,6 @@ def test_an_audit_recomputes_what_the_captioner_saw(source, models, request_):
     assert last.wrong == 0
     assert any("eyes" in sentence for sentence in last.how)
     scene = trace.started.scene
-    assert scene is not None
     moved = replace(scene, shapes=[replace(scene.shapes[0], colour="white"), scene.shapes[1]])
     forged = replace(trace, started=replace(trace.started, scene=moved))
     forged = replace(forged, started=replace(forged.started, run_id=seal(forged.started)))

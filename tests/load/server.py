@@ -49,7 +49,7 @@ def watched(source: TraceSource, diary: Diary) -> TraceSource:
         finally:
             diary.note("ended", request.seed)
 
-    source.run = run  # type: ignore[method-assign]
+    source.run = run
     return source
 
 

@@ -96,17 +96,8 @@ def test_every_file_that_the_hub_takes_through_lfs_alone_is_marked_so_and_no_oth
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     files = [name for name in tracked.decode().split("\0") if name and (ROOT / name).is_file()]
     large = [name for name in files if (ROOT / name).stat().st_size > HUB_BYTES]
-    told = (
-        subprocess.run(
-            ["git", "check-attr", "-z", "--stdin", "filter"],
-            cwd=ROOT,
-            capture_output=True,
-            check=True,
-            input="\0".join(files).encode(),
-        )
-        .stdout.decode()
-        .split("\0")
-    )
+    ask, asked = ["git", "check-attr", "-z", "--stdin", "filter"], "\0".join(files).encode()
+    told = subprocess.run(ask, cwd=ROOT, capture_output=True, check=True, input=asked).stdout.decode().split("\0")
     marked = [name for name, _, value in zip(told[::3], told[1::3], told[2::3], strict=False) if value == "lfs"]
     assert large == ["assets/models/target/model.safetensors"]
     assert marked == large

@@ -53,11 +53,8 @@ RESULT = AlignmentStudy(
 
 def test_changes_are_against_the_drafter_before() -> None:
     found = rows(RESULT, ALPHA, "0", "both")
-    assert [(row.value, row.change) for row in found] == [
-        (0.37, None),
-        (0.63, pytest.approx(0.26)),
-        (0.31, pytest.approx(-0.06)),
-    ]
+    seen = [(row.value, row.change) for row in found]
+    assert seen == [(0.37, None), (0.63, pytest.approx(0.26)), (0.31, pytest.approx(-0.06))]
     assert [row.texts for row in found] == ["", "target-written", "corpus + drafter-written"]
     assert view(RESULT, "alpha", "0", "both").sentence == (
         "After 1,000 tokens each, 1 of 2 alignments are below where they began. The largest gain: weak with fkl on "
@@ -98,7 +95,6 @@ def test_rows_on_the_same_texts_stand_together_in_the_order_of_the_first() -> No
 
 def test_the_shipped_study_is_small_and_its_mbsu_follows_from_its_tau() -> None:
     study = STUDY.shipped()
-    assert study is not None
     assert STUDY.path.stat().st_size < 100_000
     for cell in study.cells:
         ratio = study.starts[cell.start].memory_ratio

@@ -68,7 +68,6 @@ def test_the_page_and_the_documentation_say_what_was_counted() -> None:
 
 
 def test_a_file_that_counts_more_than_there_is_cannot_be_written(tmp_path) -> None:
-    assert STUDY.codec is not None
     file = sample()
     wrong = BranchesFile(FORMAT, VERSION, file.trees[:2], 12, 1, 48, (0, 0), {})
     with pytest.raises(TraceError, match="its trees are not the four"):

@@ -98,18 +98,13 @@ def only(file: StyleFile) -> Group:
 
 def test_a_row_has_tokens_acceptance_accuracy_and_speed() -> None:
     row = only(sample()).row("chain", "model")
-    assert row is not None
     assert row.tokens.value == 30
-    assert row.alpha is not None
     assert row.alpha.value == 6 / 8, "accepted ÷ tested: of ten drafted, two were unreached"
-    assert row.length is not None
     assert row.length.value == 1 + 6 / 5
     assert row.tokens_per_s.value == pytest.approx(200)
-    assert row.speedup is not None
     assert row.speedup.value == pytest.approx(2)
     assert (row.accuracy.hits, row.accuracy.of, row.followed.hits, row.same, row.runs) == (2, 2, 2, 2, 2)
     plain = only(sample()).row("chain", PLAIN)
-    assert plain is not None
     assert (plain.alpha, plain.length, plain.speedup) == (None, None, None)
 
 
@@ -118,7 +113,6 @@ def test_seconds_per_correct_answer_are_all_seconds_over_the_right_answers() -> 
     costs = {style: row.cost for style in ("direct", "chain", "draft") if (row := found.row(style, PLAIN))}
     assert costs["chain"] == Cost(pytest.approx(0.3), pytest.approx(0.3), pytest.approx(0.3))
     bare = costs["direct"]
-    assert bare is not None
     assert bare.value == pytest.approx(0.2), "N · time per token ÷ accuracy: 10 tokens · 10 ms ÷ ½"
     assert (bare.low, bare.high) == (pytest.approx(0.1), None), "a resample may hold the wrong answer twice"
     assert costs["draft"] is None
@@ -128,7 +122,6 @@ def test_seconds_per_correct_answer_are_all_seconds_over_the_right_answers() -> 
 def test_a_wrong_answers_seconds_count() -> None:
     """A mean over right answers alone would say 1 s."""
     found = cost([run("direct", 0, PLAIN, 3.0, 0), run("direct", 1, PLAIN, 1.0, 0)])
-    assert found is not None
     assert found.value == pytest.approx(4)
 
 
@@ -156,7 +149,6 @@ def test_a_style_that_is_not_followed_is_never_the_cheapest() -> None:
         replace(one, right=True, seconds=one.seconds / 9) if one.cell.style == "draft" else one for one in sample().runs
     )
     best = cheapest(only(replace(sample(), runs=right)))
-    assert best is not None
     assert best.style == "direct"
 
 

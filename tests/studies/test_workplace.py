@@ -18,16 +18,9 @@ def workplace(**flags: object) -> Workplace:
     def source() -> Any:
         raise AssertionError("no run is asked for.")
 
-    return Workplace(
-        Namespace(**flags),
-        load,
-        source,
-        say=print,
-        show=print,
-        row=print,
-        progress=lambda items, what, total: items,
-        time_limit=lambda minutes: nullcontext(lambda: False),
-    )
+    said = dict.fromkeys(("say", "show", "row"), print)
+    limits = {"progress": lambda items, what, total: items, "time_limit": lambda minutes: nullcontext(lambda: False)}
+    return Workplace(Namespace(**flags), load, source, **said, **limits)
 
 
 def test_a_pair_is_loaded_on_the_device_and_in_the_number_format_of_the_flags() -> None:

@@ -17,11 +17,11 @@ MB = 1_000_000
 def test_a_trace_and_a_summary_stand_beside_each_other(tmp_path: Path) -> None:
     (tmp_path / "v.json").write_text(json.dumps(vllm()))
     runs, line, plot, table = opened([str(SAMPLE), str(tmp_path / "v.json")], (), MB)
-    assert [run.traced for run in runs] == [True, False]  # type: ignore[attr-defined]
+    assert [run.traced for run in runs] == [True, False]
     assert "Summary only: v.json. The engine tells how many drafts were accepted, not which" in str(line)
-    assert (table.count("a whole trace"), table.count("summary only: no tree")) == (1, 1)  # type: ignore[attr-defined]
-    assert plot.visible is True  # type: ignore[attr-defined]
-    figure = acceptance_figure(runs)  # type: ignore[arg-type]
+    assert (table.count("a whole trace"), table.count("summary only: no tree")) == (1, 1)
+    assert plot.visible is True
+    figure = acceptance_figure(runs)
     assert [trace.name for trace in figure.data] == [SAMPLE.name, "v.json (summary only)"]
     assert [trace.y[0] for trace in figure.data] == [6 / 7, 4 / 43]
     assert [trace.line.dash for trace in figure.data] == ["solid", "dot"]
@@ -43,7 +43,7 @@ def test_a_file_that_is_none_is_named_and_the_others_stay(tmp_path: Path) -> Non
 def test_an_engine_without_a_histogram_has_a_row_and_no_line() -> None:
     run = AcceptanceRun("s", "sglang", (Acceptance(5, 15, 6),))
     _, _, plot, table = picture((run,), [])
-    assert plot.visible is False  # type: ignore[attr-defined]
+    assert plot.visible is False
     assert "0.400" in str(table)
 
 

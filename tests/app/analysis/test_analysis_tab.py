@@ -199,11 +199,8 @@ def test_what_is_too_much_or_nothing_is_refused_in_words(actions, folder):
 
 def test_the_shipped_sweep_is_offered_where_it_is_and_names_every_drafters_kinds_with_examples(folder):
     assert shipped(folder) is None
-    assert [name for _, name in AnalysisActions(Library(gallery(folder), Limits())).choices()] == [
-        STAGE,
-        RECORDED,
-        FILES,
-    ]
+    seen = [name for _, name in AnalysisActions(Library(gallery(folder), Limits())).choices()]
+    assert seen == [STAGE, RECORDED, FILES]
     with lzma.open(folder / SWEEP_ZIP, "wb") as packed, zipfile.ZipFile(packed, "w") as file:
         file.write(folder / "sample.json.gz", "sample.json.gz")
         other = replace(

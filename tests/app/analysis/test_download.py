@@ -76,14 +76,8 @@ def test_no_cell_begins_like_a_formula():
         assert lines[0]["trace"] == "'-name"
     assert found["tokens.csv"][0]["text"].startswith(f"'{hostile}")
     assert found["runs.csv"][0]["prompt"] == "'\n=1+1"
-    assert [cell(value) for value in ("＝1", "+1", "\t=1", -1.5, "a=1", "")] == [
-        "'＝1",
-        "'+1",
-        "'\t=1",
-        -1.5,
-        "a=1",
-        "",
-    ]
+    seen = [cell(value) for value in ("＝1", "+1", "\t=1", -1.5, "a=1", "")]
+    assert seen == ["'＝1", "'+1", "'\t=1", -1.5, "a=1", ""]
 
 
 def test_equal_runs_give_the_same_bytes():

@@ -12,22 +12,10 @@ from specviz.live.catalog import saved
 from specviz.protocol.runs import Catalog, DatastoreDescription
 from tests.app.doubles import BRANCHING, GAMMA, catalog
 
-FORM: dict[str, object] = {
-    "prompt": "def first():\n",
-    "target": "target",
-    "drafter": "model",
-    "drafter_model": "drafter",
-    "verifier": "auto",
-    "temperature": 0,
-    "top_k": 0,
-    "top_p": 1,
-    "seed": 7,
-    "max_new_tokens": 32,
-    "stop": "",
-    "drafter.model.gamma": 5,
-    "drafter.model.branching": "3,2,1",
-    "drafter.ngram.gamma": 9,
-}
+METHODS_ASKED = {"target": "target", "drafter": "model", "drafter_model": "drafter", "verifier": "auto"}
+NUMBERS = {"temperature": 0, "top_k": 0, "top_p": 1, "seed": 7, "max_new_tokens": 32}
+OPTIONS = {"drafter.model.gamma": 5, "drafter.model.branching": "3,2,1", "drafter.ngram.gamma": 9}
+FORM: dict[str, object] = {"prompt": "def first():\n", **METHODS_ASKED, **NUMBERS, "stop": "", **OPTIONS}
 
 
 def form(**changes: object) -> dict[str, object]:

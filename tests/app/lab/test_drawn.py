@@ -48,7 +48,7 @@ def drawn(name: str, points: list = POINTS) -> list[go.Scatter | go.Bar]:
 
 
 def numbers(values: object) -> object:
-    return pytest.approx(list(values))  # type: ignore[call-overload]
+    return pytest.approx(list(values))
 
 
 def test_acceptance_by_position_a_solid_line_over_all_drafts_and_a_dotted_one_given_the_depths_before() -> None:

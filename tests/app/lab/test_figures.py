@@ -35,7 +35,7 @@ def test_every_chart_says_what_is_missing(one: LabChart) -> None:
 
 
 def said(figure: object) -> str:
-    return figure.layout.annotations[0].text.replace("<br>", " ")  # type: ignore[attr-defined]
+    return figure.layout.annotations[0].text.replace("<br>", " ")
 
 
 @every_chart
@@ -48,7 +48,7 @@ def test_every_mark_tells_its_number_with_formula_and_division(one: LabChart) ->
 
 def hovers(figure: object) -> list[str]:
     found = []
-    for trace in figure.data:  # type: ignore[attr-defined]
+    for trace in figure.data:
         for text in trace.hovertext if trace.hovertext is not None else []:
             found += [text] if isinstance(text, str) else [cell for cell in text if cell]
     return found

@@ -37,12 +37,12 @@ def test_while_results_are_on_their_way_only_the_explanation_changes() -> None:
 
 
 def asked(**query: str) -> tuple[object, object, object]:
-    return restore(SimpleNamespace(query_params=query))  # type: ignore[arg-type]
+    return restore(SimpleNamespace(query_params=query))
 
 
 def test_a_link_opens_its_tab_on_its_chart_and_an_unknown_one_changes_nothing() -> None:
     tab, lab, chart = asked(tab="speedup", chart="plane")
-    assert (tab.selected, lab, chart) == ("when-it-pays", gr.skip(), "plane")  # type: ignore[attr-defined]
+    assert (tab.selected, lab, chart) == ("when-it-pays", gr.skip(), "plane")
     assert asked(tab="<b>", chart="../etc") == (gr.skip(), gr.skip(), gr.skip())
     assert asked() == (gr.skip(), gr.skip(), gr.skip())
 

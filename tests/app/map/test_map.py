@@ -78,7 +78,6 @@ def test_every_preset_resolves(one: object, preset: object) -> None:
     assert (PAGES / f"{preset.page}.md").is_file()
     assert method_page(preset.page).startswith("#")
     chosen = re.fullmatch(r"#tab=watch&choose=([\w-]+)", preset_link(preset))
-    assert chosen is not None
     values = {**asked_values(read_request(chosen[1])), "prompt": "one"}
     request = request_from(values, saved(), Limits())
     assert request.drafter.name == methods_of(preset)["drafter"]
@@ -138,10 +137,8 @@ def test_the_systems_are_counted_by_what_they_are_here() -> None:
 
 def test_every_system_has_the_month_of_its_first_paper_and_those_of_the_youngest_year_are_new() -> None:
     dates = {one.name: one.date for one in systems()}
-    assert (dates["Speculative decoding"], dates["AMUSD, PEARL, SSD: drafting while verifying"]) == (
-        "Nov 2022",
-        "Aug 2024",
-    )
+    seen = (dates["Speculative decoding"], dates["AMUSD, PEARL, SSD: drafting while verifying"])
+    assert seen == ("Nov 2022", "Aug 2024")
     new = {one.name for one in systems() if is_new(one)}
     assert new == {"DFlash", "DDTree", "DSpark", "Static ensemble"}
     assert {one.name for one in matching({"year": ["2026"]})} == new

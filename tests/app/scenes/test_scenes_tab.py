@@ -54,13 +54,8 @@ def test_the_opening_scene_has_two_shapes_and_none_at_all_is_refused() -> None:
 
 
 def test_the_picture_is_drawn_from_the_shapes_alone() -> None:
-    assert json.loads(drawn(scene_from(OPENING)))[0] == {
-        "size": "large",
-        "colour": "red",
-        "shape": "circle",
-        "x": 10,
-        "y": 10,
-    }
+    seen = json.loads(drawn(scene_from(OPENING)))[0]
+    assert seen == {"size": "large", "colour": "red", "shape": "circle", "x": 10, "y": 10}
 
 
 def test_a_run_names_its_drafters_weights_or_decodes_alone() -> None:

@@ -135,7 +135,7 @@ def test_the_datastores_that_lie_here_now_are_offered_for_drafters_that_retrieve
     assert (box.visible, [value for _, value in box.choices], box.allow_custom_value) == (False, [""], True)
     assert "none is built yet; `specviz datastore build` makes one" in box.info
     store = DatastoreDescription("/cache/ab.datastore", "notes", 12345, 6_100_000, "2026-01-31")
-    actions.source.catalog = lambda: replace(catalog(), datastores=(store,))  # type: ignore[method-assign]
+    actions.source.catalog = lambda: replace(catalog(), datastores=(store,))
     choose = actions.choose(controls, kinds(actions.catalog)[0])
     assert choose("model")[-1].visible is False
     shown = choose("ngram")[-1]
@@ -261,22 +261,10 @@ def test_only_runs_in_the_gallery_can_be_chosen(opens: OpeningActions) -> None:
     assert "There is no recorded run" in opens.open_recorded("../../secret")["message"]
 
 
-SWEEP: dict[str, object] = {
-    "drafters": ["model", "ngram"],
-    "families": ["code"],
-    "gammas": "1,2",
-    "trees": "2,1",
-    "tree_policies": [],
-    "budgets": "16",
-    "stop_policies": [],
-    "temperatures": "0",
-    "per_family": 1,
-    "repeats": 1,
-    "tokens": 16,
-    "target": "target",
-    "drafter_model": "drafter",
-    "chat": False,
-}
+SHAPES = {"gammas": "1,2", "trees": "2,1", "tree_policies": [], "budgets": "16", "stop_policies": []}
+RUNS = {"families": ["code"], "temperatures": "0", "per_family": 1, "repeats": 1, "tokens": 16}
+MODELS = {"target": "target", "drafter_model": "drafter", "chat": False}
+SWEEP: dict[str, object] = {"drafters": ["model", "ngram"], **SHAPES, **RUNS, **MODELS}
 
 
 def sweep_form(**changes: object) -> tuple[SweepControls, dict[Any, object]]:

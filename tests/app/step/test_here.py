@@ -102,4 +102,4 @@ def test_whom_the_queue_turns_away_is_offered_their_own_browser(tmp_path: Path) 
     turn_away("someone", "The queue is full.")
     said, run, stop = offering.turned_away(visitor)
     assert "The queue is full. Or press Run here: your own browser has no queue" in str(said)
-    assert (run.interactive, stop.interactive) == (True, False)  # type: ignore[attr-defined]
+    assert (run.interactive, stop.interactive) == (True, False)

@@ -67,10 +67,8 @@ def test_the_page_opens_on_the_first_opening_with_what_goes_with_its_pair(record
     assert parts.form["prompt"].value == "Why is the sky blue?"
     assert named(parts.form["drafter"]) == ["none", "ngram"]
     assert named(parts.drawer.recorded) == ["real.json.gz"]
-    assert {name: column.visible for name, column in parts.bar.models.columns.items()} == {
-        "bundled": False,
-        "smollm2": True,
-    }
+    got = {name: column.visible for name, column in parts.bar.models.columns.items()}
+    assert got == {"bundled": False, "smollm2": True}
     assert parts.bar.models.knows.label == "a big world"
     assert [fetch.box.visible for fetch in parts.bar.fetches] == [True]
     seen = [question.label for question, chip in parts.questions.chips if chip.visible]

@@ -113,7 +113,6 @@ def test_the_table_says_how_the_matrix_began_and_lets_no_markup_through(source: 
 def test_an_older_recording_shows_the_rows_it_used() -> None:
     run = read(GOLDEN / "recorded" / "drafter-token-recycling.json.gz")
     found = matrix_of(run)
-    assert found is not None
     assert {row.origin for row in found.rows} <= {EARLIER, *(f"round {index}" for index in range(len(run.rounds)))}
     assert "start" in summary_of(found)
     assert matrix_of(sample()) is None

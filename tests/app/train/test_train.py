@@ -87,16 +87,8 @@ def actions(source=None, recorded: Path = Path("nowhere.json.gz")) -> TrainActio
 
 
 def last(found: TrainActions, **asked: object) -> dict[str, object]:
-    chosen = {
-        "module": "eagle",
-        "data": "both",
-        "loss": "fkl",
-        "minutes": 2,
-        "prompt": "def first():\n",
-        "target": "target",
-        **asked,
-    }
-    *_, ending = found.train(*chosen.values(), None, VISITOR)
+    usual = {"module": "eagle", "data": "both", "loss": "fkl", "minutes": 2, "prompt": "def first():\n"}
+    *_, ending = found.train(*(usual | {"target": "target"} | asked).values(), None, VISITOR)
     return ending
 
 
@@ -220,10 +212,8 @@ def test_use_hands_weights_prompt_and_drafter_to_the_step_tab():
     filled = [opened["drafter"].value, *(opened[name] for name in ("prompt", "target", "chat"))]
     assert opened["tabs"].selected == "watch"
     assert filled == ["eagle", "def first():\n", "target", False]
-    assert json.loads(opened[options_name("drafter")]) == {
-        "method": "eagle",
-        "options": {"eagle.weights": "/tmp/specviz-training-x"},
-    }
+    seen = json.loads(opened[options_name("drafter")])
+    assert seen == {"method": "eagle", "options": {"eagle.weights": "/tmp/specviz-training-x"}}
     assert "as it was just trained" in opened["message"]
 
 

@@ -29,16 +29,8 @@ from specviz.trace.header import StepTime
 from tests.app.doubles import ReplaySource, sample
 from tests.curves import hardware_curve
 
-FORM = {
-    "alpha": 0.5,
-    "gamma": 3,
-    "cost_ratio": 0.25,
-    "slower": 2.0,
-    "seed": 7,
-    "tree": "",
-    "acceptance": "",
-    "clock": "",
-}
+NUMBERS = {"alpha": 0.5, "gamma": 3, "cost_ratio": 0.25, "slower": 2.0, "seed": 7}
+FORM = {**NUMBERS, "tree": "", "acceptance": "", "clock": ""}
 
 
 @pytest.fixture
@@ -139,7 +131,7 @@ def test_a_simulated_run_goes_to_the_player_with_its_labels(actions: WhatIfActio
     given = {fields[name]: value for name, value in {**FORM, "tree": "2,1"}.items()}
     tabs, player, badges, _, message, _ = actions.step_through(controls)(given)
     trace = codec.loads(str(player).encode())
-    assert (tabs.selected, trace.started.source, check(trace)) == ("watch", "simulated", [])  # type: ignore[attr-defined]
+    assert (tabs.selected, trace.started.source, check(trace)) == ("watch", "simulated", [])
     assert json.loads(str(player))["started"]["target"]["name"] == "no model"
     assert "times modelled" in str(badges)
     assert "no model ran" in str(message)

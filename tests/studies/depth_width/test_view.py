@@ -20,7 +20,6 @@ from specviz.studies.study import View
 from tests.app.doubles import unserved
 from tests.studies.depth_width.sample import STUDY, TWO_SETS
 
-assert DECLARED.codec is not None
 CODEC = DECLARED.codec
 
 
@@ -32,11 +31,8 @@ def lines(shown: View) -> list[Series]:
 def test_throughput_is_modelled_for_all_and_measured_where_it_ran() -> None:
     shown = view(STUDY, "throughput", 2)
     modelled, _, measured = lines(shown)
-    assert [(line.name, line.hollow) for line in lines(shown)] == [
-        ("blocks, modelled", False),
-        ("whole, modelled", False),
-        ("blocks, measured", True),
-    ]
+    seen = [(line.name, line.hollow) for line in lines(shown)]
+    assert seen == [("blocks, modelled", False), ("whole, modelled", False), ("blocks, measured", True)]
     assert (list(modelled.x), modelled.y[1]) == ([1.0, 16.0], 100.0)
     assert (measured.extra, measured.y) == ([["16x5"]], [80.0])
     assert measured.x[0] == pytest.approx(16 * 1.05), "a little aside"
@@ -98,10 +94,8 @@ def test_what_the_file_says_is_escaped() -> None:
 def test_the_other_set_is_modelled_from_the_same_times_and_nothing_of_it_was_measured() -> None:
     shown = view(TWO_SETS, "throughput", 1, "plain cross entropy")
     first, second = lines(shown)
-    assert [(line.name, line.hollow) for line in (first, second)] == [
-        ("blocks, modelled", False),
-        ("whole, modelled", False),
-    ]
+    seen = [(line.name, line.hollow) for line in (first, second)]
+    assert seen == [("blocks, modelled", False), ("whole, modelled", False)]
     assert list(first.y) == pytest.approx([100.0, 89.286], abs=1e-3)
     second_set = TWO_SETS.sets()["plain cross entropy"]
     assert all(row.measured is None for row in rows_of(second_set, 2, "plain cross entropy"))

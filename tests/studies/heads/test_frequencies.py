@@ -29,12 +29,8 @@ def test_every_text_is_counted_by_token_and_says_what_it_is():
     heard = []
     found = table(done=heard.append)
     assert heard == ["raw", "drafter", "target", "held_out"]
-    assert {name: text.total for name, text in found.texts.items()} == {
-        "raw": 12,
-        "drafter": 10,
-        "target": 10,
-        "held_out": 15,
-    }
+    seen = {name: text.total for name, text in found.texts.items()}
+    assert seen == {"raw": 12, "drafter": 10, "target": 10, "held_out": 15}
     assert found.texts["target"].what == (
         "text of table-6-1 at temperature 1, 5 tokens after each of 2 beginnings cut from training text"
     )

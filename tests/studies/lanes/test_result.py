@@ -31,7 +31,6 @@ from specviz.studies.lanes.result import (
 )
 from specviz.trace import codec
 
-assert STUDY.codec is not None
 CODEC = STUDY.codec
 STARTED = codec.read(Path(__file__).parents[2] / "golden" / "trace-1.0-sample.json").started
 PLAIN = LanesRun("plain", "measured", 2, 2.0, (Span(TARGET, "verify", 0, 1, 0, 1), Span(TARGET, "verify", 1, 2, 0, 1)))
@@ -79,28 +78,10 @@ def test_plain_decoding_is_the_first_of_a_case_and_there_is_one() -> None:
 
 
 AS_IT_IS = "the drafter as it is"
-BESIDE = LanesRun(
-    "amusd",
-    "measured",
-    2,
-    1.0,
-    (
-        Span(DRAFT, "draft", 0, 0.75, 3),
-        Span(DRAFT, "roll back", 0.75, 0.75, 2),
-        Span(TARGET, "verify", 0.5, 1, 1, 2, 1),
-    ),
-)
-MANY = LanesRun(
-    "dsi",
-    "simulated",
-    2,
-    0.5,
-    (
-        Span(DRAFT, "draft", 0, 0.25, 2),
-        Span("target 1", "verify", 0.25, 0.5, 2, 1, 1),
-        Span("target 2", "verify", 0.25, 0.5, 1, 1, 1),
-    ),
-)
+DRAFTED = (Span(DRAFT, "draft", 0, 0.75, 3), Span(DRAFT, "roll back", 0.75, 0.75, 2))
+BESIDE = LanesRun("amusd", "measured", 2, 1.0, (*DRAFTED, Span(TARGET, "verify", 0.5, 1, 1, 2, 1)))
+VERIFIED = (Span("target 1", "verify", 0.25, 0.5, 2, 1, 1), Span("target 2", "verify", 0.25, 0.5, 1, 1, 1))
+MANY = LanesRun("dsi", "simulated", 2, 0.5, (Span(DRAFT, "draft", 0, 0.25, 2), *VERIFIED))
 
 
 def several() -> LanesFile:
@@ -193,10 +174,8 @@ FAN_OUTS = (FanOut(0, 0, 0, 20, 1.4), FanOut(1, 5, 12, 20, 1.6), FanOut(4, 20, 1
 def test_fan_outs_are_a_choice_of_their_own_where_the_file_has_them():
     case = replace(sample().cases[0], fan_outs=FAN_OUTS)
     file = replace(sample(), cases=(case,))
-    assert [value for _, value in choices(file)[0].options] == [
-        "the drafter as it is",
-        "the drafter as it is: verdicts drafted for",
-    ]
+    seen = [value for _, value in choices(file)[0].options]
+    assert seen == ["the drafter as it is", "the drafter as it is: verdicts drafted for"]
     shown = view(file, "the drafter as it is: verdicts drafted for")
     assert shown.sentence == (
         "With the 4 likeliest tokens behind each count, 20 branches, 85% of the verdicts have their draft ready. "

@@ -68,10 +68,8 @@ def lines(study: LongContexts, number: str) -> list[tuple[str, list[float]]]:
 
 def test_beyond_the_targets_context_acceptance_stands_beside_the_targets_own_loss() -> None:
     shown = view(replace(STUDY, beyond=BEYOND, acceptance_origin="another day"), "beyond")
-    assert [(line.name, line.x, line.y) for line in shown.chart.panels[0].series] == [
-        ("without anchors", [1024, 4096], [0.4, 0.25]),
-        ("with anchors", [1024, 4096], [0.5, 0.375]),
-    ]
+    seen = [(line.name, line.x, line.y) for line in shown.chart.panels[0].series]
+    assert seen == [("without anchors", [1024, 4096], [0.4, 0.25]), ("with anchors", [1024, 4096], [0.5, 0.375])]
     assert "from 0.500 to 0.375 with anchors, from 0.400 to 0.250 without" in shown.sentence
     assert "at 4,096 anchors bring +0.125 (95 % by texts: -0.020 to +0.250; one network of each)" in shown.sentence
     assert "base is raised to 40,000, untrained, and its own loss goes from 2.25 to 3.50 nats" in shown.sentence
@@ -96,7 +94,6 @@ def test_a_study_without_it_has_no_such_choice() -> None:
 
 def test_a_file_from_before_opens_and_one_of_now_comes_back_whole(tmp_path: Path) -> None:
     file, now = tmp_path / "study.json", replace(STUDY, beyond=BEYOND, acceptance_origin="another day")
-    assert DECLARED.codec is not None
     DECLARED.codec.write(now, file)
     assert DECLARED.codec.read(file) == now
     old = json.loads(file.read_text())

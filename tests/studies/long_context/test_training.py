@@ -134,17 +134,9 @@ def training(module_target, module_work, tmp_path):
     work = shutil.copytree(module_work, tmp_path / "work")
 
     def made(*wanted: Wanted, tokens: int = 96 * 6) -> ModuleTraining:
-        return ModuleTraining(
-            wanted,
-            str(module_target),
-            minutes=0,
-            tokens=tokens,
-            texts=TINY,
-            held_out_rows=4,
-            held_out_length=20,
-            dtype="float32",
-            work_dir=work,
-        )
+        held_out = {"held_out_rows": 4, "held_out_length": 20}
+        how = {"minutes": 0, "tokens": tokens, "texts": TINY, "dtype": "float32", "work_dir": work}
+        return ModuleTraining(wanted, str(module_target), **held_out, **how)
 
     return made
 
@@ -152,22 +144,16 @@ def training(module_target, module_work, tmp_path):
 def test_both_networks_begin_fresh_learn_from_as_many_tokens_and_are_measured_by_context(training, tmp_path):
     asked = trainings_of("target", tmp_path, 96 * 6)
     assert [(one.tokens, one.minutes, one.start) for one in asked.values()] == [(96 * 6, 0.0, None)] * 2
-    assert [dict(one.wanted[0].options) for one in asked.values()] == [
-        {"preset": "longspec", "anchors": "off"},
-        {"preset": "longspec", "anchors": "on"},
-    ]
+    seen = [dict(one.wanted[0].options) for one in asked.values()]
+    assert seen == [{"preset": "longspec", "anchors": "off"}, {"preset": "longspec", "anchors": "on"}]
     rows = []
     small = {anchors: replace(training(), wanted=one.wanted, tokens=one.tokens) for anchors, one in asked.items()}
     networks = both_networks(small, rows.append)
     assert [getattr(module.options, "moves_text", False) for module in networks.by_anchors.values()] == [False, True]
     assert rows[-1]["tokens"] == 96 * 6
     found = list(within(networks, [(2, 8), (9, 24)]))
-    assert [(one.anchors, one.shortest, one.longest) for one in found] == [
-        (False, 2, 8),
-        (False, 9, 24),
-        (True, 2, 8),
-        (True, 9, 24),
-    ]
+    seen = [(one.anchors, one.shortest, one.longest) for one in found]
+    assert seen == [(False, 2, 8), (False, 9, 24), (True, 2, 8), (True, 9, 24)]
     assert all(0.0 < depth < 1.0 for one in found for depth in one.acceptance)
     assert found[0].acceptance != found[2].acceptance
 
