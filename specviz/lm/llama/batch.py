@@ -1,10 +1,13 @@
-"""Several sequences in one pass of the lean forward: rows side by side, keys and values padded to the longest.
+"""Several sequences in one pass of the lean forward: rows side by side, keys and values in lanes.
 
-    shares ─► rows of all, one after the other ─► projections once for all ─► attention in one call, masked ─► logits
+    shares ─► rows of all, one after the other ─┬─► one compiled call: each row reads the keys of its own lane
+                                                └─► without a compiler: attention in one call over padded lanes, masked
 
-No sequence sees another: each has a lane of the storage, and its mask ends where its own rows do. A lane is freed by
-the last lane moving into it, so that the lanes in use always stand together. Where the model replays its passes, those
-of a batch are replayed over as many lanes as are in use, rounded up like the rows of each (`replay`).
+No sequence sees another: each has a lane of the storage, and what its rows see ends where its own text does. A lane is
+freed by the last lane moving into it, so that the lanes in use always stand together. A pass over more rows than a
+compiled call takes is several of them, of whole shares: every row then has the numbers that it has alone, bit for bit.
+Where the model replays its passes, those of a batch are replayed over as many lanes as are in use, rounded up like the
+rows of each (`replay`).
 
 Shapes: N new rows of all shares, A lanes in use, n rows of the longest share, T rows of the longest sequence, H query
 heads, G key/value heads, D head size.
@@ -23,6 +26,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from specviz.lm.base import Cache, GivesFeatures, Share, SplitModel
+from specviz.lm.llama.few_rows import TextRows
 from specviz.lm.llama.replay import Asked, FixedStep, Replays, Storage, width_for
 from specviz.lm.llama.rows import FIRST_ROWS, Attends, LlamaCache, attention
 from specviz.lm.llama.shape import LlamaShape
@@ -41,6 +45,18 @@ class RunsRows(GivesFeatures, SplitModel, Protocol):
     shape: LlamaShape
     turns: Turns
     replays: Replays | None
+
+    @property
+    def dtype(self) -> torch.dtype: ...
+
+    @property
+    def at_once(self) -> int:
+        """See `LlamaModel.at_once`."""
+        ...
+
+    def in_one_call(self, texts: Sequence[TextRows]) -> tuple[Tensor, Tensor | None]:
+        """See `LlamaModel.in_one_call`."""
+        ...
 
     def layers(self, x: Tensor, first: int, last: int, step: Attends) -> Tensor:
         """See `LlamaRows.layers`."""
@@ -86,7 +102,7 @@ class LlamaBatch:
             return replays.take(rows, lanes)
         size = (shape.layers, 2 * shape.kv_heads, lanes, rows, shape.head_size)
         # Zeros and not whatever was there: a masked row weighs nothing, but nothing times NaN is NaN.
-        return Storage(torch.zeros(size, device=self._model.device, dtype=self._model.embedding().dtype))
+        return Storage(torch.zeros(size, device=self._model.device, dtype=self._model.dtype))
 
     def new_cache(self) -> LaneCache:
         """Only between passes."""
@@ -126,7 +142,8 @@ class LlamaBatch:
     @torch.inference_mode()
     def forward(self, shares: Sequence[Share]) -> list[Tensor]:
         """See `Batch.forward`."""
-        together = [index for index, share in enumerate(shares) if len(share.tokens) <= ALONE]
+        widest = min(ALONE, self._model.at_once or ALONE)
+        together = [index for index, share in enumerate(shares) if len(share.tokens) <= widest]
         if len(together) < 2 and self._model.replays is None:
             together = []
         found: dict[int, Tensor] = {}
@@ -148,15 +165,31 @@ class LlamaBatch:
         counts = [1 if share.last_only else len(share.tokens) for share in shares]
         logits = None if model.replays is None else self._replayed(model.replays, asked)
         if logits is None:
-            logits = self._launched(asked, counts)
+            self.make_room(max(placement.stop for placement in placements))
+            logits = self._called(asked, counts) if model.at_once else self._launched(asked, counts)
         for cache, placement in zip(caches, placements, strict=True):
             cache.add(placement)
         return [logits[cache.lane][-count:] for cache, count in zip(caches, counts, strict=True)]
 
+    def _called(self, asked: Mapping[int, Placement], counts: Sequence[int]) -> dict[int, Tensor]:
+        """By lane the logits of its last so many rows, by as few compiled calls as their rows need."""
+        calls, rows = list[list[int]](), self._model.at_once
+        for lane, placement in asked.items():
+            rows += len(placement.tokens)
+            if rows > self._model.at_once:
+                calls.append([])
+                rows = len(placement.tokens)
+            calls[-1].append(lane)
+        wanted, found = dict(zip(asked, counts, strict=True)), dict[int, Tensor]()
+        for lanes in calls:
+            texts = [TextRows(self._caches[lane].room(0), asked[lane], wanted[lane]) for lane in lanes]
+            logits, _ = self._model.in_one_call(texts)
+            found |= zip(lanes, logits.split([text.wanted for text in texts]), strict=True)
+        return found
+
     def _launched(self, asked: Mapping[int, Placement], counts: Sequence[int]) -> dict[int, Tensor]:
         """By lane the logits of its last so many rows, every kernel launched by itself."""
         model = self._model
-        self.make_room(max(placement.stop for placement in asked.values()))
         step = self._step(list(asked), list(asked.values()))
         tokens = [token for placement in asked.values() for token in placement.tokens]
         x = functional.embedding(torch.tensor(tokens, device=model.device), model.embedding())

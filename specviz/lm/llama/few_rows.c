@@ -1,6 +1,9 @@
 /* A pass of a Llama over a few rows on one thread, at the speed at which memory gives its weights (`products.h`), and a
    drafter's block, which reads other inputs than the residual stream.
 
+   The rows are those of one text or of several, one text's after the other's: weights are read once for all of them, and
+   each attends to the keys of its own text.
+
    Compiled where a compiler is at hand (`compiled`), called by `few_rows`; the plain forward does the same without it.
 
    Shapes: n new rows, T rows visible at most, H query heads, G key/value heads, D head size. */
@@ -25,11 +28,19 @@ typedef struct {
   float eps;
 } Model;
 
+typedef struct { /* what one text asks of a pass */
+  char *rows; /* its cache [layers, 2 * G, room, D], keys before values */
+  int64_t layer, head, room; /* numbers from one layer, and from one head, to the next */
+  int64_t start, n; /* rows in it before the pass, and new ones */
+  int64_t wanted; /* its last so many rows are read out */
+  const int64_t *positions; /* [n], or NULL for a chain from `start` on */
+  const uint8_t *visible; /* [n, start + n], or NULL for a chain */
+} Share;
+
 typedef struct {
-  char *rows; /* [layers, 2 * G, room, D], keys before values */
-  int64_t layer, head; /* numbers from one layer, and from one head, to the next */
-  int64_t start; /* rows in it before the pass */
-} Cache;
+  const Share *shares;
+  int64_t count, n, longest; /* rows of all shares; of the longest text behind the pass */
+} Pass;
 
 typedef struct { /* how a drafter reads its target's states: fuse [hidden, states of a token], norm, keys_values
                     [layers · 2 · G · D, hidden] */
@@ -68,13 +79,12 @@ static void norm_heads(float *x, const float *factors, float eps, int n, int64_t
     }
 }
 
-/* Rotary positions (2104.09864, §3.4.2) of [n, heads, D / 2, 2]; positions [n], or NULL for a chain from `start` on */
-static void rotate(float *x, const float *turns, const int64_t *positions, int64_t start, int n, int64_t heads,
-                   int64_t stride, int64_t size) {
-  for (int i = 0; i < n; i++)
+/* Rotary positions (2104.09864, §3.4.2) of a share's [n, heads, D / 2, 2] */
+static void rotate(float *x, const float *turns, const Share *share, int64_t heads, int64_t stride, int64_t size) {
+  for (int64_t i = 0; i < share->n; i++)
     for (int64_t head = 0; head < heads; head++) {
       float *at = x + i * stride + head * size;
-      const float *turn = turns + (positions ? positions[i] : start + i) * size;
+      const float *turn = turns + (share->positions ? share->positions[i] : share->start + i) * size;
       for (int64_t k = 0; k < size; k += 2) {
         float a = at[k], b = at[k + 1];
         at[k] = a * turn[k] - b * turn[k + 1];
@@ -88,12 +98,12 @@ static void keep(char *to, int half, const float *x, int64_t count) {
   else for (int64_t k = 0; k < count; k++) ((uint16_t *)to)[k] = narrowed(x[k]);
 }
 
-/* Keys and values of n rows, 2 · G heads each, `stride` numbers from one row to the next, into a layer of the cache */
-static void keep_heads(const Model *model, const Cache *cache, int64_t layer, const float *x, int64_t stride, int n) {
+/* Keys and values of a share's rows, 2 · G heads each, `stride` numbers from one to the next, into a layer of its cache */
+static void keep_heads(const Model *model, const Share *share, int64_t layer, const float *x, int64_t stride) {
   const int64_t size = model->size, width = model->half_rows ? 2 : 4;
   for (int64_t head = 0; head < 2 * model->groups; head++)
-    for (int i = 0; i < n; i++)
-      keep(cache->rows + (layer * cache->layer + head * cache->head + (cache->start + i) * size) * width,
+    for (int64_t i = 0; i < share->n; i++)
+      keep(share->rows + (layer * share->layer + head * share->head + (share->start + i) * size) * width,
            (int)model->half_rows, x + i * stride + head * size, size);
 }
 
@@ -221,32 +231,33 @@ typedef struct {
   uint32_t *columns;
 } Room;
 
-/* qkv [n, (H + 2 · G) · D], turned; visible [n, T], or NULL for a chain → attended [n, H · D] */
-static __attribute__((noinline)) void attention(const Model *model, const Cache *cache, int64_t layer, int n, const uint8_t *visible, Room *room) {
-  const int64_t size = model->size, heads = model->heads, groups = model->groups, shared = heads / groups;
-  const int64_t stride = (heads + 2 * groups) * size, count = cache->start + n, apart = (count + LANES) / LANES * LANES;
+/* A share's qkv [n, (H + 2 · G) · D], turned → attended [n, H · D] */
+static __attribute__((noinline)) void attention(const Model *model, const Share *share, int64_t layer, const float *qkv,
+                                                float *attended, Room *room) {
+  const int64_t size = model->size, heads = model->heads, groups = model->groups, shared = heads / groups, n = share->n;
+  const int64_t stride = (heads + 2 * groups) * size, count = share->start + n, apart = (count + LANES) / LANES * LANES;
   const int64_t padded_rows = (count + SIDE - 1) / SIDE * SIDE;
   const int half = (int)model->half_rows, width = half ? 2 : 4;
-  char *rows = cache->rows + layer * cache->layer * width;
-  keep_heads(model, cache, layer, room->qkv + heads * size, stride, n);
+  char *rows = share->rows + layer * share->layer * width;
+  keep_heads(model, share, layer, qkv + heads * size, stride);
   for (int64_t group = 0; group < groups; group++) {
     for (int64_t r = 0; r < shared * n; r++) /* row r: head r / n of the group, row r % n of the pass */
-      memcpy(room->queries + r * size, room->qkv + r % n * stride + (group * shared + r / n) * size, (size_t)size * 4);
-    Matrix keys = {rows + group * cache->head * width, 0, 0, count, size, half};
-    const int by_tiles = for_tiles(&keys) && padded_rows * size <= cache->head, at_once = by_tiles ? SIDE : 4;
+      memcpy(room->queries + r * size, qkv + r % n * stride + (group * shared + r / n) * size, (size_t)size * 4);
+    Matrix keys = {rows + group * share->head * width, 0, 0, count, size, half};
+    const int by_tiles = for_tiles(&keys) && padded_rows <= share->room, at_once = by_tiles ? SIDE : 4;
     if (by_tiles) {
       keys.outs = padded_rows; /* what stands behind the text is nobody's */
       tile_product(&keys, room->queries, (int)(shared * n), room->scores, apart, 0, 2, room->columns);
     } else vector_product(&keys, 0, room->queries, (int)(shared * n), room->scores, apart, 0, 0, (float *)room->columns);
     for (int64_t r = 0; r < shared * n; r++)
-      softmax(room->scores + r * apart, 1.0f / sqrtf((float)size), count, cache->start + r % n + 1,
-              visible ? visible + r % n * count : 0);
-    const char *values = rows + (groups + group) * cache->head * width;
+      softmax(room->scores + r * apart, 1.0f / sqrtf((float)size), count, share->start + r % n + 1,
+              share->visible ? share->visible + r % n * count : 0);
+    const char *values = rows + (groups + group) * share->head * width;
     for (int64_t r = 0; r < shared * n; r += at_once) {
       float *out[SIDE];
       int some = (int)(shared * n - r < at_once ? shared * n - r : at_once);
       for (int i = 0; i < some; i++)
-        out[i] = room->attended + (r + i) % n * heads * size + (group * shared + (r + i) / n) * size;
+        out[i] = attended + (r + i) % n * heads * size + (group * shared + (r + i) / n) * size;
       if (by_tiles) tile_mix(room->scores + r * apart, apart, some, values, count, size, out);
       else if (half) mix_of(room->scores + r * apart, apart, some, values, 1, count, size, out);
       else mix_of(room->scores + r * apart, apart, some, values, 0, count, size, out);
@@ -273,7 +284,16 @@ static int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* For n rows of this model whose texts end at row `count` */
+static Pass pass_of(const Share *shares, int64_t count) {
+  Pass pass = {shares, count, 0, 0};
+  for (int64_t k = 0; k < count; k++) {
+    pass.n += shares[k].n;
+    pass.longest = most(pass.longest, shares[k].start + shares[k].n);
+  }
+  return pass;
+}
+
+/* For n rows of this model, of texts of up to `count` */
 static void *make_room(const Model *model, int64_t n, int64_t count, Room *room) {
   const int64_t queries = model->heads * model->size, qkv = queries + 2 * model->groups * model->size;
   const int64_t shared = model->heads / model->groups;
@@ -293,14 +313,19 @@ static void *make_room(const Model *model, int64_t n, int64_t count, Room *room)
 static int parts_of(const Model *model) { return model->half_rows ? 2 : 3; }
 
 /* x [n, hidden] plus what attention of layer i makes of inputs [n, what its projections read] */
-static void attend(const Model *model, const Cache *cache, int64_t i, const float *inputs, float *x, int n,
-                   const int64_t *positions, const uint8_t *visible, Room *room) {
+static void attend(const Model *model, const Pass *pass, int64_t i, const float *inputs, float *x, Room *room) {
   const Layer *layer = model->layers + i;
   const int64_t turning = model->heads + model->groups, stride = (turning + model->groups) * model->size;
+  const int n = (int)pass->n;
+  float *qkv = room->qkv, *attended = room->attended;
   product(&layer->qkv, parts_of(model), inputs, n, room->qkv, 0, room->columns);
   norm_heads(room->qkv, layer->head_norms, model->eps, n, turning, stride, model->size);
-  rotate(room->qkv, model->turns, positions, cache->start, n, turning, stride, model->size);
-  attention(model, cache, i, n, visible, room);
+  for (const Share *share = pass->shares; share < pass->shares + pass->count; share++) {
+    rotate(qkv, model->turns, share, turning, stride, model->size);
+    attention(model, share, i, qkv, attended, room);
+    qkv += share->n * stride;
+    attended += share->n * model->heads * model->size;
+  }
   product(&layer->output, parts_of(model), room->attended, n, x, 1, room->columns);
 }
 
@@ -324,15 +349,16 @@ static void look(const Model *model, const Watch *watch, int64_t reached, const 
 }
 
 /* Blocks on x [n, hidden]; chosen [layers], or NULL for all: 1 attention, 2 MLP, 3 both, 0 neither */
-static void blocks(const Model *model, const Cache *cache, const uint8_t *chosen, float *x, int n,
-                   const int64_t *positions, const uint8_t *visible, const Watch *watch, Room *room) {
+static void blocks(const Model *model, const Pass *pass, const uint8_t *chosen, float *x, const Watch *watch,
+                   Room *room) {
+  const int n = (int)pass->n;
   for (int64_t i = 0; i < model->count; i++) {
     look(model, watch, i, x, n);
     const Layer *layer = model->layers + i;
     const int chosen_parts = chosen ? chosen[i] : 3;
     if (chosen_parts & 1) {
       normed(x, layer->attention_norm, model->eps, n, model->hidden, room->inputs);
-      attend(model, cache, i, room->inputs, x, n, positions, visible, room);
+      attend(model, pass, i, room->inputs, x, room);
     }
     if (chosen_parts & 2) widen(model, layer, x, x, n, room);
   }
@@ -347,21 +373,28 @@ static void look_up(const Model *model, const int64_t *tokens, const char *table
 
 /* --- what Python calls: 0, or 1 where there was no memory ------------------------------------------------------- */
 
-/* A whole pass: tokens [n] through their rows of `table` [vocab, hidden] and all blocks → logits [n - first, outs], and
-   what is watched on the way */
-int forward(const Model *model, const Cache *cache, const int64_t *tokens, const char *table, int64_t half_table,
-            int64_t n, const int64_t *positions, const uint8_t *visible, int64_t first, const Watch *watch, float *logits) {
+/* A whole pass of `count` texts: tokens [n] through their rows of `table` [vocab, hidden] and all blocks → logits [rows
+   that are wanted, outs], and what is watched on the way */
+int forward(const Model *model, const Share *shares, int64_t count, const int64_t *tokens, const char *table,
+            int64_t half_table, const Watch *watch, float *logits) {
+  const Pass pass = pass_of(shares, count);
+  const int64_t hidden = model->hidden;
   Room room;
-  void *all = make_room(model, n, cache->start + n, &room);
+  void *all = make_room(model, pass.n, pass.longest, &room);
   if (!all) return 1;
-  const int wanted = (int)(n - first);
   TileShapes before;
   begin_tiles(&before);
-  if (half_table) look_up(model, tokens, table, 1, n, room.x);
-  else look_up(model, tokens, table, 0, n, room.x);
-  blocks(model, cache, 0, room.x, (int)n, positions, visible, watch, &room);
-  normed(room.x + first * model->hidden, model->norm, model->eps, wanted, model->hidden, room.inputs);
-  product(&model->head, parts_of(model), room.inputs, wanted, logits, 0, room.columns);
+  if (half_table) look_up(model, tokens, table, 1, pass.n, room.x);
+  else look_up(model, tokens, table, 0, pass.n, room.x);
+  blocks(model, &pass, 0, room.x, watch, &room);
+  const float *end = room.x;
+  int64_t wanted = 0;
+  for (int64_t k = 0; k < count; wanted += shares[k++].wanted) {
+    end += shares[k].n * hidden;
+    normed(end - shares[k].wanted * hidden, model->norm, model->eps, (int)shares[k].wanted, hidden,
+           room.inputs + wanted * hidden);
+  }
+  product(&model->head, parts_of(model), room.inputs, (int)wanted, logits, 0, room.columns);
   end_tiles(&before);
   free(all);
   return 0;
@@ -377,31 +410,30 @@ typedef int64_t (*Choose)(const float *logits, int64_t vocab, int64_t step, cons
 
 /* Whole passes one after the other: tokens [n], then what `choose` takes of each pass's last row, the last of them left
    unread → logits [steps, outs], chosen [steps], seconds [steps] of the passes alone */
-int write_chain(const Model *model, const Cache *cache, const int64_t *tokens, const char *table, int64_t half_table,
-                int64_t n, int64_t steps, Choose choose, const void *how, float *logits, int64_t *chosen,
-                double *seconds) {
-  Cache rows = *cache;
+int write_chain(const Model *model, const Share *share, const int64_t *tokens, const char *table, int64_t half_table,
+                int64_t steps, Choose choose, const void *how, float *logits, int64_t *chosen, double *seconds) {
+  Share rows = *share;
   for (int64_t step = 0; step < steps; step++) {
     float *to = logits + step * model->head.outs;
     const double began = now();
-    if (forward(model, &rows, tokens, table, half_table, n, 0, 0, n - 1, &(Watch){0}, to)) return 1;
+    if (forward(model, &rows, 1, tokens, table, half_table, &(Watch){0}, to)) return 1;
     seconds[step] = now() - began;
     chosen[step] = choose(to, model->head.outs, step, how);
-    rows.start += n;
-    tokens = chosen + step, n = 1;
+    rows.start += rows.n;
+    tokens = chosen + step, rows.n = 1;
   }
   return 0;
 }
 
-/* Blocks on x [n, hidden], as `blocks` */
-int run_blocks(const Model *model, const Cache *cache, const uint8_t *chosen, float *x, int64_t n,
-               const int64_t *positions, const uint8_t *visible) {
+/* Blocks on x [n, hidden] of one text, as `blocks` */
+int run_blocks(const Model *model, const Share *share, const uint8_t *chosen, float *x) {
+  const Pass pass = pass_of(share, 1);
   Room room;
-  void *all = make_room(model, n, cache->start + n, &room);
+  void *all = make_room(model, pass.n, pass.longest, &room);
   if (!all) return 1;
   TileShapes before;
   begin_tiles(&before);
-  blocks(model, cache, chosen, x, (int)n, positions, visible, &(Watch){0}, &room);
+  blocks(model, &pass, chosen, x, &(Watch){0}, &room);
   end_tiles(&before);
   free(all);
   return 0;
@@ -409,16 +441,16 @@ int run_blocks(const Model *model, const Cache *cache, const uint8_t *chosen, fl
 
 /* The first block alone, reading inputs [n, what its projections read]: x [n, hidden] → outputs [n, those of its last
    matrix], of which the first `hidden` stand on x */
-int draft_block(const Model *model, const Cache *cache, const float *inputs, const float *x, int64_t n,
-                const int64_t *positions, const uint8_t *visible, float *outputs) {
+int draft_block(const Model *model, const Share *share, const float *inputs, const float *x, float *outputs) {
+  const Pass pass = pass_of(share, 1);
+  const int64_t n = pass.n, hidden = model->hidden, wide = model->layers->down.outs;
   Room room;
-  void *all = make_room(model, n, cache->start + n, &room);
+  void *all = make_room(model, n, pass.longest, &room);
   if (!all) return 1;
-  const int64_t hidden = model->hidden, wide = model->layers->down.outs;
   TileShapes before;
   begin_tiles(&before);
   memcpy(room.x, x, (size_t)(n * hidden) * 4);
-  attend(model, cache, 0, inputs, room.x, (int)n, positions, visible, &room);
+  attend(model, &pass, 0, inputs, room.x, &room);
   memset(outputs, 0, (size_t)(n * wide) * 4);
   for (int64_t i = 0; i < n; i++) memcpy(outputs + i * wide, room.x + i * hidden, (size_t)hidden * 4);
   widen(model, model->layers, room.x, outputs, (int)n, &room);
@@ -443,16 +475,16 @@ int read_out(const Model *model, const float *x, int64_t n, float *logits) {
 
 /* A drafter's pass: blocks on x [n, hidden] and the final norm, of whose rows those from `first` on take the place of
    x's; the first `count` of them through the head → logits [count, outs] */
-int fill_block(const Model *model, const Cache *cache, float *x, int64_t n, const int64_t *positions,
-               const uint8_t *visible, int64_t first, int64_t count, float *logits) {
+int fill_block(const Model *model, const Share *share, float *x, int64_t first, int64_t count, float *logits) {
+  const Pass pass = pass_of(share, 1);
   Room room;
-  void *all = make_room(model, n, cache->start + n, &room);
+  void *all = make_room(model, pass.n, pass.longest, &room);
   if (!all) return 1;
   float *states = x + first * model->hidden;
   TileShapes before;
   begin_tiles(&before);
-  blocks(model, cache, 0, x, (int)n, positions, visible, &(Watch){0}, &room);
-  normed(states, model->norm, model->eps, (int)(n - first), model->hidden, states);
+  blocks(model, &pass, 0, x, &(Watch){0}, &room);
+  normed(states, model->norm, model->eps, (int)(pass.n - first), model->hidden, states);
   product(&model->head, parts_of(model), states, (int)count, logits, 0, room.columns);
   end_tiles(&before);
   free(all);
@@ -460,8 +492,8 @@ int fill_block(const Model *model, const Cache *cache, float *x, int64_t n, cons
 }
 
 /* The target's states of n tokens [n, fuse.ins] → their keys and values, in all layers of the cache */
-int read_context(const Model *model, const Context *context, const Cache *cache, const float *features, int64_t n) {
-  const int64_t hidden = model->hidden, size = model->size, all_heads = context->keys_values.outs;
+int read_context(const Model *model, const Context *context, const Share *share, const float *features) {
+  const int64_t n = share->n, hidden = model->hidden, size = model->size, all_heads = context->keys_values.outs;
   const int64_t columns = padded(columns_of(most(context->fuse.ins, hidden), n) * 4), rows = padded(n * hidden * 4);
   char *all = malloc((size_t)(64 + columns + rows + n * all_heads * 4)), *at = all + (64 - (uintptr_t)all % 64) % 64;
   if (!all) return 1;
@@ -476,8 +508,8 @@ int read_context(const Model *model, const Context *context, const Cache *cache,
     float *keys = heads + i * 2 * model->groups * size;
     const float *norms = model->layers[i].head_norms;
     norm_heads(keys, norms ? norms + model->heads * size : 0, model->eps, (int)n, model->groups, all_heads, size);
-    rotate(keys, model->turns, 0, cache->start, (int)n, model->groups, all_heads, size);
-    keep_heads(model, cache, i, keys, all_heads, (int)n);
+    rotate(keys, model->turns, share, model->groups, all_heads, size);
+    keep_heads(model, share, i, keys, all_heads);
   }
   free(all);
   return 0;

@@ -4,9 +4,10 @@
 
 As fast as memory gives the weights, in float32 and in bfloat16, and nearly the same time for 1 to 16 rows: a product by
 torch costs more with every row, and between products a small model waits for calls. What leaves it is float32. A
-float32 model whose checkpoint holds bfloat16 is read as it is stored: the same numbers from half the bytes. Drafters'
-blocks run by it too (`draft_block`, and `fill` after `read_context`). Used where torch computes on one thread of the
-CPU and a compiler is at hand; the plain forward does the same without it.
+float32 model whose checkpoint holds bfloat16 is read as it is stored: the same numbers from half the bytes. The rows of
+`forward` may be those of several texts, each in a cache of its own (`batch`): no row's numbers depend on the others.
+Drafters' blocks run by it too (`draft_block`, and `fill` after `read_context`). Used where torch computes on one thread
+of the CPU and a compiler is at hand; the plain forward does the same without it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -61,12 +62,27 @@ class _Model(ctypes.Structure):
     )
 
 
-class _Cache(ctypes.Structure):
-    _fields_ = (("rows", pointer), ("layer", whole), ("head", whole), ("start", whole))
+class _Share(ctypes.Structure):
+    _fields_ = (
+        ("rows", pointer),
+        *((name, whole) for name in ("layer", "head", "room", "start", "n", "wanted")),
+        ("positions", ctypes.POINTER(whole)),
+        ("visible", pointer),
+    )
 
 
 NOTHING = ctypes.byref(_Watch())
 """is watched"""
+
+
+class TextRows(NamedTuple):
+    """What one text asks of a pass."""
+
+    cached: Tensor
+    """[layers, 2 * G, rows, D], with room for the new ones"""
+    placement: Placement
+    wanted: int
+    """its last so many rows are read out"""
 
 
 class FewRows:
@@ -128,24 +144,23 @@ class FewRows:
         return table.dtype == torch.bfloat16 or (table.dtype == torch.float32 and not self._model.half_rows)
 
     def forward(
-        self, table: Tensor, cached: Tensor, placement: Placement, last_only: bool, depths: Sequence[int] = ()
+        self, table: Tensor, texts: Sequence[TextRows], depths: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor | None]:
-        """Logits [n, V], or [1, V] of the last row: embeddings from `table` [V, hidden], all blocks, norm and head.
+        """Logits [wanted of all texts, V] of the rows of one text after another: embeddings from `table` [V, hidden],
+        all blocks, norm and head.
         Beside them what is seen at these depths [n, len(depths), hidden], where there are any: the residual stream,
         behind the last layer normed."""
-        n = len(placement.tokens)
-        first = n - 1 if last_only else 0
-        logits = torch.empty(n - first, self._model.head.outs)
+        tokens = [token for text in texts for token in text.placement.tokens]
+        n = len(tokens)
+        logits = torch.empty(sum(text.wanted for text in texts), self._model.head.outs)
         states = torch.empty(n, len(depths), self._model.hidden) if depths else None
         failed = self._compiled.forward(
             self._at,
-            ctypes.byref(_cache(cached, placement.start)),
-            (whole * n)(*placement.tokens),
+            (_Share * len(texts))(*(_share(*text) for text in texts)),
+            whole(len(texts)),
+            (whole * n)(*tokens),
             pointer(table.data_ptr()),
             whole(table.dtype == torch.bfloat16),
-            whole(n),
-            *_stand(placement),
-            whole(first),
             NOTHING if states is None else self._watch(depths, states),
             pointer(logits.data_ptr()),
         )
@@ -158,11 +173,10 @@ class FewRows:
         logits, chosen, seconds = torch.empty(steps, vocab), (whole * steps)(), (ctypes.c_double * steps)()
         failed = self._compiled.write_chain(
             self._at,
-            ctypes.byref(_cache(cached, start)),
+            ctypes.byref(_behind(cached, start, n, wanted=1)),
             (whole * n)(*tokens),
             pointer(table.data_ptr()),
             whole(table.dtype == torch.bfloat16),
-            whole(n),
             whole(steps),
             chooser.function,
             chooser.how(vocab),
@@ -177,8 +191,8 @@ class FewRows:
         """The residual stream [n, hidden] after the blocks that `chosen` names, one byte for each layer; their keys and
         values are then in `cached` [layers, 2 * G, rows, D]."""
         x = x.to(torch.float32, copy=True).contiguous()
-        rows, at = ctypes.byref(_cache(cached, placement.start)), pointer(x.data_ptr())
-        failed = self._compiled.run_blocks(self._at, rows, chosen, at, whole(len(x)), *_stand(placement))
+        share, at = ctypes.byref(_share(cached, placement)), pointer(x.data_ptr())
+        failed = self._compiled.run_blocks(self._at, share, chosen, at)
         _check(failed, len(x))
         return x
 
@@ -189,11 +203,9 @@ class FewRows:
         outputs = torch.empty(len(x), self._layers[0].down.outs)
         failed = self._compiled.draft_block(
             self._at,
-            ctypes.byref(_cache(cached, placement.start)),
+            ctypes.byref(_share(cached, placement)),
             pointer(inputs.data_ptr()),
             pointer(x.data_ptr()),
-            whole(len(x)),
-            *_stand(placement),
             pointer(outputs.data_ptr()),
         )
         _check(failed, len(x))
@@ -215,13 +227,12 @@ class FewRows:
         first, count = wanted
         x = words.to(torch.float32).contiguous()
         logits = torch.empty(count, self._model.head.outs)
+        share = _behind(cached, start, len(x))
+        share.positions, share.visible = (whole * len(x))(*positions), visible.ctypes.data
         failed = self._compiled.fill_block(
             self._at,
-            ctypes.byref(_cache(cached, start)),
+            ctypes.byref(share),
             pointer(x.data_ptr()),
-            whole(len(x)),
-            (whole * len(x))(*positions),
-            pointer(visible.ctypes.data),
             whole(first),
             whole(count),
             pointer(logits.data_ptr()),
@@ -237,8 +248,8 @@ class FewRows:
         """Put keys and values of the target's states [n, what `fuse` reads] of the tokens from `start` on into
         `cached` [layers, 2 * G, rows, D]."""
         features = features.to(torch.float32).contiguous()
-        rows, at = ctypes.byref(_cache(cached, start)), pointer(features.data_ptr())
-        failed = self._compiled.read_context(self._at, ctypes.byref(context), rows, at, whole(len(features)))
+        share, at = ctypes.byref(_behind(cached, start, len(features))), pointer(features.data_ptr())
+        failed = self._compiled.read_context(self._at, ctypes.byref(context), share, at)
         _check(failed, len(features))
 
     def read_out(self, x: Tensor) -> Tensor:
@@ -277,17 +288,16 @@ def _projections(layers: Sequence[Layer]) -> Iterator[Projection]:
         yield from (layer.qkv, layer.output, layer.gate_up, layer.down)
 
 
-def _cache(cached: Tensor, start: int) -> _Cache:
-    return _Cache(cached.data_ptr(), cached.stride(0), cached.stride(1), start)
+def _behind(cached: Tensor, start: int, n: int, wanted: int = 0) -> _Share:
+    """A chain of n rows behind the first `start` of a cache."""
+    return _Share(cached.data_ptr(), cached.stride(0), cached.stride(1), cached.shape[2], start, n, wanted)
 
 
-def _stand(placement: Placement) -> tuple[ctypes.Array[ctypes.c_int64] | None, ctypes.c_void_p]:
-    """Positions and what each row sees; None for a chain, which needs neither."""
-    visible = placement.visible
-    if visible is None:
-        return None, pointer(None)
-    positions = placement.positions
-    return (whole * len(positions))(*positions), pointer(visible.ctypes.data)
+def _share(cached: Tensor, placement: Placement, wanted: int = 0) -> _Share:
+    share, visible = _behind(cached, placement.start, len(placement.tokens), wanted), placement.visible
+    if visible is not None:
+        share.positions, share.visible = (whole * share.n)(*placement.positions), visible.ctypes.data
+    return share
 
 
 def _check(failed: int, n: int) -> None:

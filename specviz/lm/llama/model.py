@@ -22,7 +22,7 @@ from specviz.core.draws import Chooser
 from specviz.lm.base import Blocks, Cache, Chain, ModelInfo, Unfinished
 from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama.batch import LlamaBatch
-from specviz.lm.llama.few_rows import ATTENTION, MLP, FewRows
+from specviz.lm.llama.few_rows import ATTENTION, MLP, FewRows, TextRows
 from specviz.lm.llama.replay import FEW, WIDTHS, FixedStep, ReplayedCache, Replays, width_for
 from specviz.lm.llama.rows import LlamaCache, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
@@ -129,10 +129,10 @@ class LlamaModel(LlamaRows):
                 return self.read_out(self._replayed(replays, tokens, cache, parents, read=False)[0][-1:])
             logits = self._replayed(replays, tokens, cache, parents)[1]
             return (logits[-1:] if last_only else logits).clone()
-        few_rows, table = self._few_rows, self._embedding
-        if few_rows and few_rows.takes(len(tokens)) and few_rows.reads(table):
+        if len(tokens) <= self.at_once:
             placement = cache.place(tokens, parents, self._info.context_length)
-            logits, states = few_rows.forward(table, cache.room(placement.stop), placement, last_only, cache.watched)
+            rows = TextRows(cache.room(placement.stop), placement, 1 if last_only else len(tokens))
+            logits, states = self.in_one_call([rows], cache.watched)
             if states is not None:
                 cache.see_all(states.to(self.dtype))
             cache.add(placement)
@@ -140,17 +140,28 @@ class LlamaModel(LlamaRows):
         x = self._hidden(tokens, cache, parents)
         return self.read_out(x[-1:] if last_only else x)
 
+    @property
+    def at_once(self) -> int:
+        """Rows up to which a pass is one compiled call; 0 where none is."""
+        few_rows = self._few_rows
+        return few_rows.most if few_rows and few_rows.takes(1) and few_rows.reads(self._embedding) else 0
+
+    def in_one_call(self, texts: Sequence[TextRows], depths: Sequence[int] = ()) -> tuple[Tensor, Tensor | None]:
+        """See `FewRows.forward`; over `at_once` rows at most."""
+        assert self._few_rows is not None, "no pass is compiled here."
+        return self._few_rows.forward(self._embedding, texts, depths)
+
     def write_chain(self, tokens: Sequence[int], cache: Cache, chooser: Chooser) -> Chain | None:
         """See `lm.base.WritesChains`: by one compiled call, or not at all."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
-        few_rows, table, start = self._few_rows, self._embedding, cache.length
+        few_rows, start = self._few_rows, cache.length
         stop = start + len(tokens) + chooser.steps - 1
-        if few_rows is None or not few_rows.takes(len(tokens)) or not few_rows.reads(table):
+        if few_rows is None or len(tokens) > self.at_once:
             return None
         if cache.watched or start > cache.base or stop > self._info.context_length:
             return None
         with torch.inference_mode():
-            chain = few_rows.write_chain(table, cache.room(stop), start, tokens, chooser)
+            chain = few_rows.write_chain(self._embedding, cache.room(stop), start, tokens, chooser)
         cache.add(cache.place([*tokens, *chain.tokens[:-1]], None, self._info.context_length))
         return chain
 
@@ -285,6 +296,8 @@ class LlamaModel(LlamaRows):
 
     def new_batch(self) -> LlamaBatch:
         """See `lm.base.GivesBatches`."""
+        if self._few_rows and not self._few_rows.reads(self._embedding):
+            self.embedding()  # a compiled call of several texts looks rows up itself
         return LlamaBatch(self)
 
     def why_not_split(self, blocks: Blocks) -> None:

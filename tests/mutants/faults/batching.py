@@ -15,6 +15,15 @@ FAULTS: Edits = {
         "batch: a masked row may be anything, NaN too": edit(
             "return Storage(torch.zeros(size,", "return Storage(torch.full(size, float('nan'),"
         ),
+        "batch: a compiled call takes any number of rows": edit(
+            "            if rows > self._model.at_once:\n", "            if not calls:\n"
+        ),
+    },
+    ("specviz/lm/llama/few_rows.c", PASSES): {
+        "batch: a second text reads the first one's queries": edit("    qkv += share->n * stride;\n", ""),
+        "batch: of every text the last rows of all are read out": edit(
+            "    end += shares[k].n * hidden;\n", "    end = room.x + pass.n * hidden;\n"
+        ),
     },
     ("specviz/lm/llama/batch.py", PASSES, TEXTS): {
         "batch: who moves into a free lane leaves its rows behind": edit(

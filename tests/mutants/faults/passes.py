@@ -21,10 +21,10 @@ FAULTS: Edits = {
     },
     ("specviz/lm/llama/few_rows.c", "tests/lm/test_few_rows.py"): {
         "few rows: a row of a chain sees the one after it": edit(
-            "cache->start + r % n + 1,", "cache->start + r % n + 2,"
+            "share->start + r % n + 1,", "share->start + r % n + 2,"
         ),
         "few rows: rows of a tree turn as if they were a chain": edit(
-            "(positions ? positions[i] : start + i)", "(start + i)"
+            "(share->positions ? share->positions[i] : share->start + i)", "(share->start + i)"
         ),
     },
     ("specviz/lm/llama/few_rows.py", "tests/lm/test_few_rows.py"): {
@@ -33,7 +33,7 @@ FAULTS: Edits = {
         ),
     },
     ("specviz/lm/llama/few_rows.c", "tests/lm/test_write_chain.py"): {
-        "chain: a step stands where the text's two last tokens did": edit("rows.start += n;", "rows.start += 1;"),
+        "chain: a step stands where the text's two last tokens did": edit("rows.start += rows.n;", "rows.start += 1;"),
     },
     ("specviz/core/draws.c", "tests/core/test_draws.py"): {
         "draws: temperature multiplies the logits": edit("(x - top) / temperature;", "(x - top) * temperature;"),
@@ -52,12 +52,12 @@ FAULTS: Edits = {
     },
     ("specviz/lm/llama/few_rows.c", "tests/lm/test_products.py"): {
         "few rows: a drafter's block reads its residual stream in place of its inputs": edit(
-            "attend(model, cache, 0, inputs, room.x,", "attend(model, cache, 0, room.x, room.x,"
+            "attend(model, &pass, 0, inputs, room.x,", "attend(model, &pass, 0, room.x, room.x,"
         ),
     },
     ("specviz/lm/llama/few_rows.c", "tests/drafters/test_flash.py"): {
         "few rows: keys of a drafter's context turn as if the text began with them": edit(
-            "rotate(keys, model->turns, 0, cache->start,", "rotate(keys, model->turns, 0, 0,"
+            "rotate(keys, model->turns, share,", "rotate(keys, model->turns, &(Share){.n = n},"
         ),
     },
     ("specviz/lm/llama/few_rows.c", "tests/lm/test_features.py"): {
