@@ -74,6 +74,7 @@ class DFlashModule(FlashTrunk[DFlashShape]):
     """The network, and slots that do not know of each other's tokens, or a selector that lets them."""
 
     explanation: ClassVar[str] = "A block of masked places, filled in one pass from the states of the whole text."
+    added = FlashTrunk.added | {"selector_rank", "selected", "selector_tables"}
 
     def __init__(self, target: TargetParts, options: DFlashShape) -> None:
         super().__init__(target, options)

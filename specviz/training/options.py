@@ -70,6 +70,7 @@ class TrainOptions:
     module_start: str = option(
         "", "holds folders of trained modules to go on from, of any target; empty: fresh weights"
     )
+    module_frozen: bool = option(False, "keep the weights in --module-start as they are, train only what they lack")
     module_lr: float = option(0.01, "peak learning rate of Muon for modules (a tenth for what AdamW trains)")
     module_rows: int = option(
         4, "texts of 192 tokens that a step of `module` learns from; more where a device has room"

@@ -223,7 +223,14 @@ def test_methods_of_one_kind_share_only_rooms_with_names(kind):
 
 GROUND = {
     *("base", "capabilities", "drafting.growing"),
-    *("learned.module", "learned.weights", "learned.published", "learned.flash_published", "learned.token_map"),
+    *(
+        "learned.module",
+        "learned.weights",
+        "learned.eight_bits",
+        "learned.published",
+        "learned.flash_published",
+        "learned.token_map",
+    ),
 }
 """of `specviz.drafters`: what all learned drafters stand on alike, weights that others published, and which tokens a
 smaller head answers for"""

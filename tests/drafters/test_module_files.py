@@ -14,18 +14,9 @@ from specviz.drafters.dflash import DFlashShape
 from specviz.drafters.eagle import EagleModule
 from specviz.drafters.learned import weights as module_weights
 from specviz.drafters.learned.eagle_network import EagleShape
+from specviz.drafters.learned.eight_bits import SCALE, less, more, restored, stored
 from specviz.drafters.learned.module import MODULES, TargetParts, fresh
-from specviz.drafters.learned.weights import (
-    SCALE,
-    fill_from,
-    module_for,
-    pack,
-    read_module,
-    restored,
-    stored,
-    unpack,
-    write_module,
-)
+from specviz.drafters.learned.weights import fill_from, keeping, module_for, pack, read_module, unpack, write_module
 from specviz.drafters.small_model import SmallModelModule
 from specviz.errors import ModelError, SpecVizError
 from specviz.lm.table import TableModel
@@ -71,9 +62,9 @@ def test_a_card_from_before_an_option_was_made_is_one_with_its_default(target, t
         del card["options"][later]
     (tmp_path / "module.json").write_text(json.dumps(card))
     assert read_module(tmp_path, target).options == DFlashShape(slots=3)
-    assert fill_from(tmp_path, module).options == card["options"]
+    assert fill_from(tmp_path, module)[0].options == card["options"]
     with pytest.raises(ModelError, match="holds a 'dflash' with options"):
-        fill_from(tmp_path, fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3, selected=4)))
+        fill_from(tmp_path, fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=4)))
 
 
 def test_a_block_may_learn_on_as_causal_and_nothing_else_of_it_changes(target, tmp_path):
@@ -341,3 +332,69 @@ def test_of_modules_that_were_trained_here_the_three_asked_for_last_are_kept(tar
     assert module_for(EagleModule, str(folders[0]), target) is first, "asked for again before the fourth"
     assert module_for(EagleModule, str(folders[2]), target) is others[1]
     assert module_for(EagleModule, str(folders[1]), target) is not others[0], "it had made room"
+
+
+def test_a_measurement_keeps_as_many_as_it_takes_in_turns(target, tmp_path):
+    folders = [tmp_path / str(number) for number in range(4)]
+    for each in folders:
+        write_module(fresh(EagleModule, TargetParts.of(target), EagleShape()), each, {})
+    with keeping(4):
+        made = [module_for(EagleModule, str(each), target) for each in folders]
+        again = [module_for(EagleModule, str(each), target) for each in folders]
+        assert all(first is second for first, second in zip(made, again, strict=True))
+    module_for(EagleModule, str(folders[3]), target)
+    assert module_for(EagleModule, str(folders[0]), target) is not made[0], "three again"
+
+
+def shipped_block(target, folder: Path) -> Path:
+    """As if a block of three slots were shipped: its own folder, below that of all."""
+    write_module(fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3)), folder / "dflash", {})
+    return folder / "dflash"
+
+
+def test_weights_on_a_base_hold_what_it_lacks_and_the_difference_to_the_rest(target, tmp_path, monkeypatch):
+    monkeypatch.setattr(module_weights, "MODULES_FOLDER", tmp_path / "shipped")
+    base = shipped_block(target, tmp_path / "shipped")
+    module = fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3, selector_rank=2), seed=1)
+    _, given = fill_from(base, module)
+    with torch.no_grad():
+        module.network.fc.weight.mul_(0.5)
+    write_module(module, tmp_path / "on", {}, base="dflash")
+    held = load(bz2.decompress((tmp_path / "on" / "model.safetensors.bz2").read_bytes()))
+    assert {name for name in held if not name.endswith(SCALE)} == {
+        "network.fc.weight", "selector.slot.weight", "selector.before.weight", "selector.after.weight",
+    }  # fmt: skip
+    assert "network.mask" in given
+    assert not any(name.startswith("selector.") for name in given)
+    write_module(module, tmp_path / "whole", {})
+    whole, on = numbers(target, tmp_path / "whole"), numbers(target, tmp_path / "on")
+    assert on.keys() == whole.keys()
+    for name in whole:
+        torch.testing.assert_close(on[name], whole[name], rtol=1e-6, atol=0)
+
+
+def test_a_difference_goes_round_at_256_and_comes_back():
+    base = {"w": torch.tensor([[-100, 100]], dtype=torch.int8), "w" + SCALE: torch.tensor([[0.1]])}
+    own = {"w": torch.tensor([[100, -127]], dtype=torch.int8), "w" + SCALE: torch.tensor([[0.2]])}
+    stored_on = less(own, base)
+    assert stored_on["w"].tolist() == [[200 - 256, -227 + 256]]
+    assert {name: tensor.tolist() for name, tensor in more(stored_on, base).items()} == {
+        name: tensor.tolist() for name, tensor in own.items()
+    }
+    assert less(base, base) == {}
+
+
+def test_weights_whose_base_is_another_by_now_are_refused(target, tmp_path, monkeypatch):
+    monkeypatch.setattr(module_weights, "MODULES_FOLDER", tmp_path / "shipped")
+    base = shipped_block(target, tmp_path / "shipped")
+    module = fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3, selector_rank=2))
+    fill_from(base, module)
+    write_module(module, tmp_path / "on", {}, base="dflash")
+    read_module(tmp_path / "on", target)
+    described(tmp_path / "on", base="../shipped/dflash")
+    with pytest.raises(ModelError, match=r"go on from the shipped weights of '\.\./shipped/dflash'"):
+        read_module(tmp_path / "on", target)
+    described(tmp_path / "on", base="dflash")
+    write_module(fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3), seed=5), base, {})
+    with pytest.raises(ModelError, match="and those are others here; train them anew"):
+        read_module(tmp_path / "on", target)

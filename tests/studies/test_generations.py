@@ -10,9 +10,9 @@ import torch
 
 from specviz.app.studies.chart import draw
 from specviz.core.tree import DraftTree
-from specviz.errors import OptionError
+from specviz.errors import BenchError, OptionError
 from specviz.studies.generations import result as generations
-from specviz.studies.generations.measure import levels
+from specviz.studies.generations.measure import beside, kept_result, levels
 from specviz.studies.generations.native import ARMS, Arm, NativeTraining
 from specviz.studies.generations.result import (
     EQUAL,
@@ -25,6 +25,7 @@ from specviz.studies.generations.result import (
     GenerationsFile,
     NativeArm,
     Taught,
+    how,
     sentence,
     unequal,
     view,
@@ -101,6 +102,33 @@ def test_every_view_says_what_it_was_learnt_from_and_can_be_drawn():
     assert draw(native.chart).data
     with pytest.raises(OptionError, match="'other, speed' was not measured"):
         view(file, "other", SPEED)
+
+
+def test_shipped_weights_measured_anew_stand_beside_equal_training_as_it_was_and_the_page_says_when_each_was(
+    tmp_path,
+):
+    kept, anew = sample(), (row("model", SHIPPED_AS, 2.2), row("dflash", SHIPPED_AS, 3.0))
+    found = beside(kept, replace(kept, rows=anew, load=0.4, created="2026-11-28T04:00:00Z", origin="a quiet machine."))
+    assert (found.of(EQUAL), found.of(SHIPPED_AS)) == (kept.of(EQUAL), list(anew))
+    assert found.earlier == "2 programs wanted the processor. one machine."
+    assert how(found).endswith(
+        "0 programs wanted it. a quiet machine. That is of the shipped weights; equal training was measured before: "
+        "2 programs wanted the processor. one machine."
+    )
+    again = beside(found, replace(kept, rows=anew, origin="a third machine."))
+    assert again.earlier == found.earlier, "the first occasion is still that of equal training"
+    generations.STUDY.codec.write(found, tmp_path / "generations.json")
+    assert generations.STUDY.codec.read(tmp_path / "generations.json").earlier == found.earlier
+
+
+def test_equal_training_of_another_run_does_not_stay():
+    kept = generations.STUDY.codec.read(generations.STUDY.path)
+    run = (kept.gamma, kept.budget, kept.prompts, kept.max_new_tokens)
+    assert kept_result(run, kept.models) == kept
+    with pytest.raises(BenchError, match="its equal training cannot stay"):
+        kept_result(run, kept.models | {"target": "another"})
+    with pytest.raises(BenchError, match="its equal training cannot stay"):
+        kept_result((kept.gamma + 1, *run[1:]), kept.models)
 
 
 def test_a_drafter_that_wrote_another_text_is_named():

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from transformers import LlamaForCausalLM
 
+from specviz.drafters.learned import weights as module_weights
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, divergence
 from specviz.drafters.learned.weights import read_card, read_module
 from specviz.errors import ModelError, SpecVizError, TrainingError
@@ -167,6 +168,33 @@ def test_a_module_goes_on_from_weights_that_were_trained_for_another_target(trai
     (begun / "last" / "module.json").write_text(json.dumps(of_another | {"options": {"depth": 2}}), encoding="utf-8")
     with pytest.raises(ModelError, match=r"holds a 'two_ahead' with options \{'depth': 2\}"):
         Training(training_of(start=begun))
+
+
+def test_what_a_start_lacks_is_trained_alone_where_its_weights_are_to_stay_and_is_stored_on_them(
+    training_of, module_target, tmp_path, monkeypatch
+):
+    shipped, tokens = tmp_path / "shipped", 96 * 12
+    monkeypatch.setattr(train, "MODULES_FOLDER", shipped)
+    monkeypatch.setattr(module_weights, "MODULES_FOLDER", shipped)
+    block, selector = Wanted("dflash", {"slots": 3}), Wanted("dflash", {"slots": 3, "selector_rank": 4})
+    train_modules(training_of(wanted=(block,), tokens=tokens), shipped, lambda row: None)
+    card = train_modules(
+        training_of(wanted=(selector,), tokens=tokens, start=shipped, frozen=True), tmp_path / "out", lambda row: None
+    )["dflash"]
+    assert (card.base, card.training["started_from"]["tokens"]) == ("dflash", tokens)
+    target = load(str(module_target)).model
+    before, after = (read_module(folder / "dflash", target) for folder in (shipped, tmp_path / "out"))
+    for name, tensor in before.state_dict().items():
+        assert torch.equal(tensor, after.state_dict()[name]), name
+    assert bool(after.selector.after.weight.any()), "it was zero"
+    small, whole = (
+        (folder / "dflash" / "model.safetensors.bz2").stat().st_size for folder in (tmp_path / "out", shipped)
+    )
+    assert small < whole / 3
+    with pytest.raises(TrainingError, match="holds all weights of 'dflash', and they are to stay"):
+        Training(training_of(wanted=(block,), start=shipped, frozen=True))
+    with pytest.raises(TrainingError, match="and none are named"):
+        Training(training_of(frozen=True))
 
 
 def test_a_stopped_training_keeps_what_was_learnt(training_of, tmp_path):

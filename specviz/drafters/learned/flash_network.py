@@ -317,6 +317,7 @@ class FlashTrunk(DrafterModule[FlashShapeT]):
     """A subclass is registered, and may add to what the rows say."""
 
     relearnt = frozenset({"causal", "anchors"})
+    added = frozenset({"convolution"})
 
     def __init__(self, target: TargetParts, options: FlashShapeT) -> None:
         super().__init__(target, options)

@@ -132,6 +132,8 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
     """whether it can learn from a text without the target, see `FeatureBatch.text_alone`"""
     relearnt: ClassVar[frozenset[str]] = frozenset()
     """options that a training which goes on from earlier weights may change: every weight keeps its shape and use"""
+    added: ClassVar[frozenset[str]] = frozenset()
+    """options that such a training may switch on: what they add begins fresh"""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -3,30 +3,38 @@
 Place in the flow: written by training, read by drafters and by the Train page. The weights are data: nothing in them
 is ever executed.
 
-Matrices are stored in eight bits a number, a scale for each row (absmax quantisation, Dettmers et al. 2208.07339 §2):
-half of what sixteen bits take, and drafts need no more. They are computed with as with any others.
-
-A file says of itself how large it is, and may lie: packed zeros, or a column of numbers with a row of
-scales, are a few kilobytes that fill the memory. So the module's own tensors, as its card describes them, say how many
-bytes are read and which shapes are multiplied, before anything is unpacked.
+Numbers are stored as `eight_bits` says. A module that went on from a shipped one may name that as its base: its file
+then holds what it has beside or instead.
 """
 
 from __future__ import annotations
 
-import bz2
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import torch
 from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load, load_file, save, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
+from specviz.drafters.learned.eight_bits import (
+    PACKED,
+    as_written,
+    fitting,
+    less,
+    misfit,
+    more,
+    packed,
+    restored,
+    stored,
+)
 from specviz.drafters.learned.module import MODULES, DrafterModule, TargetParts, check_target, fresh, outline
 from specviz.errors import ModelError, TraceError
 from specviz.lm.base import GivesFeatures
@@ -36,122 +44,6 @@ from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.resources import ROOT, altered, take_over, without
 from specviz.trace.files import STANDARD
 from specviz.trace.guard import json_of, sentence_of
-
-SCALE = ".row_scale"
-"""behind the name of a matrix of eight bits: what its rows are multiplied by"""
-LARGEST = 127
-PACKED = ".bz2"
-"""Numbers of eight bits lose a tenth to a third of their size to bz2; to unpack 5 MB takes half a second."""
-_FLOATS = frozenset((torch.bfloat16, torch.float16, torch.float32))
-_NUMBER_BYTES, _NAME_BYTES, _HEAD_BYTES = 8, 1_000, 100_000
-"""more than any file spends on a number, on what it says about a tensor, and on a card in its header"""
-
-
-def stored(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """As they are written; `restored` is its inverse but for the rounding."""
-    written: dict[str, Tensor] = {}
-    for name, tensor in weights.items():
-        one = tensor.detach().cpu()
-        if one.is_floating_point() and one.ndim > 1:
-            scale = (one.float().abs().amax(-1, keepdim=True) / LARGEST).clamp_min(torch.finfo(torch.float32).tiny)
-            written[name + SCALE] = scale
-            one = (one.float() / scale).round().to(torch.int8)
-        elif one.is_floating_point():
-            one = one.to(torch.bfloat16)
-        written[name] = one.contiguous()
-    return written
-
-
-def restored(written: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights to compute with. What has no scale is as it stands."""
-    return {
-        name: tensor * written[name + SCALE] if name + SCALE in written else tensor
-        for name, tensor in written.items()
-        if not name.endswith(SCALE)
-    }
-
-
-def packed(written: Mapping[str, Tensor]) -> bytes:
-    """As the file holds them."""
-    return bz2.compress(save(dict(written)))
-
-
-def fitting(path: Path, wanted: Mapping[str, Tensor], called: str) -> dict[str, Tensor]:
-    """As they are written, fit to be `restored` into a module with the tensors `wanted`. `called`: what a sentence
-    calls them. Raises ModelError where they cannot be read or are not its; no more is read than it has room for."""
-    most = _NUMBER_BYTES * _numbers(wanted) + _NAME_BYTES * 2 * len(wanted) + _HEAD_BYTES
-    written = as_written(path, most, called)
-    if problem := _misfit(written, wanted):
-        raise ModelError(f"{called} cannot be read: {problem}; choose the file that its training wrote.")
-    return written
-
-
-def as_written(path: Path, most: int, called: str) -> dict[str, Tensor]:
-    """Whatever the file holds, up to so many bytes. Raises ModelError where it holds more, or cannot be read."""
-    try:
-        if path.suffix == PACKED:
-            return load(_unpacked(path.read_bytes(), most))
-        if path.stat().st_size > most:
-            raise _TooLongError
-        return load_file(path)
-    except _TooLongError:
-        raise ModelError(
-            f"{called} hold more than the {most:,} bytes that this module has room for; nothing was loaded, choose the "
-            "file that its training wrote."
-        ) from None
-    except (OSError, EOFError, ValueError, SafetensorError) as error:
-        raise ModelError(f"{called} cannot be read: {' '.join(str(error).split())[:300]}") from error
-
-
-class _TooLongError(Exception):
-    """A file holds more than its module has room for."""
-
-
-def _numbers(tensors: Mapping[str, Tensor]) -> int:
-    return sum(tensor.numel() for tensor in tensors.values())
-
-
-def _unpacked(raw: bytes, most: int) -> bytes:
-    """Stops at `most` bytes. Raises _TooLongError there, and EOFError where the file ends too early."""
-    unpacker = bz2.BZ2Decompressor()
-    content = unpacker.decompress(raw, most + 1)
-    if len(content) > most:
-        raise _TooLongError
-    if not unpacker.eof:
-        raise EOFError("the packed file ends too early")
-    return content
-
-
-def _misfit(written: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> str:
-    """The first thing in which the file is not one of this module, as a clause; empty where it is one."""
-    scales = {name for name in written if name.endswith(SCALE)}
-    for name in wanted.keys() - written.keys():
-        return f"the tensor {name} is missing"
-    for name in sorted(written.keys() - wanted.keys() - scales):
-        return f"there is a tensor {name[:60]!r} in it, which this module has not"
-    for name in sorted(scales):
-        matrix = name.removesuffix(SCALE)
-        if matrix not in wanted or written[matrix].dtype != torch.int8:
-            return f"{name[:60]!r} is a scale of nothing"
-    for name, expected in wanted.items():
-        if problem := _unlike(written[name], expected, written.get(name + SCALE)):
-            return f"{name} {problem}"
-    return ""
-
-
-def _unlike(tensor: Tensor, expected: Tensor, scale: Tensor | None) -> str:
-    if tensor.shape != expected.shape:
-        return f"has the shape {list(tensor.shape)}, not {list(expected.shape)}"
-    if not expected.is_floating_point():
-        return "" if tensor.dtype == expected.dtype else f"holds {tensor.dtype}, not {expected.dtype}"
-    if scale is not None:
-        if list(scale.shape) != [*tensor.shape[:-1], 1] or scale.dtype not in _FLOATS:
-            return f"has scales of the shape {list(scale.shape)}, not one for each row"
-        return "" if bool(scale.isfinite().all()) else "has scales that are no finite numbers"
-    if tensor.dtype not in _FLOATS:
-        return f"holds {tensor.dtype} without scales"
-    return "" if bool(tensor.isfinite().all()) else "holds numbers that are not finite"
-
 
 WEIGHTS_HELP = (
     "trained weights: 'shipped', 'untrained' (random, for comparison), or a folder `specviz train module` left"
@@ -176,10 +68,15 @@ class ModuleCard:
     parameters: int
     training: dict[str, Any] = field(default_factory=dict)
     """tokens, seconds, losses, held-out acceptance: whatever training measured"""
+    base: str = ""
+    """the shipped module that these weights are stored on, if any; see `eight_bits.less`"""
+    base_sha256: str = ""
+    """of that one's file"""
 
 
-def write_module(module: DrafterModule[Options], folder: Path, training: dict[str, Any]) -> ModuleCard:
-    """Weights and card, in `folder`: matrices in eight bits, other numbers in bfloat16."""
+def write_module(module: DrafterModule[Options], folder: Path, training: dict[str, Any], base: str = "") -> ModuleCard:
+    """Weights and card, in `folder`: matrices in eight bits, other numbers in bfloat16. base: the shipped module that
+    they are stored on."""
     card = ModuleCard(
         module.name,
         to_mapping(module.options),
@@ -187,12 +84,19 @@ def write_module(module: DrafterModule[Options], folder: Path, training: dict[st
         module.target.name,
         module.parameter_count(),
         training,
+        base,
+        _sha256(base) if base else "",
     )
-    _write(stored(module.state_dict()), card, folder)
+    written = stored(module.state_dict())
+    _write(less(written, _base_of(card, module.state_dict(), folder)) if base else written, card, folder)
     return card
 
 
-def _write(tensors: Mapping[str, torch.Tensor], card: ModuleCard, folder: Path) -> None:
+def _sha256(base: str) -> str:
+    return hashlib.sha256(_weights(MODULES_FOLDER / base).read_bytes()).hexdigest()
+
+
+def _write(tensors: Mapping[str, Tensor], card: ModuleCard, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / WEIGHTS).write_bytes(packed(tensors))
     (folder / UNPACKED).unlink(missing_ok=True)
@@ -239,7 +143,11 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
     check_target(card.target_sha256, card.target_name, f"in {folder}", target.info)
     parts = TargetParts.of(target)
     kind, options, wanted = _described(card, parts)
-    written = fitting(_weights(folder), wanted, f"the weights in {folder}")
+    written = fitting(_weights(folder), wanted, f"the weights in {folder}", whole=not card.base)
+    if card.base:
+        written = more(written, _base_of(card, wanted, folder))
+        if problem := misfit(written, wanted):
+            raise ModelError(f"the weights in {folder} do not fit their base: {problem}; train them anew.")
     module = fresh(kind, parts, options)
     module.load_state_dict(restored(written))
     module.check()
@@ -247,29 +155,48 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
     return module
 
 
+def _base_of(card: ModuleCard, wanted: Mapping[str, Tensor], folder: Path) -> dict[str, Tensor]:
+    """The shipped weights, as written, that those in `folder` are stored on. Raises ModelError where they are not there
+    or are others by now."""
+    if card.base not in shipped_modules() or _sha256(card.base) != card.base_sha256:
+        raise ModelError(
+            f"the weights in {folder} go on from the shipped weights of {card.base[:60]!r}, and those are others here; "
+            "train them anew."
+        )
+    return fitting(_weights(MODULES_FOLDER / card.base), wanted, f"the weights of {card.base}", whole=False)
+
+
+def shipped_modules() -> list[str]:
+    """Folders of weights for the bundled target, by name."""
+    return sorted(path.parent.name for path in MODULES_FOLDER.glob(f"*/{CARD}"))
+
+
 def _described(
     card: ModuleCard, target: TargetParts
-) -> tuple[type[DrafterModule[Options]], Options, dict[str, torch.Tensor]]:
+) -> tuple[type[DrafterModule[Options]], Options, dict[str, Tensor]]:
     """The module that a card is of, its options, and its tensors without their numbers. Raises SpecVizError."""
     kind = MODULES.get(card.module)
     options = from_mapping(kind.options_type, card.options)
     return kind, options, outline(kind, target, options)
 
 
-def fill_from(folder: Path, module: DrafterModule[Options]) -> ModuleCard:
-    """Give a fresh module the weights in `folder`, to be trained on, whichever target they were trained for; returns
-    their card. Raises ModelError where they are of another module or shape."""
+def fill_from(folder: Path, module: DrafterModule[Options]) -> tuple[ModuleCard, frozenset[str]]:
+    """Give a fresh module the weights in `folder`, to be trained on, whichever target they were trained for; what they
+    lack because an option was off stays fresh. Returns their card, and the names of what they gave. Raises ModelError
+    where they are of another module or shape."""
     card = read_card(folder)
-    wanted, relearnt = to_mapping(module.options), module.relearnt
+    wanted = to_mapping(module.options)
     begun = to_mapping(from_mapping(type(module.options), card.options)) if card.module == module.name else {}
-    if not begun or any(begun[name] != wanted[name] for name in wanted if name not in relearnt):
+    differing = {name for name in wanted if begun and begun[name] != wanted[name]} - module.relearnt
+    if not begun or differing - module.added:
         raise ModelError(
             f"{folder} holds a '{card.module}' with options {card.options}, and a '{module.name}' with "
             f"{wanted} is to be trained; give those options, or another folder."
         )
-    written = fitting(_weights(folder), module.state_dict(), f"the weights in {folder}")
-    module.load_state_dict(restored(written))
-    return card
+    weights = module.state_dict()
+    given = restored(fitting(_weights(folder), weights, f"the weights in {folder}", whole=not differing))
+    module.load_state_dict(weights | given)
+    return card, frozenset(given)
 
 
 def module_for(
@@ -284,9 +211,20 @@ def module_for(
     found = known.pop(key) if key in known else _module_for(kind, weights, target, shape)
     known[key] = found
     passing = [one for one in known if one[1] != SHIPPED]
-    for one in passing[:-MOST_PASSING]:
+    for one in passing[: -_KEPT.get()]:
         known.pop(one, None)
     return found
+
+
+@contextmanager
+def keeping(modules: int) -> Iterator[None]:
+    """Keep so many modules of a target that are not shipped meanwhile: a measurement that takes them in turns would
+    read each anew for every text, and time that."""
+    token = _KEPT.set(max(modules, MOST_PASSING))
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
 
 
 def shown_weights(weights: str) -> str:
@@ -299,6 +237,7 @@ MODULES_FOLDER = ROOT / "modules"
 MOST_PASSING = 3
 """modules of a target that are kept beside the shipped ones, those asked for last: a page trains one after the other,
 and each is put to work several times on the way"""
+_KEPT: ContextVar[int] = ContextVar("modules that are kept", default=MOST_PASSING)
 Asked = tuple[str, str, int, str]
 """kind, weights, when they were written, shape"""
 _KNOWN: WeakKeyDictionary[GivesFeatures, dict[Asked, DrafterModule[Options]]] = WeakKeyDictionary()

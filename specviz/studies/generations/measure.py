@@ -10,7 +10,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -22,6 +22,7 @@ from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, Drafter, DraftPolicies
 from specviz.drafters.capabilities import UsesModel, with_model
 from specviz.drafters.drafting.growing import GrowingDrafter
+from specviz.drafters.learned.weights import keeping
 from specviz.engine.session import Method, RoundRecord, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import BenchError
@@ -32,7 +33,7 @@ from specviz.protocol.sweeps.points import quartiles
 from specviz.protocol.trainings import SHIPPED
 from specviz.resources import ROOT
 from specviz.studies.generations.native import NativeTraining, arms
-from specviz.studies.generations.result import EQUAL, SHIPPED_AS, GenerationRow, GenerationsFile
+from specviz.studies.generations.result import EQUAL, SHIPPED_AS, STUDY, GenerationRow, GenerationsFile
 from specviz.studies.generations.training import NETWORKS, GenerationTraining, train, weights_of
 from specviz.studies.study import Workplace
 from specviz.theory.speedup import times_as_fast
@@ -79,35 +80,63 @@ def measure(workplace: Workplace) -> GenerationsFile:
     args, work = workplace.args, Path(workplace.args.work_dir)
     workplace.make_way()
     target, drafter = workplace.pair()
-    taught = train(GenerationTraining(args.target, args.train_tokens, args.minutes, work), workplace.say)
-    native = arms(NativeTraining(args.target, args.native_tokens, work), workplace.say)
     cards = first_prompts(workplace.source().catalog(), args.prompts)
-    ways = [Way(*PLAIN, "none", {}), *_ways(work, args.gamma)]
+    models = {model.info.name: model.info.weights_sha256 for model in (target, drafter)}
+    run = (args.gamma, BUDGET, len(cards), args.max_new_tokens)
+    if args.shipped_only:
+        kept = kept_result(run, models)
+        taught, native, ways = kept.taught, kept.native, list(_shipped(args.gamma))
+    else:
+        kept = None
+        taught = train(GenerationTraining(args.target, args.train_tokens, args.minutes, work), workplace.say)
+        native = arms(NativeTraining(args.target, args.native_tokens, work), workplace.say)
+        ways = [*_equal(work, args.gamma), *_shipped(args.gamma)]
+    with keeping(len(NETWORKS)):
+        rows = _rows(workplace, ways, target, drafter, cards)
+    origin = str(origin_here(target, drafter))
+    measured = GenerationsFile(rows, taught, native, *run, machine_load() or 0.0, now_utc(), models, origin)
+    return measured if kept is None else beside(kept, measured)
+
+
+def kept_result(run: tuple[int, ...], models: Mapping[str, str]) -> GenerationsFile:
+    """The result whose equal training stays. Raises BenchError where it was measured otherwise: what does not stand
+    side by side is not put there."""
+    assert STUDY.codec is not None, "this study keeps its result."
+    kept: GenerationsFile = STUDY.codec.read(STUDY.path)
+    if (kept.gamma, kept.budget, kept.prompts, kept.max_new_tokens) != run or kept.models != models:
+        raise BenchError(
+            "the kept result was measured with other models, prompts or lengths, so its equal training cannot stay; "
+            "give the same, or leave out --shipped-only."
+        )
+    return kept
+
+
+def beside(kept: GenerationsFile, measured: GenerationsFile) -> GenerationsFile:
+    """What was measured of the shipped weights, and all else as it was kept."""
+    earlier = kept.earlier or f"{kept.load:.0f} programs wanted the processor. {kept.origin}"
+    return replace(measured, rows=(*kept.of(EQUAL), *measured.rows), earlier=earlier)
+
+
+def _rows(
+    workplace: Workplace, ways: Sequence[Way], target: LoadedModel, drafter: LoadedModel, cards: Sequence[PromptCard]
+) -> tuple[GenerationRow, ...]:
+    """Every way on every prompt, in turns with plain decoding."""
     texts: defaultdict[tuple[str, str], list[Text]] = defaultdict(list)
-    for _, card, order in interleaved(ways, cards):
+    for _, card, order in interleaved([Way(*PLAIN, "none", {}), *ways], cards):
         for way in order:
-            texts[way.key].append(_written(way, target, drafter, card, args.max_new_tokens))
+            texts[way.key].append(_written(way, target, drafter, card, workplace.args.max_new_tokens))
         workplace.say(card.id)
-    rows = tuple(_row(way, texts[way.key], texts[PLAIN]) for way in ways[1:])
-    return GenerationsFile(
-        rows,
-        taught,
-        native,
-        args.gamma,
-        BUDGET,
-        len(cards),
-        args.max_new_tokens,
-        machine_load() or 0.0,
-        now_utc(),
-        {model.info.name: model.info.weights_sha256 for model in (target, drafter)},
-        str(origin_here(target, drafter)),
-    )
+    return tuple(_row(way, texts[way.key], texts[PLAIN]) for way in ways)
 
 
-def _ways(work: Path, gamma: int) -> Iterator[Way]:
-    """All that there are weights for: the tree grows over the block of `dflash`."""
+def _equal(work: Path, gamma: int) -> Iterator[Way]:
+    """What `training` made: the tree grows over the block of `dflash`."""
     for label, (module, _) in NETWORKS.items():
         yield from _of(EQUAL, label, module, str(weights_of(work, label)), gamma)
+
+
+def _shipped(gamma: int) -> Iterator[Way]:
+    """All that there are weights for."""
     yield Way(SHIPPED_AS, TOP, "model", {"gamma": gamma})
     for label, (module, options) in NETWORKS.items():
         if label != TOP and not options:

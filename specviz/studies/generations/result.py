@@ -148,6 +148,8 @@ class GenerationsFile:
     models: dict[str, str]
     """name → SHA-256 of the weights"""
     origin: str
+    earlier: str = ""
+    """how equal training was measured, where the shipped weights alone were measured since"""
 
     def of(self, weights: str) -> list[GenerationRow]:
         """In the order in which they appeared."""
@@ -334,6 +336,11 @@ def how(file: GenerationsFile) -> str:
         f"{first.all_minutes:.0f} minutes of a busy machine. Greedy chains of {file.gamma}, the tree {file.budget} "
         f"candidates; {file.prompts} prompts, {file.max_new_tokens} tokens, one thread. Times are the processor's own; "
         f"{file.load:.0f} programs wanted it. {file.origin}"
+        + (
+            f" That is of the shipped weights; equal training was measured before: {file.earlier}"
+            if file.earlier
+            else ""
+        )
     )
 
 
@@ -371,6 +378,7 @@ STUDY = STUDIES.add(
                 58.0, float, "MINUTES",
             ),
             count("--native-tokens", 40_000, "tokens for each target of the native head"),
+            Flag("--shipped-only", "measure the shipped weights alone: all else stays that of the kept result"),
             count("--prompts", 1, "prompts of each family"),
             count("--max-new-tokens", 32, "tokens of each text, where it does not end before"),
             count("--gamma", 4, "tokens of a chain"),

@@ -21,7 +21,7 @@ import torch
 from specviz.drafters.learned.eagle_network import EagleTrunk
 from specviz.drafters.learned.module import MODULES, Distance, DrafterModule, divergence, fresh
 from specviz.drafters.learned.published import write_speculators
-from specviz.drafters.learned.weights import CARD, ModuleCard, fill_from, write_module
+from specviz.drafters.learned.weights import CARD, MODULES_FOLDER, ModuleCard, fill_from, write_module
 from specviz.errors import TrainingError
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.training.alignment.align import LOSSES
@@ -86,6 +86,8 @@ class ModuleTraining:
     same_draws: bool = False
     start: Path | None = None
     """holds a folder of weights for each module, by its label, from which it goes on; None: fresh weights"""
+    frozen: bool = False
+    """whether the weights in `start` stay as they are, and only what they lack is trained"""
 
 
 def distance_of(name: str) -> Distance:
@@ -111,11 +113,11 @@ class Training:
         teacher = like.teacher if like else teacher
         self.teacher: Teacher = teacher or Teacher.from_folder(training.target, training.device, self.dtype)
         self.modules: Modules = self._fresh()
-        self._begun: Mapping[str, ModuleCard] = (
-            {}
-            if training.start is None
-            else {label: fill_from(training.start / label, module) for label, module in self.modules.items()}
-        )
+        if training.frozen and training.start is None:
+            raise TrainingError(
+                "Weights are to stay as they are, and none are named: name a folder of some to go on from."
+            )
+        self._begun: Mapping[str, ModuleCard] = {} if training.start is None else self._filled(training.start)
         depths = sorted({depth for module in self.modules.values() for depth in module.depths()})
         self._depths = depths
         self._keeps_rows = any(module.reads_rows for module in self.modules.values())
@@ -142,6 +144,20 @@ class Training:
         )
         torch.manual_seed(training.seed)
         self.loop: ModuleLoop = ModuleLoop(self.modules, self._read, options, checkpoint)
+
+    def _filled(self, start: Path) -> dict[str, ModuleCard]:
+        """The cards of what the modules go on from. Raises TrainingError where nothing would be left to train."""
+        cards = {}
+        for label, module in self.modules.items():
+            cards[label], given = fill_from(start / label, module)
+            for name, parameter in module.named_parameters():
+                parameter.requires_grad_(not (self.training.frozen and name in given))
+            if not any(parameter.requires_grad for parameter in module.parameters()):
+                raise TrainingError(
+                    f"{start / label} holds all weights of '{label}', and they are to stay as they are: name options "
+                    "that add some."
+                )
+        return cards
 
     def held_out_text(self, rows: int, length: int) -> HeldOut:
         """What the target writes after held-out beginnings, read for these modules."""
@@ -186,7 +202,10 @@ class Training:
         training = self.training
         sha256 = self.teacher.parts.info.weights_sha256
         begun = {label: [card.target_sha256, card.training.get("tokens")] for label, card in self._begun.items()}
-        key = json.dumps([shapes, sha256, training.seed, training.english, training.loss, *([begun] if begun else [])])
+        key = json.dumps(
+            [shapes, sha256, training.seed, training.english, training.loss]
+            + [part for part in (begun, training.frozen) if part]
+        )
         return self.training.work_dir / "modules" / hashlib.sha256(key.encode()).hexdigest()[:12]
 
     def _packed(self, folder: Path | None) -> Texts:
@@ -235,8 +254,13 @@ class Training:
         }
 
     def export(self, out: Path) -> dict[str, ModuleCard]:
-        """Write each module to `out`/label; label → card."""
-        return {label: write_module(module, out / label, self.card_of(label)) for label, module in self.modules.items()}
+        """Write each module to `out`/label; label → card. Shipped weights that stayed as they are are not repeated."""
+        start = self.training.start
+        based = self.training.frozen and start is not None and start.resolve() == MODULES_FOLDER.resolve()
+        return {
+            label: write_module(module, out / label, self.card_of(label), label if based else "")
+            for label, module in self.modules.items()
+        }
 
     def forget(self) -> None:
         """Drop the checkpoint: the same training asked for again begins anew."""
@@ -316,6 +340,7 @@ def training_of(options: TrainOptions) -> ModuleTraining:
         device=options.device,
         work_dir=options.work_dir,
         start=Path(options.module_start) if options.module_start else None,
+        frozen=options.module_frozen,
     )
 
 
