@@ -26,9 +26,12 @@ from torch.nn import functional
 from specviz.drafters.base import DRAFTERS, Needs, bytes_of
 from specviz.drafters.learned.flash_drafting import FlashDrafter, FlashOptions
 from specviz.drafters.learned.flash_network import FlashShape, FlashTrunk, Roots
-from specviz.drafters.learned.module import MODULES, FeatureBatch, TargetParts
-from specviz.lm.base import Cache, LanguageModel
-from specviz.options import option
+from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.learned.weights import MODULES_FOLDER, module_for
+from specviz.errors import OptionError
+from specviz.lm.base import Cache, GivesFeatures, LanguageModel
+from specviz.options import Options, option
+from specviz.protocol.trainings import SHIPPED
 from specviz.trace.declared_method import Candidates
 
 
@@ -159,9 +162,19 @@ class DFlashModule(FlashTrunk[DFlashShape]):
         return drafts
 
 
+USUAL, SELECTOR, CAUSAL = "usual", "selector", "causal"
+
+
 @dataclass(frozen=True)
 class DFlashOptions(FlashOptions):
     """Weights, and shape of the draft."""
+
+    trained: str = option(
+        USUAL,
+        help=f"which of the shipped weights; {SELECTOR}: with that of DFlash 2, a place knows the token before it; "
+        f"{CAUSAL}: a row sees none behind it, so that ddtree can rescore",
+        choices=(USUAL, SELECTOR, CAUSAL),
+    )
 
 
 @DRAFTERS.register("dflash")
@@ -183,6 +196,18 @@ class DFlashDrafter(FlashDrafter[DFlashOptions]):
     )
     pass_reads: ClassVar[str] = "its layers and the target's head, or the part of it that it drafts from"
     module_type = DFlashModule
+
+    def load(self, target: GivesFeatures) -> DrafterModule[Options]:
+        """As there, or other shipped weights. Raises OptionError where a folder is named too."""
+        weights, trained = self.options.weights, self.options.trained
+        if trained == USUAL:
+            return super().load(target)
+        if weights != SHIPPED:
+            raise OptionError(
+                f"trained is {trained}, which chooses among shipped weights, but weights is {weights[:60]}; leave one "
+                "of them as it is."
+            )
+        return module_for(DFlashModule, str(MODULES_FOLDER / f"{self.name}_{trained}"), target)
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         super().attach(target, cache)

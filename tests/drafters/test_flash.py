@@ -7,16 +7,18 @@ import torch
 
 from specviz.core import compiled
 from specviz.core.tree import DraftTree
+from specviz.drafters import dflash
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.learned.flash_drafting import LeanFlash
 from specviz.drafters.learned.flash_network import FlashShape, Roots, mixed
 from specviz.drafters.learned.module import MODULES, TargetParts, divergence, fresh
-from specviz.drafters.learned.weights import write_module
+from specviz.drafters.learned.weights import read_card, write_module
 from specviz.engine.pairing import follow
 from specviz.errors import ModelError, OptionError
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.llama.model import LlamaModel
 from specviz.options import from_mapping
+from specviz.resources import ROOT
 from specviz.tree_policies.base import TREE_POLICIES
 from tests.drafters.test_heads import VOCABULARY, read, target_of
 from tests.drafters.test_heads import taught as moved
@@ -233,3 +235,28 @@ def test_sizes_that_do_not_fit_the_target_are_refused_in_a_sentence(target):
         taught("dflash", target, heads=3, kv_heads=2)
     with pytest.raises(ModelError, match="elsewhere holds no trained drafter module"):
         sessions.session(target, DRAFTERS.get("dflash").of({"weights": "elsewhere"}), PROMPT, 4, 0.0)
+
+
+def test_other_shipped_weights_are_chosen_by_what_they_were_trained_as(target, tmp_path, monkeypatch):
+    monkeypatch.setattr(dflash, "MODULES_FOLDER", tmp_path)
+    for trained, shape in (("selector", SELECTING), ("causal", {"causal": True})):
+        write_module(taught("dflash", target, **shape), tmp_path / f"dflash_{trained}", {})
+
+    def drafting(**options):
+        return sessions.session(target, DRAFTERS.get("dflash").of(options), PROMPT, 4, 0.0).method.drafter
+
+    assert drafting(trained="selector").trunk.options.selector_rank == 6
+    causal = drafting(trained="causal")
+    assert causal.trunk.options.causal
+    assert (causal.options.trained, causal.options.weights) == ("causal", "shipped"), "as a trace names them"
+    with pytest.raises(OptionError, match=r"trained is causal, which chooses among shipped weights, but weights is un"):
+        drafting(trained="causal", weights="untrained")
+
+
+@pytest.mark.parametrize("trained", ["selector", "causal"])
+def test_what_is_shipped_beside_the_usual_block_is_stored_on_it_and_says_how_it_was_trained(trained):
+    usual, card = (read_card(ROOT / "modules" / name) for name in ("dflash", f"dflash_{trained}"))
+    assert (card.base, card.target_sha256) == ("dflash", usual.target_sha256)
+    assert card.training["started_from"]["tokens"] == usual.training["tokens"]
+    assert card.options["causal"] is (trained == "causal")
+    assert (card.options["selector_rank"] > 0) is (trained == "selector")
