@@ -4,8 +4,6 @@ For each copy a process of its own, because shipped files are read as modules ar
 imported once for all. `told.json` in a copy says what the page left out, `log` what was logged.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

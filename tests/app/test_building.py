@@ -1,7 +1,5 @@
 """The page as a whole: it builds over any source, with settings that keep it local and quiet."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from threading import Event
 

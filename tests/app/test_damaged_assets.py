@@ -1,8 +1,6 @@
 """Shipped files that are damaged: the page starts, names what it leaves out, and runs no weights that it was not
 shipped with."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

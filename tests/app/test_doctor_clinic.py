@@ -1,7 +1,5 @@
 """The Doctor tab: findings of what was pasted, and the clinic's questions to its source; strangers' text escaped."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

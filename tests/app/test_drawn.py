@@ -1,7 +1,5 @@
 """What the charts beside the lab's draw: x, y and whiskers in their order, worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

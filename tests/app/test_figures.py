@@ -1,7 +1,5 @@
 """Pictures from measurements: of which points, what is drawn, and that no text of the page lets markup through."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

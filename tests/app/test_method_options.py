@@ -1,7 +1,5 @@
 """The form of the chosen method's options: what it holds, and what is read from it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Addresses that the page of earlier releases handed out still open: its tab, its chart, and the rest left alone."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import gradio as gr

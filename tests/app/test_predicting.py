@@ -1,7 +1,5 @@
 """*Predict for this machine*: the sweep that is shown, on the clock of this machine, beside what was measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from html import unescape

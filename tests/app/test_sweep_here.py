@@ -1,7 +1,5 @@
 """*Run here* in the When-it-pays tab: what the browser is asked, and the chart of the runs that come back."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from types import SimpleNamespace

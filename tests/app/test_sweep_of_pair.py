@@ -1,7 +1,5 @@
 """What of When it pays follows its target: drafters, families and chat of the pair, and the recorded sweep."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The traces of a sweep's runs on the page: kept where they are asked for, analysed, and gone with the visitor."""
 
-from __future__ import annotations
-
 import gradio as gr
 import pytest
 

@@ -4,8 +4,6 @@ Arguments are the command lines of the guides, each a JSON list. One process for
 seconds to import.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

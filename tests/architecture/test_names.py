@@ -1,7 +1,5 @@
 """Names say what a thing is: words that say nothing may only become fewer, and a docstring cites what is there."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tokenize

@@ -1,7 +1,5 @@
 """A speedup is divided in one place: `theory/speedup.py` what was measured, `theory/formulas.py` what is modelled."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

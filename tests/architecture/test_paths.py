@@ -1,7 +1,5 @@
 """Every module, folder and test that a document or a make target names is there, after any move."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

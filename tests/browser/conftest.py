@@ -1,7 +1,5 @@
 """A real Chromium, all that is stored cleared after each test; a script error or a request outside fails a test."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

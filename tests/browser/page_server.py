@@ -1,7 +1,5 @@
 """The page, served in this process over a source that replays the golden trace; one server per set of tests."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Collection, Iterator

@@ -5,8 +5,6 @@ opens with, `batch` of the fold of the Machine tab. Needs Chromium, as the brows
 choose these or other charts of the lab.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

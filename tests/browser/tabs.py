@@ -1,7 +1,5 @@
 """The page's two rows of tabs, for tests: a tab is opened by its name, wherever it stands."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Locator, Page, expect
 
 FRONT = ("Watch", "Learn", "Race", "When it pays", "Lab")

@@ -1,7 +1,5 @@
 """The Analysis tab in a real browser: the answer, an example opened in the player, rounds stepped through, files."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from pathlib import Path

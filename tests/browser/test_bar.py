@@ -1,7 +1,5 @@
 """The bar above the player: the opening in the first screen, what fills it, what Run runs, and what stays beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What moves without being asked: a round that pays, then the run at its own speed; and who takes over, and when."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

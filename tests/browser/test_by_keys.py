@@ -1,7 +1,5 @@
 """The page without a mouse: how far it is to the player, what Space does, what is heard, and lessons on a projector."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A draft's shape drawn by hand in a real browser: the text stays the truth, whoever changes it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

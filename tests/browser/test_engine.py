@@ -1,7 +1,5 @@
 """The browser's engine in Chromium: a worker, files from a plain static server, a trace that is sound."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A real model is got by one press on a local page: how far it is, stopped, gone on with, chosen when it is there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

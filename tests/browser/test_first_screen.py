@@ -1,7 +1,5 @@
 """What a visitor sees of the page before anything is scrolled or pressed, over the recordings that ship."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

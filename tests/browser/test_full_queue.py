@@ -1,7 +1,5 @@
 """A visitor whom the full queue turns away is told so, and can press again."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

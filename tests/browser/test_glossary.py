@@ -1,7 +1,5 @@
 """Terms explain themselves: on hover, on focus, on a tap; never in the text of a model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

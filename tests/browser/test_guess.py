@@ -1,7 +1,5 @@
 """Guess mode in a real browser: asked by keys and by touch, nothing given away before, nothing jumps or leaves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

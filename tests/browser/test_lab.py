@@ -1,7 +1,5 @@
 """The lab below the sweep in a real browser: another chart, a hover, files, and a link that brings both back."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

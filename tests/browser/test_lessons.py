@@ -2,8 +2,6 @@
 the static site, which has the scripts of the served page and no server to wait for; and what of a lesson is the served
 page's own."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

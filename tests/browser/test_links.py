@@ -1,7 +1,5 @@
 """Links of every kind, opened by a visitor who was never here, show the moment they were copied at."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The exported file and the static site, opened from disk with the network off."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The page in a real browser: open, run live, stop, import, branch, sweep, at two widths and in two lights."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

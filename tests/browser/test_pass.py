@@ -1,7 +1,5 @@
 """The folded panels below the tree: the pass row by row, the cache over the run, and the columns from logits to p."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

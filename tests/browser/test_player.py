@@ -1,7 +1,5 @@
 """The player alone, in a file of its own: steps, selection, keys, hostile text, narrow screens."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

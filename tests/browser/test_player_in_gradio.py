@@ -1,7 +1,5 @@
 """The player as a gradio component: values arrive, events leave."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

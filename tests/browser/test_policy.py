@@ -1,8 +1,6 @@
 """The content security policy in a real browser: what a text might smuggle in is neither loaded nor run nor sent
 anywhere. That every tab opens under it is seen where all of them are opened: a violation is an error in the console."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from threading import Thread

@@ -1,7 +1,5 @@
 """The Proof tab in a real browser: the switch is flipped and the bias appears, a small test runs, at two widths."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

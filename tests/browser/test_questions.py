@@ -1,7 +1,5 @@
 """The chips under the player and the kind sentence about a prompt, in a real browser over a source of a test."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

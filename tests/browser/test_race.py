@@ -1,7 +1,5 @@
 """The Race tab in a real browser: a recorded race, one of one's own, scrubbing, playing, keys, hostile text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

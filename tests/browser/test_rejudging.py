@@ -1,7 +1,5 @@
 """The panel that judges a recorded round again: slider to sentence to marks in the tree, by keyboard, and back."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

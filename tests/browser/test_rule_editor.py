@@ -1,8 +1,6 @@
 """The editor of rules in a real browser, in an exported file: by keys and by dragging. That the served page has it too
 is in test_proof_tab.py."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

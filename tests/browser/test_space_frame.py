@@ -3,8 +3,6 @@
 The page around is answered by the test; nothing outside is asked. Its frame has the attributes of the hub's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The stage: one height for a whole run, the presentation, whose a key is, what is heard, and what a finger hits."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Two rows of tabs in a real browser: what a first visitor sees, what is behind *Lab*, and every way to get there."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What a class touches, pins, hands in and is measured by, in an exported lesson: by keys, and with hostile words."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from pathlib import Path

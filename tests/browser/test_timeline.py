@@ -1,7 +1,5 @@
 """The run's timeline in the player: two lanes on one clock, overlapping where the drafter works beside the target."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from itertools import product

@@ -1,7 +1,5 @@
 """The command line in-process, over the golden trace and a source that plays it."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """`specviz acceptance`: traces and records of other engines in one comparison, and what is missing said."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

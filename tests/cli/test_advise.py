@@ -1,7 +1,5 @@
 """`specviz advise` as somebody types it, on a tiny pair."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

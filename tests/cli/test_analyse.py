@@ -1,7 +1,5 @@
 """`specviz analyse`: reasons and tables of traces, unreadable files named, exit codes a script can trust."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

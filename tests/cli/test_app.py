@@ -1,7 +1,5 @@
 """`specviz app`: the page at the host and port asked for; `app.py` is the same under another name."""
 
-from __future__ import annotations
-
 import os
 import runpy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`specviz audit`: what was compared and what differs, exit codes a script can trust."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`specviz check`: every problem named, exit codes a script can trust."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

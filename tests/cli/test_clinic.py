@@ -1,7 +1,5 @@
 """`specviz clinic` as somebody types it, on a tiny checkpoint whose answer is known."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every file that a page of the documentation links to is there, and docs/cli.md mentions every command and flag."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`specviz doctor` as somebody types it."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

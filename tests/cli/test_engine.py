@@ -1,7 +1,5 @@
 """The commands of the README and the issue on the real engine, with tiny random checkpoints in the bundled names."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

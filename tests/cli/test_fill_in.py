@@ -1,7 +1,5 @@
 """`specviz record --fill-in`: what a recording lacks comes from the same run made again, and from no other."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`specviz learn`, end to end on toy models."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

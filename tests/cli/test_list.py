@@ -1,7 +1,5 @@
 """`specviz list`: what can be chosen; `specviz get`: where a model came from, and a download that was stopped."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

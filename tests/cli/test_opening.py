@@ -1,7 +1,5 @@
 """The run that opens the page: what counts as a story, which one is taken, and where it is written."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace

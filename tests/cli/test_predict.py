@@ -1,7 +1,5 @@
 """`specviz predict` over a source with a clock chosen by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

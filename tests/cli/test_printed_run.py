@@ -1,7 +1,5 @@
 """The lines under a printed run: its number format, what it gained over plain decoding, and its MBSU."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 

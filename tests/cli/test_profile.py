@@ -1,7 +1,5 @@
 """`specviz profile`: flags become a request, the curve becomes a file and a table, a stop keeps what is done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

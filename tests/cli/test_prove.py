@@ -1,7 +1,5 @@
 """`specviz prove`: what is walked, what is said of what is not proved; `lines`, `sample` and `greedy` on toys."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`specviz race` over a played source: what is asked of the engine, what is printed, what is kept."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

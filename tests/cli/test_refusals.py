@@ -1,7 +1,5 @@
 """What cannot be is refused in a sentence before a model is loaded, by whichever command it is asked of."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`specviz remake`: every file that names weights belongs to a step, and steps run where something is outdated."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

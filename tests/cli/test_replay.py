@@ -1,7 +1,5 @@
 """`specviz replay`: the rounds in words that agree with u and threshold, and text that cannot command the terminal."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """The root: commands, exit codes, sentences, and what is not imported."""
 
-from __future__ import annotations
-
 import pkgutil
 import subprocess
 import sys

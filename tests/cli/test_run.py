@@ -1,7 +1,5 @@
 """`specviz run` over a played source: what is asked of the engine, what is printed, what is kept."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """`specviz simulate`: modelled numbers that say so, and a run that is sound and labelled."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ The stand-in answers what `huggingface_hub` asks for, with its storage of large 
 the client falls back to where Xet is switched off.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

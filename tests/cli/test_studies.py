@@ -1,7 +1,5 @@
 """Studies from the command line: small measurements kept and written, files that hold no question, older names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`specviz study styles`: a small measurement kept and written, tables of a kept one, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

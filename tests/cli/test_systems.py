@@ -1,7 +1,5 @@
 """Every command of `docs/systems.md` does something: runs decode a few tokens, the others know their flags."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

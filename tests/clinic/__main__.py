@@ -8,8 +8,6 @@ A minute or two on one core. Results are kept in a folder as they come, so that 
 status 1 where fewer than 110 are right or anything harmless is called a bug.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

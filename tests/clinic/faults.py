@@ -4,8 +4,6 @@ Three places bear them: the cache of the target (what a row sees, where it stand
 verdict, and what is handed out at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy

@@ -1,7 +1,5 @@
 """Ways in which sound engines write different greedy texts: another number format, another width of pass, a batch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,36 +67,30 @@ def ids_of(number: int, words: int = 12) -> list[int]:
 
 
 Texts = tuple[list[int], list[int]]
-HARMLESS: Mapping[str, tuple[str, Callable[[Engines, int], Texts]]] = {
-    "bfloat16 against float32": (
-        "bfloat16",
-        lambda engines, number: (engines.decoded(number, "float32"), engines.decoded(number, "bfloat16")),
-    ),
-    "float16 against float32": (
-        "float16",
-        lambda engines, number: (engines.decoded(number, "float32"), engines.decoded(number, "float16")),
-    ),
-    "bfloat16, a chain verified in one pass": (
-        "bfloat16",
-        lambda engines, number: (
-            engines.decoded(number, "float32"),
-            engines.decoded(number, "bfloat16", "model", gamma=5),
-        ),
-    ),
-    "bfloat16, a tree verified in one pass": (
-        "bfloat16",
-        lambda engines, number: (
-            engines.decoded(number, "float32"),
-            engines.decoded(number, "bfloat16", "model", branching=(3, 2, 1)),
-        ),
-    ),
-    "bfloat16 in another engine": (
-        "bfloat16",
-        lambda engines, number: (engines.decoded(number, "bfloat16"), engines.generated(number, "bfloat16")),
-    ),
-    "bfloat16 in another engine's batch": (
-        "bfloat16",
-        lambda engines, number: (engines.decoded(number, "bfloat16"), engines.generated(number, "bfloat16", BESIDE)),
-    ),
+Way = tuple[str, Callable[[Engines, int], Texts]]
+
+
+def from_float32(dtype: str, *drafter: str, **options: Any) -> Way:
+    """Plain decoding in float32 against this format."""
+    return dtype, lambda engines, number: (
+        engines.decoded(number, "float32"),
+        engines.decoded(number, dtype, *drafter, **options),
+    )
+
+
+def from_another_engine(beside: tuple[int, ...] = ()) -> Way:
+    return "bfloat16", lambda engines, number: (
+        engines.decoded(number, "bfloat16"),
+        engines.generated(number, "bfloat16", beside),
+    )
+
+
+HARMLESS: Mapping[str, Way] = {
+    "bfloat16 against float32": from_float32("bfloat16"),
+    "float16 against float32": from_float32("float16"),
+    "bfloat16, a chain verified in one pass": from_float32("bfloat16", "model", gamma=5),
+    "bfloat16, a tree verified in one pass": from_float32("bfloat16", "model", branching=(3, 2, 1)),
+    "bfloat16 in another engine": from_another_engine(),
+    "bfloat16 in another engine's batch": from_another_engine(BESIDE),
 }
 """what differs → the engine's format, and the two answers to the prompt of a number"""

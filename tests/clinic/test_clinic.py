@@ -1,7 +1,5 @@
 """A small part of what `python -m tests.clinic` proves: one case of each kind of fault, and harmless ones."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

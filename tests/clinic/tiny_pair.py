@@ -4,8 +4,6 @@ Their distributions are flat, so that two tokens lie close at every other place:
 what a fault moves is small beside what a trained model would show.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """Advice from ratios written by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.doctor.advice import Candidate, advise

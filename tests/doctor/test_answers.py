@@ -1,7 +1,5 @@
 """Answers of engines: token ids where they are given, else the text."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which rule a place in a trace belongs to, and which of several is named."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.doctor.broken_rules import RULES, from_output, from_problems, rule_of

@@ -1,7 +1,5 @@
 """Verdicts on two answers, from losses written by hand: 1/16 nat is the format's noise throughout."""
 
-from __future__ import annotations
-
 from specviz.doctor.clinic import ENOUGH, LEAST_NOISE, Answer, Step, judge, noise_of, parting
 
 NOISE = 0.0625

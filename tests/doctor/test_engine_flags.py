@@ -1,7 +1,5 @@
 """Flags of engines for each drafter that one of them has, and a sentence where an engine has none."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Findings: which sentence a record leads to, with its numbers written out."""
 
-from __future__ import annotations
-
 import tomllib
 
 import pytest

@@ -1,7 +1,5 @@
 """llama.cpp's two forms that are JSON: our counts written as `timings` and read back, and its dump of drafts."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

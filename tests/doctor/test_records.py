@@ -1,7 +1,5 @@
 """Records of every engine, made by hand in the documented forms (docs/doctor.md): counts come out, identities hold."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -120,13 +118,8 @@ def test_lm_studio_drafts_are_accepted_rejected_and_ignored() -> None:
 
 
 def test_iterations_of_tensorrt_are_added_and_their_length_is_held() -> None:
-    row = {
-        "numDraftTokens": 30,
-        "numAcceptedTokens": 15,
-        "numRequestsWithDraftTokens": 10,
-        "acceptanceLength": 2.5,
-        "iterLatencyMS": 2.0,
-    }
+    counts = {"numDraftTokens": 30, "numAcceptedTokens": 15, "numRequestsWithDraftTokens": 10}
+    row = {**counts, "acceptanceLength": 2.5, "iterLatencyMS": 2.0}
     rows = [{"iter": 1, "specDecodingStats": row}, {"iter": 2, "specDecodingStats": row}]
     record = of(rows)
     assert (record.drafted, record.accepted, record.steps, record.draft_s) == (60, 30, 20, 0.004)
@@ -141,13 +134,9 @@ def test_metrics_of_a_tensorrt_request() -> None:
 
 
 def test_a_sglang_server_tells_its_mean_length() -> None:
-    record = of(
-        {
-            "speculative_algorithm": "EAGLE",
-            "speculative_num_draft_tokens": 5,
-            "internal_states": [{"avg_spec_accept_length": 2.9}],
-        }
-    )
+    states = [{"avg_spec_accept_length": 2.9}]
+    server = {"speculative_algorithm": "EAGLE", "speculative_num_draft_tokens": 5, "internal_states": states}
+    record = of(server)
     assert (record.tokens_per_step, record.longest, record.speculates) == (2.9, 4, True)
 
 
@@ -162,13 +151,8 @@ def test_mlx_lm_prints_tokens_and_their_speed() -> None:
 
 
 def test_records_per_request_are_read_by_the_reader_of_acceptance() -> None:
-    stated = {
-        "num_spec_steps": 10,
-        "num_draft_tokens": 30,
-        "num_accepted_draft_tokens": 15,
-        "acceptance_histogram": [3, 3, 0, 4],
-        "num_spec_tokens": 3,
-    }
+    counts = {"num_spec_steps": 10, "num_draft_tokens": 30, "num_accepted_draft_tokens": 15}
+    stated = {**counts, "acceptance_histogram": [3, 3, 0, 4], "num_spec_tokens": 3}
     record = of({"metrics": {"speculative_decoding": stated}, "usage": {"completion_tokens": 25}})
     assert (record.engine, record.steps, record.by_position) == ("vLLM", 10, (0.7, 0.4, 0.4))
     broken = of({"metrics": {"speculative_decoding": stated | {"num_accepted_draft_tokens": 16}}})

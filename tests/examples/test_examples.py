@@ -1,7 +1,5 @@
 """The example runs as printed and shows what it says; the reading order names files that are there."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

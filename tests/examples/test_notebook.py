@@ -1,7 +1,5 @@
 """The notebook runs from its first cell to its last, and shows what it says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

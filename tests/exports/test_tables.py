@@ -1,7 +1,5 @@
 """A trace as pandas tables: a line per round, node, trial and token, plain types, the same after Parquet."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

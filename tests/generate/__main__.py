@@ -3,8 +3,6 @@
 Then it does, for methods that are new, what takes a model or minutes: a recorded run and rows of the proof's table.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

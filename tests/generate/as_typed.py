@@ -3,8 +3,6 @@
 Place in the flow: the list of systems writes its commands with it; a test gives them back to the command line.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

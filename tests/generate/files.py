@@ -4,8 +4,6 @@ Each part is a function that gives file → text. Parts are computed one after t
 different marked sections of one page.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of `specviz run`'s flags that come from methods, as its own parser has them."""
 
-from __future__ import annotations
-
 import argparse
 
 from specviz.cli.main import build_parser

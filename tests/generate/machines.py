@@ -1,7 +1,5 @@
 """The table of two kinds of machine in `docs/bench_sweep.md`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from specviz.app.runs.gallery import recorded

@@ -1,7 +1,5 @@
 """The pages of docs/methods: the table of options on each, and a first page for a method that has none yet."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What drafters, tree policies and stop policies declare of their drafts, as the text of `assets/methods.json`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from typing import Any
@@ -29,22 +27,9 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "evenly": said.evenly,
         "passes": grows,
         "model": issubclass(kind, UsesModel) and not said.hybrid,
-        "most": said.most,
-        "deepest": said.deepest,
-        "reaches": said.reaches,
-        "leaves": said.leaves,
+        **_same(said, "most deepest reaches leaves"),
         "pass_reads": kind.pass_reads,
-        "hybrid": said.hybrid,
-        "planned": said.planned,
-        "from_states": said.from_states,
-        "pairs": said.pairs,
-        "hands_over": said.hands_over,
-        "own_tokens": said.own_tokens,
-        "riding": said.riding,
-        "merged": said.merged,
-        "shows": said.shows,
-        "in_turn": said.in_turn,
-        "beside": said.beside,
+        **_same(said, "hybrid planned from_states pairs hands_over own_tokens riding merged shows in_turn beside"),
     }
 
 
@@ -57,20 +42,13 @@ def tree_policy(kind: type[TreePolicy[Options]]) -> dict[str, Any]:
     return {
         "lossless": kind.lossless,
         "opens": kind.opens,
-        "even": kind.trees.even,
-        "in_order": kind.trees.in_order,
-        "drops": kind.trees.drops,
+        **_same(kind.trees, "even in_order drops"),
         "greedy_kind": greedy,
         "sampled_kind": sampled,
         "widest": counted.get("per_level", ""),
         "deepest": counted.get("levels", ""),
         "stretches": options["budget"].default == 0,
-        "fan": kind.trees.fan,
-        "beam": kind.trees.beam,
-        "forks": kind.trees.forks,
-        "static": kind.trees.static,
-        "best_first": kind.trees.best_first,
-        "depth_first": kind.trees.depth_first,
+        **_same(kind.trees, "fan beam forks static best_first depth_first"),
         "notes": sorted(kind.trees.notes),
     }
 
@@ -88,6 +66,11 @@ def text() -> str:
         "stop_policies": {name: stop_policy(kind) for name, kind in _own(STOP_POLICIES)},
     }
     return json.dumps(methods, indent=1) + "\n"
+
+
+def _same(said: Any, names: str) -> dict[str, Any]:
+    """What is declared under these names, and goes by them in the file."""
+    return {name: getattr(said, name) for name in names.split()}
 
 
 def _one(kinds: frozenset[str]) -> str:

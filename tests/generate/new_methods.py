@@ -1,7 +1,5 @@
 """What a new method needs and takes a model or minutes: a recorded run, and rows of the proof's table."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The bundled pair in two sentences, from the figures that lie beside the weights."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of `docs/theory.md`: predicted and measured speedup of the drafter model in the shipped sweep."""
 
-from __future__ import annotations
-
 from statistics import median
 
 from specviz.app.lab.chart import chart

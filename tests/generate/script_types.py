@@ -3,8 +3,6 @@
 `tsc` reads both in `make check`; no page loads them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

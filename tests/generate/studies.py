@@ -1,7 +1,5 @@
 """The index of studies and the table of their flags, from their declarations."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from typing import Any

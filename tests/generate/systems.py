@@ -1,7 +1,5 @@
 """The list of systems in `docs/systems.md`: status, one command, recording and page of each, from the method map."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from specviz.app.map import NEW, Preset, System, is_new, recordings, systems

@@ -1,7 +1,5 @@
 """`make generate` leaves a clean tree clean, and gives a new method what it needs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -9,8 +9,6 @@
 `everything.zip` all files in one. Exit status 1 where a job failed, 3 where time was up before all were done.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """A device that is not there, and small models on it and beside it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -3,8 +3,6 @@
 python -m tests.gpu.equality --device cuda    one line per drafter and way of launching; exit status 1 where one differs
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Each job is a command of its own, with a limit, so that none can spoil another, and what is done is not done again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,19 +40,12 @@ def jobs(out: Path, device: str, small: bool) -> list[Job]:
 def _right(device: str, small: bool) -> list[Job]:
     tests = ("tests/lm/test_bare.py", "tests/lm/test_llama.py", "tests/core", "tests/gpu")
     few = ("--prompts", "1", "--tokens", "8", "--drafters", "none,model") if small else ()
+    pytest = ("-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-m", "gpu", *tests)
+    equality = ("-m", "tests.gpu.equality", "--device", device, *few)
+    equal = "greedy text in float32 is that of `transformers.generate`, with graphs and without"
     return [
-        Job(
-            "tests",
-            "the tests that need a CUDA device pass",
-            ("-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-m", "gpu", *tests),
-            120,
-        ),
-        Job(
-            "equality",
-            "greedy text in float32 is that of `transformers.generate`, with graphs and without",
-            ("-m", "tests.gpu.equality", "--device", device, *few),
-            90,
-        ),
+        Job("tests", "the tests that need a CUDA device pass", pytest, 120),
+        Job("equality", equal, equality, 90),
     ]
 
 
@@ -66,14 +57,9 @@ def _benches(out: Path, device: str, small: bool) -> list[Job]:
             size = ("--max-new-tokens", "8", "--max-minutes", "0.2") if small else ("--max-minutes", "1.4")
             others = () if graphs == "graphs" and not small else ("--no-transformers",)
             words = ("--quick", "--device", where, *size, *others)
-            found.append(
-                Job(
-                    name,
-                    f"tokens per second, {dtype}, {'passes replayed' if graphs == 'graphs' else 'kernel by kernel'}",
-                    (*_specviz("bench"), *words, "--dtype", dtype, "--json", str(out / f"{name}.json")),
-                    400 if small else 100,
-                )
-            )
+            tells = f"tokens per second, {dtype}, {'passes replayed' if graphs == 'graphs' else 'kernel by kernel'}"
+            command = (*_specviz("bench"), *words, "--dtype", dtype, "--json", str(out / f"{name}.json"))
+            found.append(Job(name, tells, command, 400 if small else 100))
     return found[:1] if small else found
 
 
@@ -100,19 +86,11 @@ def _profiles(out: Path, device: str, small: bool) -> list[Job]:
 def _shown(out: Path, device: str, small: bool) -> list[Job]:
     length = ("--max-new-tokens", "8") if small else ()
     racers = ("--drafters", "model,ngram", "--device", device, *length)
+    record = (*_specviz("record"), "--folder", str(out / "traces"), "--only", "opening")
+    race = (*_specviz("race"), "--prompt-id", RACE_PROMPT, *racers, "--out", str(out / "race.json.gz"))
     return [
-        Job(
-            "opening",
-            "the gallery's opening, recorded here",
-            (*_specviz("record"), "--folder", str(out / "traces"), "--only", "opening"),
-            60,
-        ),
-        Job(
-            "race",
-            "one race of the bundled pair, recorded here",
-            (*_specviz("race"), "--prompt-id", RACE_PROMPT, *racers, "--out", str(out / "race.json.gz")),
-            60,
-        ),
+        Job("opening", "the gallery's opening, recorded here", record, 60),
+        Job("race", "one race of the bundled pair, recorded here", race, 60),
     ]
 
 

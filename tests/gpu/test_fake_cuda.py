@@ -1,7 +1,5 @@
 """The engine on a device that is not there: every part works with tensors of the device alone, and asks it seldom."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """`make gpu`: the most important comes first, nothing is done twice, nothing takes the others' time, and it fits a
 small checkout without the page's packages."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

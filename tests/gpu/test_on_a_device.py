@@ -1,7 +1,5 @@
 """What only a real CUDA device can tell: recorded passes replay what was recorded, and text is that of transformers."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The browser's engine under node: questions to it, its runs, and whether they are the Python engine's."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

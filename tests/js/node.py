@@ -1,7 +1,5 @@
 """The node that the scripts' tests run under: playwright's own copy, installed with what the tests require."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

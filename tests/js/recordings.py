@@ -6,8 +6,6 @@ of sampled runs every verdict is compared. Exit code 1: too few equal tokens, a 
 verdict, or a probability further off than rounding explains.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """The browser's engine under node against the Python one in float32: its kernels, its tokens, its passes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tree and stop policies of the browser's engine under node: the drafts that Python's make of the same seeds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Whole runs of the browser's engine under node: sound traces, and those that the Python engine writes in float32."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

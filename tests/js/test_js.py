@@ -1,7 +1,5 @@
 """The player's scripts under node: the pure functions' own tests, and the syntax of every file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A list of paths in the page against the engine's reader: the same paths, the same sentence where there are none."""
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """The page's own QR codes, module by module against an independent encoder."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The comparison with shipped recordings, on a few of them, and that it falls where the two engines differ."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Re-judging in the page against the engine: the same candidates and numbers, judged by the real verifiers."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import asdict, dataclass

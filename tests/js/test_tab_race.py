@@ -1,7 +1,5 @@
 """A race of the visitor's own tab under node: the numbers and sentences that Python makes of the same runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The lessons and the recorded runs that ship: each run read once for all tests, and the lessons resolved over them."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tests and the homework that ship: one right answer each, the same subjects before and after, three a lesson."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

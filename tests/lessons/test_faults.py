@@ -1,7 +1,5 @@
 """A lesson that is wrong is found: each fault in its file, and a moment or an answer that no run has."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Moments and values against the trace they are read from, on every recorded run and on the golden ones."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

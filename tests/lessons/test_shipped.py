@@ -1,7 +1,5 @@
 """The lessons that ship, against the runs that ship: every moment is there, every answer computed, one choice right."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

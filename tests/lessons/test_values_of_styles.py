@@ -1,7 +1,5 @@
 """What a lesson says of prompt styles is what the measurement says, and nothing where nothing was right."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

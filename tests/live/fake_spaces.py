@@ -5,8 +5,6 @@ again, and one that takes too long or is killed is gone. `asked` holds how long 
 which process it was; `refusal` is raised in place of the next one.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import pickle
 import time

@@ -1,7 +1,5 @@
 """An audit finds nothing in sound runs on tiny checkpoints, and what was falsified in the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an audit holds a recorded head against: its probabilities, its rest, and what it leaves out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The catalog, and its copy that needs no torch."""
 
-from __future__ import annotations
-
 import json
 
 import torch

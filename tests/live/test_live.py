@@ -1,7 +1,5 @@
 """The live source: names to methods, what is refused before anything is loaded, what the header says."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -188,13 +186,11 @@ def test_the_header_reports_no_shape_that_was_not_drafted():
 
 
 def test_a_request_names_tree_and_stop_policy_and_the_header_says_what_they_were():
-    request = RunRequest(
-        "ab",
-        tree_policy=Choice("sequoia", {"budget": 3}),
-        stop_policy=Choice("confidence", {"threshold": 0.1}),
-        temperature=1.0,
-        max_new_tokens=8,
-    )
+    policies = {
+        "tree_policy": Choice("sequoia", {"budget": 3}),
+        "stop_policy": Choice("confidence", {"threshold": 0.1}),
+    }
+    request = RunRequest("ab", **policies, temperature=1.0, max_new_tokens=8)
     started = collect(LiveSource(load=toy_loader(), measure=False), request).started
     seen = (started.tree_policy.name, started.tree_policy.options["budget"], started.tree_policy.lossless)
     assert seen == ("sequoia", 3, True)

@@ -1,7 +1,5 @@
 """Models that do not go together are named when they are chosen, before any weights are read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The gallery: every method that can be chosen has a recorded run, and every recorded run is there."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Same seed, same trace: what a run resolved stands in its header, whose request gives the same text again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Runs on a scene: the same caption with every drafter, the picture in the header, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -3,8 +3,6 @@
 The line was drawn with the prompts of the set and all the questions below in sight, so their counts are no forecast.
 """
 
-from __future__ import annotations
-
 from math import inf
 
 import pytest

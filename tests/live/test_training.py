@@ -1,8 +1,6 @@
 """A drafter module trained for a target of one's own, on a checkpoint of a few thousand weights: the module is of that
 target's shape, steps on its prompt, and is taken by nobody else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

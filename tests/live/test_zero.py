@@ -1,7 +1,5 @@
 """The live source on ZeroGPU: one decorated function, forked processes, pickled results, and what goes wrong."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import signal

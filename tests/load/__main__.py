@@ -7,8 +7,6 @@ The first rounds warm up. What it found goes to standard output as Markdown, and
 `docs/load.md` are from here.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -4,8 +4,6 @@ Every run, sweep and file of a visitor carries a number that nobody else has (a 
 comes back. `Notes` collects what happened.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

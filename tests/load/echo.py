@@ -1,7 +1,5 @@
 """A source that answers with what it was asked, and long runs that stand still until they are stopped."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

@@ -9,8 +9,6 @@ hash as the worker does, and comes a second time, when only page, script and man
 then compute is computed on the visitor's own machine and no part of it: `tests/js/engine_speed.js` measures that.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -10,8 +10,6 @@ both; of texts that repeat themselves nothing counts, because a draft gains more
 measures the same under node, in processor time.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -1,7 +1,5 @@
 """What the measurements of a site count: visitors' files, and a tab's texts and gains."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

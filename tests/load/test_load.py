@@ -3,8 +3,6 @@
 Counts alone; how fast anything is, is the long measurement's.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@
 Only what the server sees: the player, which steps through a run in the browser, sends nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import uuid

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tests.mutants.faults import FAULTS
@@ -120,7 +121,7 @@ def tested(context: multiprocessing.context.ForkServerContext, copy: Path, tests
     return status, said
 
 
-def run_pytest(copy: str, tests: tuple[str, ...], answer: multiprocessing.connection.Connection) -> None:
+def run_pytest(copy: str, tests: tuple[str, ...], answer: Connection) -> None:
     """In the new process: import SpecViz from the copy and from nowhere else."""
     import os
 

@@ -4,8 +4,6 @@ Nothing is downloaded. The wheel is built with the build backend that is here, a
 fresh environment by a path file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

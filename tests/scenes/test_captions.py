@@ -1,7 +1,5 @@
 """Captions say what is in the scene, in words of which each is grammar or decided by the picture."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 

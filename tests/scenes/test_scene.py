@@ -1,7 +1,5 @@
 """Scenes in words, their pictures, their numbers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A captioner with random weights, a few thousand of them, as a checkpoint folder."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -6,8 +6,6 @@ what the server then holds. On ZeroGPU the GPU's lender is a stand-in on this ma
 first run is refused, in a sentence. Nothing is asked of the hub: its models are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The alignment study's own numbers: changes are against the same drafter before, rows on the same texts together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

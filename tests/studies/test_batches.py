@@ -1,7 +1,5 @@
 """Batches: what cannot be so is refused, numbers, the sentence that follows from them, chart and table."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The comparison of batches on tiny checkpoints: every size in every way on the same texts."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.batch.budget import Budget, Prices

@@ -1,7 +1,5 @@
 """The study of branches counts what the target rules out, and what belongs to another branch, on trees written out."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

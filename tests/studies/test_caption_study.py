@@ -1,7 +1,5 @@
 """Captions: what is counted as judged, what is run, how rows are counted, what chart, sentence and table say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

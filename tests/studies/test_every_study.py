@@ -1,7 +1,5 @@
 """What is true of every study: its shipped file comes back as it was, every choice can be drawn, no name is markup."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

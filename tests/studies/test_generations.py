@@ -1,7 +1,5 @@
 """Eleven generations: what cannot be so is refused, the sentence follows from the numbers, positions are counted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

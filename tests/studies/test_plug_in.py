@@ -1,7 +1,5 @@
 """A study of another package, two files, is found in the page, the command line, `remake --list` and the index."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint

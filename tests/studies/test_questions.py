@@ -1,7 +1,5 @@
 """One document, many questions: the same answers in each way, and what each way computes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

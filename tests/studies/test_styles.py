@@ -1,7 +1,5 @@
 """Prompt styles: what cannot be so is refused; numbers and sentences, on two sums of which every count is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

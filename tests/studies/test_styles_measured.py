@@ -1,7 +1,5 @@
 """The comparison of styles: what is asked, what is counted, what a cancelled one keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from typing import Any

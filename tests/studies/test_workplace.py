@@ -1,7 +1,5 @@
 """What the command hands to every study: models as the flags say."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from contextlib import nullcontext
 from typing import Any

@@ -1,7 +1,5 @@
 """The fold that compares acceptance: a line per run, what has no tree said plainly, bad files named."""
 
-from __future__ import annotations
-
 import json
 from html import unescape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Analysis tab without a browser: what is counted, what is said of it, where examples lead, and what is refused."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

@@ -1,7 +1,5 @@
 """The counted runs as a zip of tables: every run in every table, and nothing that a spreadsheet would run."""
 
-from __future__ import annotations
-
 import csv
 import io
 import zipfile

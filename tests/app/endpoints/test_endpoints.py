@@ -1,7 +1,5 @@
 """The page for programs: four named endpoints, asked over the network as a client asks them, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

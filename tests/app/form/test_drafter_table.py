@@ -1,7 +1,5 @@
 """The table of drafters: every bundled drafter declares its row, and what it cost is worked out from measured runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from specviz.app.form.methods import UNMEASURED, UNSAID, drafter_rows, drafter_table

@@ -1,7 +1,5 @@
 """Examples are found in traces by what they show, and a visitor's own prompts are offered before the bundled ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from specviz.app.form.fields import chosen, offer_prompts, open_prompts

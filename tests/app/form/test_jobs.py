@@ -1,7 +1,5 @@
 """A job ends when its time is over or nobody hears it, and its work says which; a visitor's own stop is no error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Files to take away: once each, served as they lie, never more than so many."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from specviz.app.offered import Offered, served_folder

@@ -1,7 +1,5 @@
 """From the form to a request: limits hold on the server, whatever the browser sends, those on the size of trees too."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

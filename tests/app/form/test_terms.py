@@ -1,7 +1,5 @@
 """The page explains its terms from the one glossary, and says in plain English what a first visitor meets."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

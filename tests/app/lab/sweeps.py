@@ -6,8 +6,6 @@ pass), 0.2 ms judging and 0.8 committing; two passes a round of a model a quarte
 6 reach depth 1, 4 keep it, and 4 test depth 2, which 2 keep.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from specviz.protocol.choice import Choice

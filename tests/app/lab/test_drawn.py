@@ -5,8 +5,6 @@ them in passes), 12 ms target (10 in the pass), 1 ms judging, 2 ms committing; a
 tokens in 6 rounds of 10 ms and no passes of a drafter. The longer drafts come first in the sweep.
 """
 
-from __future__ import annotations
-
 from math import log2
 
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """The lab's charts as pictures: what is marked where, what a hover says, and that no name becomes markup."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

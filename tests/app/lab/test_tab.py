@@ -1,7 +1,5 @@
 """The lab's place on the page, and the recorded sweep that it opens with: does the theory explain its chains?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The lab's charts as numbers: every expected value is worked out by hand from the little sweep of `sweeps.py`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 

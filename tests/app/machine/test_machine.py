@@ -1,7 +1,5 @@
 """The Machine tab: what a curve is shown as, what is said about free nodes, and measuring, stopping and loading."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path

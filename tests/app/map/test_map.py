@@ -1,7 +1,5 @@
 """The method map: every registered method is on it, every row of it is whole, and every link resolves."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

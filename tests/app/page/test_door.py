@@ -1,7 +1,5 @@
 """Whatever is posted to the served page: events that it cannot have sent are answered in a sentence, before Gradio."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

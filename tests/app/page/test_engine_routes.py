@@ -1,7 +1,5 @@
 """The page's own files for the browser's engine: their types, how long a browser may keep them, and nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 
 import httpx

@@ -1,8 +1,6 @@
 """A page's events answer in a sentence, whatever was posted: wrong values before the function, mistakes without a
 traceback, and faults of its own with one in the log."""
 
-from __future__ import annotations
-
 import logging
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where a visitor comes from: the connection, or behind a proxy the last public address that the header names."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

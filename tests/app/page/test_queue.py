@@ -3,8 +3,6 @@
 Time is the queue's own clock, which the tests put forward.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import time

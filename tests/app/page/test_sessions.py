@@ -1,7 +1,5 @@
 """What goes with a visitor whose state makes room for others'."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What visitors hand in: room for a class and an end to it, and gone with the page that used it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The parts of the Proof tab on who accepts most, with every rule under its ceiling, and on grammars."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.app.proof.ceiling import ceiling_view, rungs

@@ -1,7 +1,5 @@
 """The Proof tab without a browser: sentences that claim no more than they may, bars, buttons that come back."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from types import SimpleNamespace

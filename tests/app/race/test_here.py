@@ -1,7 +1,5 @@
 """*Run here* in the Race tab: what the browser is asked, and what is made of the runs that come back."""
 
-from __future__ import annotations
-
 import json
 from html import unescape
 from types import SimpleNamespace

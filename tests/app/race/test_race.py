@@ -1,7 +1,5 @@
 """What the Race tab's controls do, called as Gradio calls them, over a source that replays the golden trace."""
 
-from __future__ import annotations
-
 import json
 from html import unescape
 from pathlib import Path

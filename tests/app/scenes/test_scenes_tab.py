@@ -1,7 +1,5 @@
 """The Scenes tab: controls to a scene and a run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What the tabs' controls do, called as Gradio calls them, over a source that replays the golden trace."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, replace

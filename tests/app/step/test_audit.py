@@ -1,7 +1,5 @@
 """The button that recomputes a run from its checkpoints, called as Gradio calls it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path

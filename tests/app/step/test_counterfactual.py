@@ -1,7 +1,5 @@
 """The button that asks every other drafter: what it shows, and what it does with hostile text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from specviz.app.form.request import Limits

@@ -1,8 +1,6 @@
 """The button that brings a real model to this machine, called as Gradio calls it, over a source that sends megabytes by
 hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

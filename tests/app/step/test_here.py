@@ -1,7 +1,5 @@
 """*Run here*: what the browser's engine is asked, what opens when it is done, and where it is offered."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A live run on its way to the player: cumulative, throttled, whole at the end, kept when stopped."""
 
-from __future__ import annotations
-
 import json
 from threading import Event
 

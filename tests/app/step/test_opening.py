@@ -1,7 +1,5 @@
 """Opening a run fills the bar and the drawer, and what was on the stage before stays beside it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

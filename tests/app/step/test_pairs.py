@@ -1,7 +1,5 @@
 """The pair chosen in the bar: what follows it, and that nothing of one pair is listed under the other's name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The chips under the player: what each runs, and what it says where nothing can run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the target will read, shown before a run: escaped, in a fold, and a sentence where it has no template."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.app.form.request import Limits

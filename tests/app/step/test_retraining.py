@@ -1,7 +1,5 @@
 """Retraining on a page's own runs: by visitor, with a way back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

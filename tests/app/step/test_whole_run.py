@@ -1,7 +1,5 @@
 """What the panels below the player show of a whole run: a parallel decoding's convergence, a matrix of followers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The Studies tab: one question at a time, whatever of the shipped results is there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

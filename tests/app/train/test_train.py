@@ -1,7 +1,5 @@
 """The Train tab over a source that pretends to train: what it shows while it runs, at its end, and of a file."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The What-if tab: modelled numbers with their arithmetic, presets, and a simulated run for the player."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

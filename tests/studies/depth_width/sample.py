@@ -1,7 +1,5 @@
 """A study of depth against width with small round numbers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from specviz.protocol.sweeps.intervals import Estimate

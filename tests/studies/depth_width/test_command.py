@@ -1,7 +1,5 @@
 """`specviz study depth-width --second-set` puts a second set beside the kept result, and only beside its own first."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 from pathlib import Path

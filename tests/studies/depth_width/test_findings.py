@@ -1,7 +1,5 @@
 """Throughput of a round, what a slower drafter must match, and which quantity throughput goes with: by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

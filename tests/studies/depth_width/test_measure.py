@@ -1,7 +1,5 @@
 """Replay counts what the engine does, times and runs are of every network, the tables say what was found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

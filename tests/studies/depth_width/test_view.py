@@ -1,7 +1,5 @@
 """Depth against width on the page: the numbers are the file's and the formula's, measured and modelled told apart."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

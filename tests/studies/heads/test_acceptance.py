@@ -1,7 +1,5 @@
 """Acceptance of drafts from smaller heads: by hand, against the drafter's own law, and greedily."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

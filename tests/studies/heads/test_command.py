@@ -1,7 +1,5 @@
 """`specviz study heads` and the older `specviz frequencies`: counting, tables, what is kept and what is refused."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

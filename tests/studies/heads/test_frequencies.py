@@ -1,7 +1,5 @@
 """Counting tokens of raw, drafter and target text."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.core.sampling import Sampling

@@ -1,7 +1,5 @@
 """Step times of heads of several sizes: interleaved, and ratios of one repeat."""
 
-from __future__ import annotations
-
 from specviz.lm.table import TableModel
 from specviz.protocol.sweeps.points import Quartiles
 from specviz.studies.heads import measure as head_time

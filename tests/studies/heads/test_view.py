@@ -1,7 +1,5 @@
 """A smaller draft head on the page: counted coverage, measured alpha, and nothing made up between measurements."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -98,14 +96,9 @@ def test_a_result_that_lacks_a_number_is_refused(damage: dict[str, Any], problem
 
 def test_the_chart_has_three_counted_lines_measured_marks_and_the_choice() -> None:
     shown = view(shipped(), 1024, "raw").chart.panels[0].series
-    assert [line.name for line in shown] == [
-        "covered by target's text, counted",
-        "covered by drafter's text, counted",
-        "covered by raw text, counted",
-        "α at temperature 1, measured",
-        "α at temperature 0, measured",
-        "chosen: 1024 tokens",
-    ]
+    counted = [f"covered by {source} text, counted" for source in ("target's", "drafter's", "raw")]
+    measured = [f"α at temperature {temperature}, measured" for temperature in (1, 0)]
+    assert [line.name for line in shown] == [*counted, *measured, "chosen: 1024 tokens"]
     assert [line.width for line in shown[:3]] == [1.2, 1.2, 3]
     assert list(shown[3].x) == [128, 256, 512, 1024, 2048, 4096]
     assert all(line.mode == "markers" for line in shown[3:5]), "nothing is drawn between measurements"

@@ -1,7 +1,5 @@
 """The comparison of asynchronous methods on tiny checkpoints: every method on every prompt, and what the rows say."""
 
-from __future__ import annotations
-
 import pytest
 
 from specviz.asynchronous.process import Job

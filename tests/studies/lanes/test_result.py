@@ -1,7 +1,5 @@
 """The study of lanes: its file, and what the chart, the tables and the sentence say of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

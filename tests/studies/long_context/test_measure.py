@@ -1,7 +1,5 @@
 """Costs are of the text's own length, a raised context has the same weights."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

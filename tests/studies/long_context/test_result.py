@@ -1,7 +1,5 @@
 """The study of long contexts: the numbers are the file's, a flat line is said to be flat, tables say what was found."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
