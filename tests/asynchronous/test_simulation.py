@@ -1,6 +1,7 @@
 """The asynchronous methods on toy texts: the target's own text whatever happens, and the times that follow by hand."""
 
 import random
+from functools import cache
 from itertools import product
 
 import pytest
@@ -29,17 +30,24 @@ PROMPT = [1, 2]
 
 def say(text):
     """A target of five tokens: a fixed function of the whole text."""
+    return _said(tuple(text))
+
+
+@cache  # to seed a generator takes longer than all the rest of a round
+def _said(text):
     return random.Random(f"target {list(text)}").randrange(5)
 
 
+@cache
 def guessing(alpha: float):
     """A drafter that is right in that share of the texts."""
 
+    @cache
     def guess(text):
         draw = random.Random(f"drafter {alpha} {list(text)}")
         return say(text) if draw.random() < alpha else (say(text) + 1 + draw.randrange(4)) % 5
 
-    return guess
+    return lambda text: guess(tuple(text))
 
 
 def never(text):

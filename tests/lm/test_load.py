@@ -26,7 +26,8 @@ def copy_of(folder, tmp_path):
 def with_config(folder, tmp_path, **changes):
     copy = copy_of(folder, tmp_path)
     config = json.loads((copy / "config.json").read_text())
-    (copy / "config.json").write_text(json.dumps({**config, **changes}))
+    kept = {name: value for name, value in {**config, **changes}.items() if value is not None}
+    (copy / "config.json").write_text(json.dumps(kept))
     return copy
 
 
@@ -80,18 +81,38 @@ def test_a_folder_is_named_without_its_path(checkpoint):
     assert load(str(folder)).info.name == folder.name
 
 
-def test_pickled_weights_are_not_opened(checkpoint, tmp_path):
+WEIGHTS = "model.safetensors"
+DAMAGES = {
+    "only pickled weights, which can run code": lambda folder: (folder / WEIGHTS).rename(folder / "pytorch_model.bin"),
+    r"no \*\.safetensors file": lambda folder: (folder / WEIGHTS).unlink(),
+    "weights of copy cannot be read": lambda folder: (folder / WEIGHTS).write_bytes(b"garbage!" * 9),
+}
+
+
+@pytest.mark.parametrize("sentence", DAMAGES)
+def test_weights_that_cannot_be_read_say_why(checkpoint, tmp_path, sentence):
     folder = copy_of(checkpoint("llama"), tmp_path)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ModelError, match="only pickled weights, which can run code"):
+    DAMAGES[sentence](folder)
+    with pytest.raises(ModelError, match=sentence):
         load(str(folder))
 
 
-def test_a_folder_without_weights_says_so(checkpoint, tmp_path):
-    folder = copy_of(checkpoint("llama"), tmp_path)
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match=r"no \*\.safetensors file"):
-        load(str(folder))
+CHUNKED = {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "attention_chunk_size": 8}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "changes", "sentence"),
+    [
+        ("lean-llama", {"num_hidden_layers": 3}, r"layers.2.input_layernorm.weight should be \(24,\), but is missing"),
+        ("lean-llama", {"hidden_size": 32, "head_dim": 8}, r"embed_tokens.weight should be \(60, 32\), but is \(60"),
+        ("auto", {"num_hidden_layers": None}, "'num_hidden_layers'"),
+        ("auto", CHUNKED, "attends in chunks of 8 tokens"),
+    ],
+    ids=["a layer too many", "another width", "a size is missing", "attention in chunks"],
+)
+def test_a_config_that_does_not_fit_says_what(checkpoint, tmp_path, adapter, changes, sentence):
+    with pytest.raises(ModelError, match=sentence):
+        load(str(with_config(checkpoint("llama"), tmp_path, **changes)), adapter=adapter)
 
 
 def test_the_index_decides_which_of_several_files_count(checkpoint, tmp_path):
@@ -106,23 +127,6 @@ def test_the_index_decides_which_of_several_files_count(checkpoint, tmp_path):
         weight_files(folder, "copy")
 
 
-def test_damaged_weights_say_so(checkpoint, tmp_path):
-    folder = copy_of(checkpoint("llama"), tmp_path)
-    (folder / "model.safetensors").write_bytes(b"garbage!" * 9)
-    with pytest.raises(ModelError, match="weights of copy cannot be read"):
-        load(str(folder))
-
-
-def test_weights_of_another_shape_say_so(checkpoint, tmp_path):
-    with pytest.raises(ModelError, match=r"model.layers.2.input_layernorm.weight should be \(24,\), but is missing"):
-        load(str(with_config(checkpoint("llama"), tmp_path, num_hidden_layers=3)), adapter="lean-llama")
-
-
-def test_weights_that_do_not_fit_the_config_say_so(checkpoint, tmp_path):
-    with pytest.raises(ModelError, match=r"embed_tokens.weight should be \(60, 32\), but is \(60, 24\)"):
-        load(str(with_config(checkpoint("llama"), tmp_path, hidden_size=32, head_dim=8)), adapter="lean-llama")
-
-
 @pytest.mark.parametrize(("content", "message"), [("{", "not valid JSON"), ("[]", "not an object")])
 def test_a_damaged_config_says_so(tmp_path, content, message):
     (tmp_path / "config.json").write_text(content)
@@ -135,15 +139,6 @@ def test_an_empty_folder_is_no_checkpoint(tmp_path):
         load(str(tmp_path))
 
 
-def test_a_config_that_lacks_a_size_says_which(checkpoint, tmp_path):
-    folder = copy_of(checkpoint("llama"), tmp_path)
-    config = json.loads((folder / "config.json").read_text())
-    del config["num_hidden_layers"]
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelError, match="'num_hidden_layers'"):
-        load(str(folder))
-
-
 def test_code_of_a_checkpoint_is_never_run(checkpoint, tmp_path):
     changes = {"architectures": ["Mine"], "model_type": "mine", "auto_map": {"AutoConfig": "mine.Config"}}
     folder = with_config(checkpoint("llama"), tmp_path, **changes)
@@ -152,17 +147,11 @@ def test_code_of_a_checkpoint_is_never_run(checkpoint, tmp_path):
         load(str(folder))
 
 
-CHUNKED = {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "attention_chunk_size": 8}
-
-
-def test_attention_in_chunks_is_refused_before_the_weights_are_read(checkpoint, tmp_path):
-    with pytest.raises(ModelError, match="attends in chunks of 8 tokens"):
-        load(str(with_config(checkpoint("llama"), tmp_path, **CHUNKED)))
-
-
-def test_a_name_that_is_nothing_lists_what_there_is():
-    with pytest.raises(ModelError, match="there is no model 'nonsense': it is neither bundled"):
-        load("nonsense")
+@pytest.mark.parametrize(("name", "shown"), [("nonsense", "nonsense"), ("x" * 500, "x{200}")], ids=["short", "long"])
+def test_a_name_that_is_nothing_lists_what_there_is(name, shown):
+    """The system's own error for a folder's name of hundreds of letters came out in place of a sentence."""
+    with pytest.raises(ModelError, match=f"there is no model '{shown}': it is neither bundled"):
+        load(name)
 
 
 def test_a_hub_id_without_network_is_one_sentence_with_a_cure(monkeypatch, tmp_path):
@@ -323,9 +312,3 @@ def test_nothing_is_missing_where_the_packages_are_there_or_the_weights_are_plai
     monkeypatch.setattr(hub_refusals, "find_spec", lambda name: None)
     assert hub_refusals.what_to_install({}) is None
     assert hub_refusals.what_to_install({"quantization_config": {"quant_method": "new"}}) is None
-
-
-def test_a_name_that_no_file_system_takes_is_no_model():
-    """The system's own error for a folder's name of hundreds of letters came out in place of a sentence."""
-    with pytest.raises(ModelError, match=r"there is no model 'x{200}': it is neither bundled"):
-        load("x" * 500)

@@ -77,31 +77,19 @@ def test_a_padding_row_has_a_name_of_its_own(codec):
 
 def test_sentencepiece_spaces_and_byte_tokens():
     codec = TextCodec(sentencepiece_like(), "pieces")
-    assert [codec.token_bytes(i) for i in range(1, 9)] == [
-        b"</s>",
-        b" the",
-        b"cat",
-        b"\xf0",
-        b"\x9f",
-        b"\x90",
-        b"\x88",
-        b" ",
-    ]
+    words, piece = [b"</s>", b" the", b"cat"], [b"\xf0", b"\x9f", b"\x90", b"\x88"]
+    assert [codec.token_bytes(i) for i in range(1, 9)] == [*words, *piece, b" "]
     assert codec.decode([2, 4, 5, 6, 7]) == " the🐈"
 
 
-def test_equal_vocabularies_pass():
-    check_vocabularies(TextCodec(byte_level("ab"), "target"), TextCodec(byte_level("ab"), "drafter"))
-
-
-def test_a_differing_token_is_named():
-    with pytest.raises(VocabularyMismatch, match="id 257 is 'ab' in one and 'ba' in the other"):
-        check_vocabularies(TextCodec(byte_level("ab"), "target"), TextCodec(byte_level("ba"), "drafter"))
-
-
-def test_a_token_that_only_one_has_is_named():
-    with pytest.raises(VocabularyMismatch, match="id 257 is None in one and 'ab' in the other"):
-        check_vocabularies(TextCodec(byte_level(), "target"), TextCodec(byte_level("ab"), "drafter"))
+@pytest.mark.parametrize(
+    ("target", "drafter", "sentence"),
+    [(["ab"], ["ba"], "id 257 is 'ab' in one and 'ba'"), ([], ["ab"], "id 257 is None in one and 'ab' in the other")],
+    ids=["another token", "one that only one has"],
+)
+def test_a_token_that_differs_is_named(target, drafter, sentence):
+    with pytest.raises(VocabularyMismatch, match=sentence):
+        check_vocabularies(TextCodec(byte_level(*target), "target"), TextCodec(byte_level(*drafter), "drafter"))
 
 
 def test_equal_tokens_under_other_merges_pass():
@@ -128,12 +116,9 @@ def test_end_of_text_ids_come_from_the_first_file_that_names_one(tmp_path, files
     assert TextCodec.from_folder(tmp_path, "x").eos_ids == expected
 
 
-def test_a_folder_without_a_tokenizer_is_an_error(tmp_path):
+def test_a_missing_and_a_broken_tokenizer_are_errors(tmp_path):
     with pytest.raises(ModelError, match=r"tiny has no tokenizer\.json"):
         TextCodec.from_folder(tmp_path, "tiny")
-
-
-def test_a_broken_tokenizer_is_an_error(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(ModelError, match=r"the tokenizer\.json of tiny cannot be read"):
         TextCodec.from_folder(tmp_path, "tiny")

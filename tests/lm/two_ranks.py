@@ -10,6 +10,7 @@ import sys
 def main(*arguments: str) -> int:
     import transformers.models.llama.modeling_llama  # noqa: F401 - once for both
 
+    import specviz.live.source
     import specviz.lm.load
     from specviz.cli.main import main as specviz
 

@@ -26,10 +26,12 @@ def rounds(trace: Trace) -> list[Round]:
     return trace.rounds
 
 
-def test_counts(rounds: list[Round]) -> None:
+def test_counts_and_what_is_made_of_them(rounds: list[Round]) -> None:
     assert metrics.num_spec_steps(rounds) == 7
     assert metrics.num_draft_tokens(rounds) == 4 + 15 + 3 + 3 + 0 + 4 + 4 + 2 == 35
     assert metrics.num_accepted_draft_tokens(rounds) == 2 + 3 + 1 + 0 + 4 + 1 + 2 == 13
+    assert metrics.acceptance_rate(rounds) == 13 / 35, "of drafts only"
+    assert metrics.acceptance_histogram(rounds) == [1, 2, 2, 1, 1]
 
 
 def test_what_was_accepted_behind_the_end_of_the_text_is_in_no_rate(rounds: list[Round]) -> None:
@@ -89,19 +91,11 @@ def test_a_round_in_which_all_nodes_ride_along_drafted_nothing(rounds: list[Roun
     assert metrics.tokens_per_target_pass(made) == 4
 
 
-def test_acceptance_rate_counts_drafts_only(rounds: list[Round]) -> None:
-    assert metrics.acceptance_rate(rounds) == 13 / 35
-
-
 def test_mean_acceptance_length_counts_the_last_token_too(rounds: list[Round]) -> None:
     """Of the last round it is cut off: six of the seven that drafted kept theirs. Then every round but one drafted."""
     assert metrics.mean_acceptance_length(rounds) == (13 + 6) / 7
     drafted = [this for this in rounds if len(this.nodes) > 1]
     assert metrics.mean_acceptance_length(rounds) == metrics.tokens_per_target_pass(drafted)
-
-
-def test_histogram_of_accepted_lengths(rounds: list[Round]) -> None:
-    assert metrics.acceptance_histogram(rounds) == [1, 2, 2, 1, 1]
 
 
 def test_acceptance_by_depth(rounds: list[Round]) -> None:
@@ -185,27 +179,22 @@ def test_memory_bound_speedup_goes_by_what_each_pass_says_that_it_reads(trace: T
         assert metrics.memory_ratio(started, reading(rounds, 300, 100)) == 8.0
         assert metrics.mbsu(started, reading(rounds, 300, 100)) == pytest.approx(20 / 8 * 1600 / 2000)
     assert metrics.mbsu(no_model, reading(rounds, 400, 0)) == pytest.approx(20 / 8 * 1600 / 2000)
-    assert (metrics.mbsu(no_model, reading(rounds, 0)), metrics.memory_ratio(no_model, reading(rounds, 0))) == (
-        20 / 8,
-        None,
-    ), "these drafts read nothing"
+    nothing = reading(rounds, 0)
+    assert (metrics.mbsu(no_model, nothing), metrics.memory_ratio(no_model, nothing)) == (20 / 8, None)
     assert metrics.mbsu(counted, reading(rounds, 300, None)) is None, "nobody counted one of them"
     assert metrics.drafter_bytes(counted, reading(rounds, 300, 100)) == 400 * len(rounds)
 
 
 def test_alpha_leaves_never_reached_candidates_out(rounds: list[Round]) -> None:
-    """13 levels accepted; 4 rejected: rounds 0, 2, 3 and 6."""
+    """13 levels accepted; 4 rejected: rounds 0, 2, 3 and 6. Both alphas are of these 17."""
     assert metrics.alpha_reached(rounds) == pytest.approx(13 / 17)
+    assert sum(len(metrics.first_trials(one)) for one in rounds) == 17
 
 
 def test_expected_alpha_averages_thresholds_of_first_siblings(rounds: list[Round]) -> None:
     """Round 0 is a chain with thresholds min(1, .9/.7), .5/.6, .1/.5; in round 6 the first siblings have .4 and 1/7."""
     assert metrics.alpha_expected(rounds[:1]) == pytest.approx((1 + 5 / 6 + 1 / 5) / 3)
     assert metrics.alpha_expected(rounds[6:7]) == pytest.approx((2 / 5 + 1 / 7) / 2)
-
-
-def test_both_alphas_lie_on_the_same_levels(rounds: list[Round]) -> None:
-    assert sum(len(metrics.first_trials(one)) for one in rounds) == 17
 
 
 def test_time_shares(rounds: list[Round]) -> None:
@@ -225,13 +214,8 @@ def test_cost_ratio(rounds: list[Round]) -> None:
 def test_the_cost_ratio_is_of_one_token_passes_and_of_the_pass_alone(rounds: list[Round]) -> None:
     """A prompt's pass of 9 rows and 60 ms is no step of a draft; scoring takes 25 ms, of which 10 in the pass."""
     wide, one = Pass(rows=9, cached_rows=0, seconds=0.060, depth=1), Pass(rows=1, cached_rows=9, seconds=0.002, depth=1)
-    this = rounds[0]
-    made = [
-        replace(
-            this, drafted=replace(this.drafted, passes=[wide, one, one]), scored=replace(this.scored, seconds=0.025)
-        )
-    ]
-    assert metrics.cost_ratio(made) == pytest.approx(0.002 / 0.010)
+    drafted, scored = replace(rounds[0].drafted, passes=[wide, one, one]), replace(rounds[0].scored, seconds=0.025)
+    assert metrics.cost_ratio([replace(rounds[0], drafted=drafted, scored=scored)]) == pytest.approx(0.002 / 0.010)
 
 
 def test_where_verdicts_are_not_given_from_the_top_no_candidate_is_a_first_trial(rounds: list[Round]) -> None:
@@ -264,11 +248,8 @@ def measured(trace: Trace, decode_s: float, tokens: int) -> Trace:
     return replace(trace, started=replace(trace.started, source="live"), finished=finished)
 
 
-def test_speed_is_output_over_decode_time(trace: Trace) -> None:
+def test_speed_is_output_over_decode_time_and_speedup_a_ratio_of_speeds(trace: Trace) -> None:
     assert metrics.tokens_per_second(measured(trace, 0.5, 20)) == 40.0
-
-
-def test_speedup_is_a_ratio_of_speeds(trace: Trace) -> None:
     assert metrics.speedup(measured(trace, 0.5, 20), measured(trace, 1.0, 25)) == 1.6
 
 

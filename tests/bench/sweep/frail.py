@@ -1,4 +1,4 @@
-"""A source for workers in processes of their own: each has its own speed, and one is killed in the middle, once."""
+"""What workers in processes of their own do: decode, each at its own speed, or square a number; one is killed, once."""
 
 import os
 import signal
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from specviz.errors import TraceError
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, PromptCard, Resume, RunRequest
 from specviz.trace.events import Finished, Step
 from tests.fake_source import FakeSource
@@ -70,3 +71,13 @@ def _made(path: Path) -> bool:
 def frail_source(models: Any, threads: int) -> Frail:
     """In place of `specviz.cli.sources.live_source`; where the workers meet stands in the environment."""
     return Frail(folder=Path(os.environ["SPECVIZ_TEST_MEETING"]))
+
+
+def squared(item: tuple[str, int]) -> int:
+    """Of the number; the process that meets 3 first is killed, and 6 is refused."""
+    folder, number = item
+    if number == 6:
+        raise TraceError("six is not read.")
+    if number == 3 and _made(Path(folder, "dead")):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number**2

@@ -26,7 +26,6 @@ from specviz.protocol.sweeps.points import title
 from specviz.protocol.sweeps.result import SweepResult, continued, introduce, points_of, with_points
 from specviz.protocol.sweeps.store import definition_of, read_definition, to_toml
 from specviz.resources import ROOT
-from specviz.trace import files
 from specviz.trace.header import Machine, StepTime
 
 SHIPPED = sorted((ROOT / "sweeps").glob("*.toml"))
@@ -181,22 +180,6 @@ def test_a_result_is_read_as_it_was_written(fake_source: Any, tmp_path: Path) ->
         assert sweep_store.read(tmp_path / name) == result
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json", "r.json.gz"]
     assert (result.complete, len(result.curves), points_of(result)[1].ratio) == (True, 1, 2.0)
-
-
-def test_a_failed_write_leaves_the_file_before(
-    fake_source: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result, path = measured(fake_source), tmp_path / "r.json"
-    sweep_store.write(result, path)
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files.os, "replace", full)
-    with pytest.raises(BenchError, match=r"r\.json: cannot be written \(No space left"):
-        sweep_store.write(with_points(result, points_of(result)[:1]), path)
-    assert [one.name for one in tmp_path.iterdir()] == ["r.json"]
-    assert sweep_store.read(path) == result
 
 
 def test_every_step_time_curve_is_stored_once(fake_source: Any) -> None:

@@ -65,15 +65,10 @@ def _exhibits(data: Data) -> list[tuple[int, str, int]]:
 
 def _each(name: str, data: Data, what: str, change: Callable[[Data, Any], None]) -> Iterator[Forged]:
     for r, part, number in _exhibits(data):
-
-        def whole(data: Data, at: tuple[int, str, int] = (r, part, number)) -> None:
-            this = data["rounds"][at[0]]
-            change(this, this["drafted"][at[1]][at[2]])
-
-        tried = copy.deepcopy(data)
-        whole(tried)
-        if tried != data:
-            yield forged(f"{name} round {r} {part}[{number}]: {what}", data, whole)
+        tried = copy.deepcopy(data["rounds"][r])
+        change(tried, tried["drafted"][part][number])
+        if tried != data["rounds"][r]:
+            yield forged(f"{name} round {r} {part}[{number}]: {what}", data, at(f"rounds[{r}]", tried))
 
 
 @forgeries("all scores of an exhibit 0.5", made=11, found=6, named=BEYOND)
