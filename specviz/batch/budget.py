@@ -19,7 +19,6 @@ Shapes: B texts, W of them that ask, L levels, Q candidates.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -60,6 +59,14 @@ class Prices:
     levels: int
     handling_s: float = 0.0
     """for a candidate outside the passes: the drafter's and the budget's own work, and both hand-overs"""
+    of_target: list[list[float]] = field(init=False, repr=False, compare=False)
+    """`target_s` as Python's numbers, which are looked up one by one"""
+    of_drafter: list[list[float]] = field(init=False, repr=False, compare=False)
+    """likewise"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "of_target", self.target_s.tolist())
+        object.__setattr__(self, "of_drafter", self.drafter_s.tolist())
 
     @classmethod
     def of(cls, target_s: SecondsOf, drafter_s: SecondsOf, texts: int, levels: int, handling_s: float = 0.0) -> Prices:
@@ -110,25 +117,31 @@ def grant(wishes: Sequence[Wish], saves: Sequence[float], rows: int, texts: int,
 
     Looked at are the beginnings of one queue of all candidates, those that save most first, and of each the whole:
     passes are priced in steps, so that more may be lost at first and won in the end."""
+    handling_s = prices.handling_s
     queue = sorted(
         (-chance * saved, level, asker)
         for asker, (wish, saved) in enumerate(zip(wishes, saves, strict=True))
         for level, chance in enumerate(wish.chances)
-        if chance
+        if chance * saved > handling_s  # any other only makes the sum worse
     )
-    target_s, drafter_s = prices.target_s[texts].tolist(), prices.drafter_s[texts].tolist()
+    target_s, drafter_s = prices.of_target[texts], prices.of_drafter[texts]
     read = [0.0] * (1 + prices.levels)
     """rows of the drafter's passes, level by level"""
+    dearest = len(target_s) - 1
     spent, best, least = 0.0, 0, (1.0 - LEAST) * target_s[rows]
     for count, (lost, level, asker) in enumerate(queue, 1):
-        before = read[level]
-        read[level] += 1.0 if level else wishes[asker].unread
-        spent += lost + prices.handling_s + _at(drafter_s, read[level]) - _at(drafter_s, before)
-        seconds = spent + target_s[min(rows + count, len(target_s) - 1)]
+        if more := 1.0 if level else wishes[asker].unread:
+            before = read[level]
+            read[level] = before + more
+            spent += _at(drafter_s, before + more) - _at(drafter_s, before)
+        spent += lost + handling_s
+        seconds = spent + target_s[min(rows + count, dearest)]
         if seconds < least:
             best, least = count, seconds
-    granted = Counter(asker for _, _, asker in queue[:best])
-    return [granted[asker] for asker in range(len(wishes))]
+    granted = [0] * len(wishes)
+    for _, _, asker in queue[:best]:
+        granted[asker] += 1
+    return granted
 
 
 def _at(seconds: Sequence[float], rows: float) -> float:

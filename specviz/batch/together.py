@@ -169,6 +169,7 @@ class _Text:
             seat.leave()
 
 
+@torch.inference_mode()  # of all sessions, which enter it one by one and would leave it in each other's way
 def decode_together(
     target: Model,
     drafter: Model,

@@ -40,7 +40,7 @@ COMMANDS: Mapping[str, str] = dict(_commands())
 of their own, such as `prove_experiments`, belong to one"""
 
 EXTRA_OF: Mapping[str, str] = {
-    **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "psutil"), "engine"),
+    **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "psutil", "greenlet"), "engine"),
     **dict.fromkeys(("gradio", "plotly", "yaml"), "app"),
     "matplotlib": "train",
     "pandas": "analysis",

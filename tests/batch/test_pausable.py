@@ -1,8 +1,9 @@
 """A function that pauses where it asks: its answers, its errors, and its end before its time."""
 
-import threading
+import gc
 
 import pytest
+from greenlet import greenlet
 
 from specviz.batch.pausable import Pausable
 
@@ -44,16 +45,40 @@ def test_its_error_reaches_who_answered_and_it_is_over() -> None:
     one.leave()
 
 
+def standing() -> int:
+    """Bodies that wait somewhere."""
+    gc.collect()
+    return sum(isinstance(kept, greenlet) and bool(kept) for kept in gc.get_objects())
+
+
 def test_an_error_before_the_first_question_is_raised_at_once() -> None:
-    before = threading.active_count()
+    before = standing()
     with pytest.raises(ZeroDivisionError):
         Pausable(lambda ask: 1 // 0)
-    assert threading.active_count() == before
+    assert standing() == before
 
 
-def test_one_that_leaves_runs_its_endings_and_its_thread_is_gone() -> None:
+def test_a_question_goes_to_whoever_answered_last() -> None:
+    """One body stands inside another: each goes on from where it is answered."""
+    heard: list[object] = []
+
+    def outer(ask):
+        inner.answer(ask("outer"))
+        heard.append(inner.asked)
+
+    inner: Pausable[str, int] = Pausable(lambda ask: heard.append(ask("first") + int(ask("second"))))
+    one: Pausable[str, int] = Pausable(outer)
+    one.answer(1)
+    assert one.over
+    assert heard == ["second"]
+    inner.answer(2)
+    assert heard == ["second", 3]
+    assert inner.over
+
+
+def test_one_that_leaves_runs_its_endings_and_nothing_stands_any_more() -> None:
     ended: list[str] = []
-    before = threading.active_count()
+    before = standing()
 
     def body(ask):
         try:
@@ -62,8 +87,9 @@ def test_one_that_leaves_runs_its_endings_and_its_thread_is_gone() -> None:
             ended.append("ended")
 
     one: Pausable[str, int] = Pausable(body)
+    assert standing() == before + 1
     one.leave()
     assert ended == ["ended"]
     assert one.over
-    assert threading.active_count() == before
+    assert standing() == before
     one.leave()

@@ -1,6 +1,5 @@
 """Texts decoded together are, token for token, what each is alone: chains and trees, greedy and sampled."""
 
-import threading
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
@@ -24,6 +23,7 @@ from specviz.lm.table import TableModel
 from specviz.options import Options
 from specviz.verifiers.base import VERIFIERS
 from tests.batch.one_by_one import OneByOne
+from tests.batch.test_pausable import standing
 from tests.lm.conftest import checkpoint, one_thread
 
 __all__ = ["checkpoint", "one_thread"]
@@ -234,7 +234,7 @@ class Failing(SeededRandom):
         return super().draw(probs, key)
 
 
-def test_an_error_of_one_text_ends_all_and_leaves_no_thread(pair):
+def test_an_error_of_one_text_ends_all_and_leaves_none_standing(pair):
     def failing(target, drafter):
         session = session_of(0, (), SAMPLINGS["sampled"])(target, drafter)
         session.method = replace(session.method, randomness=Failing(1))
@@ -243,12 +243,27 @@ def test_an_error_of_one_text_ends_all_and_leaves_no_thread(pair):
     def empty(target, drafter):
         return Session(target, session_of(0, (), Sampling())(target, drafter).method, Start([]), NEVER)
 
-    before, good = threading.active_count(), session_of(1, (1,), SAMPLINGS["sampled"])
+    before, good = standing(), session_of(1, (1,), SAMPLINGS["sampled"])
     with pytest.raises(ArithmeticError, match="no number"):
         together(pair, [good, failing, good])
     with pytest.raises(PromptError, match="the prompt is empty"):
         together(pair, [good, empty, good])
-    assert threading.active_count() == before
+    assert standing() == before
+
+
+def test_a_text_that_ends_leaves_the_others_and_the_caller_in_the_mode_that_they_were_in(pair):
+    """All run in one thread, whose inference mode is everybody's: the shortest text leaves it first."""
+    sessions = [session_of(number, (1, 1), SAMPLINGS["sampled"], 2 + 4 * number) for number in range(4)]
+    modes: list[bool] = []
+
+    class Seen(LlamaBatch):
+        def forward(self, shares):
+            modes.append(torch.is_inference_mode_enabled())
+            return super().forward(shares)
+
+    together(pair, sessions, Seen)
+    assert set(modes) == {True}
+    assert not torch.is_inference_mode_enabled()
 
 
 def test_the_clock_runs_from_the_moment_when_all_prompts_are_read(pair):

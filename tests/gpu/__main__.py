@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NEEDS = {
     "torch": "torch", "transformers": "transformers", "tokenizers": "tokenizers", "safetensors": "safetensors",
     "numpy": "numpy", "scipy": "scipy", "networkx": "networkx", "pydantic": "pydantic", "tqdm": "tqdm",
-    "psutil": "psutil", "tomli_w": "tomli-w", "pytest": "pytest",
+    "psutil": "psutil", "greenlet": "greenlet", "tomli_w": "tomli-w", "pytest": "pytest",
 }  # fmt: skip
 """module → package"""
 DONE, FAILED, LATE = "done", "failed", "out of time"

@@ -35,6 +35,7 @@ FAULTS: Edits = {
             "turn = min(member.run.asked.turn for member in waiting)",
             "turn = max(member.run.asked.turn for member in waiting)",
         ),
+        "batch: each text leaves the inference mode that all are in": edit("@torch.inference_mode()", ""),
         "batch: who is over still stands in it": edit("                member.leave()\n", ""),
         "batch: a round that drafts nothing is a draft": edit(
             "written.drafts += bool(candidates)", "written.drafts += 1"
@@ -59,7 +60,7 @@ FAULTS: Edits = {
         ),
         "budget: what the drafter missed is read for nothing": edit("1.0 + (self._unread - 1) / rounds", "1.0"),
         "budget: a token is worth as much to whoever is ahead": edit("-chance * saved", "-chance"),
-        "budget: handling a candidate is free": edit("lost + prices.handling_s", "lost"),
+        "budget: handling a candidate is free": edit("spent += lost + handling_s", "spent += lost"),
         "budget: where nothing pays it is asked in every round": edit("[-REST] * len(wishes)", "granted"),
         "budget: what a round has granted takes no row": edit("self.rows += sum(map(bool, granted))", "pass"),
     },
