@@ -49,6 +49,15 @@ REAL_SHAPES = (
     "small_model.size=256 small_model.draft_tokens=8192 dspark.layers=1 dspark.kv_heads=3 "
     "medusa.heads=2 medusa.draft_tokens=8192"
 )
+BESIDE_THE_BLOCK = (
+    ("selector", "DFlash 2's selector over the shipped block", 46,
+     ("--module-options", "dflash.selector_rank=64 dflash.anchors=96", "--module-frozen", "--module-lr", "0.02",
+      "--module-rows", "8", "--minutes", "45")),
+    ("causal", "the shipped block trained on as causal", 25,
+     ("--module-options", "dflash.causal=true", "--module-lr", "0.003", "--module-rows", "8", "--minutes", "0",
+      "--tokens", "950000")),
+)  # fmt: skip
+"""weights that are stored on the block of `dflash`: what they are, minutes, and further flags"""
 CROSS_KV_TOKENS = "200000"
 """a module with positions of its own is trained alone, and as many tokens make its presets comparable"""
 SHIPPED = "assets/modules"
@@ -152,6 +161,9 @@ def _trained() -> tuple[Step, ...]:
                (Output(f"assets/modules/{folder}/module.json"),), 7, rests_on=("target",), shares=True)
           for preset, folder in (
               ("longspec", "cross_kv"), ("glide", "cross_kv_glide"), ("tandem", "cross_kv_tandem"))),
+        *(Step(f"dflash-{trained}", made, (*SPECVIZ, "train", "module", "dflash", *GO_ON, *more),
+               (Output(f"assets/modules/dflash_{trained}/module.json"),), minutes, rests_on=("target",), shares=True)
+          for trained, made, minutes, more in BESIDE_THE_BLOCK),
         Step("real-modules", "the drafters of a real model",
              (*SPECVIZ, "train", "module", "eagle", "small_model", "dspark", "medusa", *REAL_TARGET, "--module-options",
               REAL_SHAPES, "--minutes", "60", "--out", REAL_MODULES),

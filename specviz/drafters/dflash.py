@@ -34,6 +34,9 @@ from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED
 from specviz.trace.declared_method import Candidates
 
+USUAL, SELECTOR, CAUSAL = "usual", "selector", "causal"
+"""what the shipped weights were trained as"""
+
 
 @dataclass(frozen=True)
 class DFlashShape(FlashShape):
@@ -84,6 +87,13 @@ class DFlashModule(FlashTrunk[DFlashShape]):
         rank = options.selector_rank
         tokens = self.target.vocab_size if options.selector_tables else 0
         self.selector = PairSelector(self.hidden_size, rank, tokens) if rank else None
+
+    @classmethod
+    def folder_name(cls, options: Options) -> str:
+        assert isinstance(options, DFlashShape), "these are options of another module."
+        if options.selector_rank:
+            return f"{cls.name}_{SELECTOR}"
+        return f"{cls.name}_{CAUSAL}" if options.causal else cls.name
 
     def weights_read(self) -> int:
         """With a selector also its two matrices for one token, of which a table is read in one row; the third is worked
@@ -160,9 +170,6 @@ class DFlashModule(FlashTrunk[DFlashShape]):
             blind = functional.linear(slots, self.read_head())
             drafts.append(self.whole(self.logits(blind, slots, before[:, : count - k, k], followers)))
         return drafts
-
-
-USUAL, SELECTOR, CAUSAL = "usual", "selector", "causal"
 
 
 @dataclass(frozen=True)

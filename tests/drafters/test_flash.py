@@ -260,3 +260,5 @@ def test_what_is_shipped_beside_the_usual_block_is_stored_on_it_and_says_how_it_
     assert card.training["started_from"]["tokens"] == usual.training["tokens"]
     assert card.options["causal"] is (trained == "causal")
     assert (card.options["selector_rank"] > 0) is (trained == "selector")
+    kind = MODULES.get("dflash")
+    assert kind.folder_name(from_mapping(kind.options_type, card.options)) == f"dflash_{trained}"

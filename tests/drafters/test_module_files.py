@@ -367,10 +367,13 @@ def test_weights_on_a_base_hold_what_it_lacks_and_the_difference_to_the_rest(tar
     assert "network.mask" in given
     assert not any(name.startswith("selector.") for name in given)
     write_module(module, tmp_path / "whole", {})
+    further = fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=3, selector_rank=2), seed=2)
+    fill_from(tmp_path / "on", further)
     whole, on = numbers(target, tmp_path / "whole"), numbers(target, tmp_path / "on")
     assert on.keys() == whole.keys()
     for name in whole:
         torch.testing.assert_close(on[name], whole[name], rtol=1e-6, atol=0)
+        assert torch.equal(further.state_dict()[name], on[name]), "a training that goes on begins with all of it"
 
 
 def test_a_difference_goes_round_at_256_and_comes_back():

@@ -191,6 +191,11 @@ def test_what_a_start_lacks_is_trained_alone_where_its_weights_are_to_stay_and_i
         (folder / "dflash" / "model.safetensors.bz2").stat().st_size for folder in (tmp_path / "out", shipped)
     )
     assert small < whole / 3
+    causal = Wanted("dflash", {"slots": 3, "causal": True}, "dflash_causal")
+    beside = training_of(wanted=(causal,), tokens=tokens, start=shipped)
+    for _ in range(2):  # the second time it is there already, and still begins with the usual block
+        card = train_modules(beside, shipped, lambda row: None)["dflash_causal"]
+        assert (card.base, card.training["started_from"]["tokens"]) == ("dflash", tokens)
     with pytest.raises(TrainingError, match="holds all weights of 'dflash', and they are to stay"):
         Training(training_of(wanted=(block,), start=shipped, frozen=True))
     with pytest.raises(TrainingError, match="and none are named"):

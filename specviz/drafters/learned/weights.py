@@ -143,16 +143,24 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
     check_target(card.target_sha256, card.target_name, f"in {folder}", target.info)
     parts = TargetParts.of(target)
     kind, options, wanted = _described(card, parts)
-    written = fitting(_weights(folder), wanted, f"the weights in {folder}", whole=not card.base)
-    if card.base:
-        written = more(written, _base_of(card, wanted, folder))
-        if problem := misfit(written, wanted):
-            raise ModelError(f"the weights in {folder} do not fit their base: {problem}; train them anew.")
+    written = _written(folder, card, wanted)
     module = fresh(kind, parts, options)
     module.load_state_dict(restored(written))
     module.check()
     module.learnt_from = card.target_sha256 if card.target_sha256 != target.info.weights_sha256 else ""
     return module
+
+
+def _written(folder: Path, card: ModuleCard, wanted: Mapping[str, Tensor], whole: bool = True) -> dict[str, Tensor]:
+    """As `fitting`, on their base where they have one."""
+    called = f"the weights in {folder}"
+    written = fitting(_weights(folder), wanted, called, whole and not card.base)
+    if not card.base:
+        return written
+    written = more(written, _base_of(card, wanted, folder))
+    if whole and (problem := misfit(written, wanted)):
+        raise ModelError(f"{called} do not fit their base: {problem}; train them anew.")
+    return written
 
 
 def _base_of(card: ModuleCard, wanted: Mapping[str, Tensor], folder: Path) -> dict[str, Tensor]:
@@ -194,7 +202,7 @@ def fill_from(folder: Path, module: DrafterModule[Options]) -> tuple[ModuleCard,
             f"{wanted} is to be trained; give those options, or another folder."
         )
     weights = module.state_dict()
-    given = restored(fitting(_weights(folder), weights, f"the weights in {folder}", whole=not differing))
+    given = restored(_written(folder, card, weights, whole=not differing))
     module.load_state_dict(weights | given)
     return card, frozenset(given)
 

@@ -149,12 +149,14 @@ class Training:
         """The cards of what the modules go on from. Raises TrainingError where nothing would be left to train."""
         cards = {}
         for label, module in self.modules.items():
-            cards[label], given = fill_from(start / label, module)
+            bare = start / module.name
+            folder = bare if module.added and bare.is_dir() else start / label
+            cards[label], given = fill_from(folder, module)
             for name, parameter in module.named_parameters():
                 parameter.requires_grad_(not (self.training.frozen and name in given))
             if not any(parameter.requires_grad for parameter in module.parameters()):
                 raise TrainingError(
-                    f"{start / label} holds all weights of '{label}', and they are to stay as they are: name options "
+                    f"{folder} holds all weights of '{label}', and they are to stay as they are: name options "
                     "that add some."
                 )
         return cards
@@ -254,11 +256,17 @@ class Training:
         }
 
     def export(self, out: Path) -> dict[str, ModuleCard]:
-        """Write each module to `out`/label; label → card. Shipped weights that stayed as they are are not repeated."""
+        """Write each module to `out`/label; label → card. Those that add to shipped weights or stand beside them are
+        stored on them."""
         start = self.training.start
-        based = self.training.frozen and start is not None and start.resolve() == MODULES_FOLDER.resolve()
+        shipped = start is not None and start.resolve() == MODULES_FOLDER.resolve()
         return {
-            label: write_module(module, out / label, self.card_of(label), label if based else "")
+            label: write_module(
+                module,
+                out / label,
+                self.card_of(label),
+                module.name if shipped and module.added and (self.training.frozen or label != module.name) else "",
+            )
             for label, module in self.modules.items()
         }
 
