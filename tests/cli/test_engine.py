@@ -123,7 +123,7 @@ def outputs(name: str, *classes: list[dict]) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.slow
 def test_bench_measures_everyone_and_writes_its_report(specviz: Call) -> None:
-    arguments = ["--max-new-tokens", "6", "--gammas", "2,3", "--prompts", "1", "--repeats", "1", "--json", "b.json"]
+    arguments = ["--max-new-tokens", "4", "--gammas", "3", "--prompts", "1", "--repeats", "1", "--json", "b.json"]
     result = specviz("bench", *arguments)
     assert result.code == 0, result.err
     report = json.loads(Path("b.json").read_text())
@@ -131,9 +131,7 @@ def test_bench_measures_everyone_and_writes_its_report(specviz: Call) -> None:
     assert (greedy["temperature"], drawn["temperature"]) == (0.0, 0.8)
     found = outputs("name", greedy["rows"], greedy["repeating"])
     assert next(iter(found)) == "specviz: plain"
-    assert {"transformers: generate", "specviz: model γ=2", "specviz: ngram γ=3", "specviz: model tree 3,2,1"} <= set(
-        found
-    )
+    assert {"transformers: generate", "specviz: ngram γ=3", "specviz: model tree 3,2,1"} <= set(found)
     assert set(found.values()) == {(13, 13)}, "float32 greedy outputs are equal, one prompt of each family"
     assert report["complete"] is True
     assert (greedy["rows"] or greedy["repeating"])[0]["ratio"]["median"] == 1.0

@@ -70,10 +70,10 @@ def test_what_a_space_had_downloaded_when_it_was_built_is_offered_under_its_shor
     (folder.parents[1] / "refs" / "main").write_text("abc", encoding="utf-8")
     config = {"model_type": "llama", "num_hidden_layers": 30, "hidden_size": 576, "vocab_size": 49152}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    save_file({"a": torch.zeros(3, 4)}, folder / "model.safetensors")
+    assert [model.available for model in catalog.fetched_models()] == [False], "its tokenizer is missing"
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).write_text("{}", encoding="utf-8")
-    assert [model.available for model in catalog.fetched_models()] == [False], "its weights are missing"
-    save_file({"a": torch.zeros(3, 4)}, folder / "model.safetensors")
     (found,) = catalog.fetched_models()
     assert (found.name, found.parameters, found.available) == ("smollm2", 12, True)
     assert catalog.build().fetchable == ()
