@@ -1,6 +1,7 @@
 """The compiled pass over a few rows: the plain forward's numbers, each of them whatever rows stand beside it."""
 
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from specviz.core import compiled
 from specviz.lm.llama.few_rows import ATTENTION, SOURCE
+from specviz.lm.llama.weights import ROOM, LargePages
 from specviz.lm.load import load
 from specviz.lm.products import MOST_ROWS, VECTOR_ROWS, most_rows
 from tests.lm.tiny_models import error, random_parents, random_tokens
@@ -171,6 +173,38 @@ def test_around_bfloat16_weights_numbers_are_float32_unless_the_processor_multip
 def test_torchs_products_take_over_where_they_are_faster(tiles, rounding, half, most):
     processor = SimpleNamespace(tiles=lambda: tiles, rounds=lambda: rounding)
     assert most_rows(processor, half) == most
+
+
+def flags_of(address):
+    """What the system notes of the memory at this address (proc(5), `VmFlags`)."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines():
+        first, _, last = line.partition(" ")[0].partition("-")
+        if last:
+            inside = int(first, 16) <= address < int(last, 16)
+        elif inside and line.startswith("VmFlags:"):
+            return line.split()[1:]
+    raise AssertionError("nothing lies there.")
+
+
+@needs_compiler
+@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="there are no large pages here")
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_what_a_pass_reads_lies_on_large_pages(stored_short, dtype):
+    model = load(stored_short, dtype=dtype).model
+    layer = model._layers[-1]
+    for projection in (layer.qkv, layer.output, layer.gate_up, layer.down, model._head):
+        read = projection.short or projection
+        assert (read.weight.dtype, read.weight.data_ptr() % 64) == (torch.bfloat16, 0)
+        assert "hg" in flags_of(read.weight.data_ptr())
+
+
+@needs_compiler
+def test_weights_that_fill_their_room_go_on_in_another():
+    pages, above, below = LargePages(), torch.ones(ROOM // 8, 1), torch.zeros(1, 1)
+    joined = [pages.joined([above, below]) for _ in range(3)]
+    assert [tensor.shape for tensor in joined] == [(ROOM // 8 + 1, 1)] * 3
+    assert [(tensor.sum().item(), tensor[-1].item()) for tensor in joined] == [(ROOM // 8, 0)] * 3
 
 
 @needs_compiler

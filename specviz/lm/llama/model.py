@@ -26,7 +26,7 @@ from specviz.lm.llama.few_rows import ATTENTION, MLP, FewRows, TextRows
 from specviz.lm.llama.replay import FEW, WIDTHS, FixedStep, ReplayedCache, Replays, width_for
 from specviz.lm.llama.rows import LlamaCache, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
-from specviz.lm.llama.weights import EMBEDDING, as_stored, for_lookup, layer
+from specviz.lm.llama.weights import EMBEDDING, LargePages, as_stored, for_lookup, layer
 from specviz.lm.products import Short
 from specviz.lm.rows import Placement
 
@@ -43,22 +43,22 @@ class LlamaModel(LlamaRows):
 
     def __init__(self, shape: LlamaShape, weights: Mapping[str, Tensor], info: ModelInfo) -> None:
         self._info = info
-        stored = as_stored(weights, info)
-        layers = [layer(weights, f"model.layers.{i}.", shape, stored) for i in range(shape.layers)]
+        stored, pages = as_stored(weights, info), LargePages()
         norm = weights["model.norm.weight"]
-        super().__init__(shape, layers, norm.device, norm.dtype)
         self._norm = Norm(norm, shape.norm_eps)
         self._weights = weights
-        table = weights[HEAD_OF[shape.tied]]
-        head = table[: info.vocab_size]
-        short = stored(HEAD_OF[shape.tied])
-        kept = None if short is None else Short(short[: info.vocab_size].clone())
-        self._head = Projection(self._norm.absorbed_by(head), short=kept)
-        shared = self._head.weight is head
-        self._head_weight = head if shared else None
+        table = weights[HEAD_OF[shape.tied]]  # the largest, and read before it is copied: first, while little is held
+        head, short = table[: info.vocab_size], stored(HEAD_OF[shape.tied])
+        kept = None if short is None else Short(pages.joined([short[: info.vocab_size]]))
+        carried = self._norm.absorbed_by(head)
+        self._head = Projection(carried if kept else pages.joined([carried]), short=kept)
+        shared = carried is head
+        self._head_weight = self._head.weight if shared else None
         """None: the projection's differs, and this is read again for those who ask"""
-        self._embedding = table if shared and shape.tied else for_lookup(weights)
-        del table, head  # before the routines make their own copies
+        self._embedding = self._head.weight if shared and shape.tied else for_lookup(weights)
+        del table, head, carried, short  # before the layers and the routines make their own copies
+        layers = [layer(weights, f"model.layers.{i}.", shape, stored, pages) for i in range(shape.layers)]
+        super().__init__(shape, layers, norm.device, norm.dtype)
         self._last_trimmed: tuple[tuple[int, ...], LlamaModel] | None = None
         self._few_rows = self._compiled_with(self._head)
         if self._few_rows and self._few_rows.as_stored:

@@ -43,9 +43,15 @@ class Norm:
         """whether the projection that follows carries the weight"""
         self._floor = torch.tensor((weight.shape[0] * eps) ** 0.5, device=weight.device)
 
+    @property
+    def factor(self) -> Tensor:
+        """[H], by which the weight [out, H] of the projection that follows is multiplied where it is absorbed."""
+        factor: Tensor = self.weight * self.weight.shape[0] ** 0.5
+        return factor
+
     def absorbed_by(self, weight: Tensor) -> Tensor:
         """The following projection's weight [out, H], carrying this norm's factor."""
-        return weight * (self.weight * self.weight.shape[0] ** 0.5) if self.absorbed else weight
+        return weight * self.factor if self.absorbed else weight
 
     def __call__(self, x: Tensor) -> Tensor:
         """x [n, H] → [n, H]."""

@@ -45,6 +45,12 @@ FAULTS: Edits = {
             "not sampling.uncut or self.context.noise == RACE or", "not sampling.uncut or"
         ),
     },
+    ("specviz/lm/llama/weights.py", "tests/lm/test_few_rows.py"): {
+        "few rows: nobody asks for large pages": edit("self._room.madvise(mmap.MADV_HUGEPAGE)", "pass"),
+        "few rows: a weight is written over the one before it": edit(
+            "self._next += -(-size // LINE) * LINE", "self._next += size // LINE"
+        ),
+    },
     ("specviz/lm/products.h", "tests/lm/test_few_rows.py"): {
         "few rows: a row beyond the first six has the numbers of one before it": edit(
             "const float *rows = x + i * apart(ins, mode),", "const float *rows = x + i / 8 * apart(ins, mode),"
