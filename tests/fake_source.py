@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from specviz.protocol.runs import Catalog, PromptCard, Resume, RunRequest
+from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, PromptCard, Resume, RunRequest
 from specviz.trace import events, header
 from specviz.trace.events import Step
 
@@ -33,6 +33,10 @@ def make_round(index: int, drafted: int, accepted: int, seconds: float) -> event
     )
 
 
+MODEL_DRAFTER = MethodDescription("model", "", "", True, (OptionCard("gamma", "int", 4, "depth", 1, 16),))
+NO_DRAFTER = MethodDescription("none", "", "", True, ())
+
+
 @dataclass
 class FakeSource:
     """Answers by drafter name: plain decoding takes 1 s a token, anything else 1 s a round that commits
@@ -45,9 +49,10 @@ class FakeSource:
     )
     requests: list[RunRequest] = field(default_factory=list)
     output: tuple[int, ...] = (1,) * 8
+    drafters: tuple[MethodDescription, ...] = ()
 
     def catalog(self) -> Catalog:
-        return Catalog((), (), (), self.prompts)
+        return Catalog((), self.drafters, (), self.prompts)
 
     def status(self) -> str:
         return "models ready"

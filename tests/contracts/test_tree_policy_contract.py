@@ -61,13 +61,6 @@ def session_of(pair, request, prompt):
     return session
 
 
-def output(pair, request, prompt):
-    session = session_of(pair, request, prompt)
-    while session.finished is None:
-        session.round()
-    return session.tokens[len(prompt) :]
-
-
 def plain_output(pair, request, prompt):
     """Computed once for all policies."""
     plain = {
@@ -94,14 +87,14 @@ def test_the_same_seed_gives_the_same_valid_trace(source, pair, draft_policies, 
 def test_greedy_text_is_that_of_plain_decoding(pair, draft_policies):
     request = request_for(pair, draft_policies, verifier="greedy", max_new_tokens=32)
     prompt = random_tokens(1, 4)
-    assert output(pair, request, prompt) == plain_output(pair, request, prompt)
+    assert pair.output(request, prompt) == plain_output(pair, request, prompt)
 
 
 @every_policy
 def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, draft_policies):
     request = request_for(pair, draft_policies, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=24)
     prompt = random_tokens(1, 5)
-    assert output(pair, request, prompt) == plain_output(pair, request, prompt)
+    assert pair.output(request, prompt) == plain_output(pair, request, prompt)
 
 
 @every_policy

@@ -17,6 +17,7 @@ from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase, toy
 from specviz.proof.small_models import SHAPE, small_pair
 from specviz.tree_policies.base import TREE_POLICIES
+from tests.drafters.asking import batch_of
 from tests.engine.sessions import decoded
 from tests.lm.tiny_models import random_model, write_tokenizer
 from tests.proof.walked import error
@@ -53,14 +54,6 @@ def module(target, request):
 
 def text(n: int) -> list[int]:
     return torch.randint(40, (n,), generator=torch.Generator().manual_seed(3)).tolist()
-
-
-def batch_of(target, tokens, depths) -> FeatureBatch:
-    cache = target.new_cache()
-    target.watch(cache, [*depths, target.info.layers])
-    target.forward(tokens, cache)
-    seen = target.seen(cache)[None].clone()
-    return FeatureBatch(torch.tensor([tokens]), seen[:, :, :-1], seen[:, :, -1])
 
 
 @torch.inference_mode()

@@ -9,7 +9,8 @@ from specviz.drafters.learned.eagle_network import EagleShape
 from specviz.drafters.learned.module import TargetParts, fresh
 from specviz.errors import OptionError
 from specviz.proof.small_models import small_pair
-from tests.drafters.test_eagle import TARGET_SHAPE, batch_of, text
+from tests.drafters.asking import batch_of
+from tests.drafters.test_eagle import TARGET_SHAPE, text
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from specviz.errors import ModelError, OptionError
 from specviz.lm.llama.model import LlamaModel
 from specviz.options import from_mapping
 from specviz.proof.small_models import SHAPE, small_pair
+from tests.drafters.asking import batch_of
 from tests.engine import sessions
 
 LAYERS, VOCABULARY = 3, 64
@@ -75,12 +76,7 @@ def drafted(target, name, options, **changes):
 
 
 def read(target, module, text) -> FeatureBatch:
-    """What a module sees of a text in training, from one pass over all of it."""
-    cache = target.new_cache()
-    target.watch(cache, [*module.depths(), target.info.layers])
-    target.forward(text, cache)
-    seen = target.seen(cache).clone()  # no tensor of inference mode
-    return FeatureBatch(torch.tensor([text]), seen[None, :, :-1], seen[None, :, -1])
+    return batch_of(target, text, module.depths())
 
 
 @pytest.mark.parametrize("shape", [{"nodes": 0, "gamma": 4}, {"nodes": 9, "gamma": 3}], ids=["chain", "tree"])

@@ -14,7 +14,8 @@ from specviz.drafters.learned.module import TargetParts, fresh
 from specviz.drafters.learned.published import holds_published_eagle, read_published_eagle, write_speculators
 from specviz.errors import ModelError
 from specviz.proof.small_models import small_pair
-from tests.drafters.test_eagle import TARGET_SHAPE, batch_of, run, text
+from tests.drafters.asking import batch_of
+from tests.drafters.test_eagle import TARGET_SHAPE, run, text
 
 HIDDEN, HEADS, FFN = 24, 2, 20
 SIZES = {"hidden_size": HIDDEN, "num_attention_heads": HEADS, "intermediate_size": FFN, "num_hidden_layers": 1}

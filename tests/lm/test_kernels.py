@@ -61,14 +61,8 @@ def test_without_a_choice_products_are_plain(monkeypatch):
 def test_the_winner_per_row_count_is_used():
     times = {("linear", n): 1.0 for n in kernels.ROW_COUNTS} | {("packed", n): 0.5 for n in kernels.ROW_COUNTS}
     times["packed", 1] = 2.0
-    assert kernels._choose(times, ["linear", "packed"], 2) == {
-        1: "linear",
-        2: "packed",
-        4: "packed",
-        8: "packed",
-        16: "packed",
-        64: "packed",
-    }
+    packed = dict.fromkeys((2, 4, 8, 16, 64), "packed")
+    assert kernels._choose(times, ["linear", "packed"], 2) == {1: "linear", **packed}
 
 
 def test_a_copy_that_gains_nothing_is_not_made():

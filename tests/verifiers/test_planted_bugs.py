@@ -70,10 +70,11 @@ def test_block_that_stops_at_the_prefix_probability_itself(monkeypatch):
     assert error(BLOCK) > CAUGHT
 
 
-def test_block_with_an_unscaled_residual(monkeypatch):
-    def unscaled(target, reach, token, proposal):
-        return scaled_rejection(target, 1.0, token, proposal)
+def unscaled(target, reach, token, proposal):
+    return scaled_rejection(target, 1.0, token, proposal)
 
+
+def test_block_with_an_unscaled_residual(monkeypatch):
     monkeypatch.setattr(block, "scaled_rejection", unscaled)
     assert error(BLOCK) > CAUGHT
 
@@ -136,9 +137,6 @@ def test_traversal_that_leaves_the_probability_of_the_parent_as_it_was(monkeypat
 
 
 def test_traversal_of_an_unscaled_target(monkeypatch):
-    def unscaled(target, reach, token, proposal):
-        return scaled_rejection(target, 1.0, token, proposal)
-
     monkeypatch.setattr(traversal, "scaled_rejection", unscaled)
     assert error(TREE) > CAUGHT
 

@@ -17,7 +17,7 @@ from specviz.cli.commands.bench import drafters as bench_drafters
 from specviz.cli.main import main
 from specviz.errors import DraftError, SpecVizError
 from specviz.protocol.choice import Choice
-from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest
+from specviz.protocol.runs import MethodDescription, PromptCard, Resume, RunRequest
 from specviz.theory.rows import counts_of
 from specviz.trace import events, header
 from specviz.trace.events import Step
@@ -47,9 +47,6 @@ class Drafters(FakeSource):
     created: str = "2026-01-01T00:00:00Z"
     other_text: set[str] = field(default_factory=set)
     """drafters that write another text than plain decoding"""
-
-    def catalog(self) -> Catalog:
-        return Catalog((), self.drafters, (), self.prompts)
 
     def explain(self, request: RunRequest) -> str | None:
         return "there is no datastore;\nbuild one." if request.drafter.name == "needy" else None

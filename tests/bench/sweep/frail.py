@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from specviz.errors import TraceError
-from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, PromptCard, Resume, RunRequest
+from specviz.protocol.runs import MethodDescription, PromptCard, Resume, RunRequest
 from specviz.trace.events import Finished, Step
-from tests.fake_source import FakeSource
+from tests.fake_source import MODEL_DRAFTER, NO_DRAFTER, FakeSource
 
-GAMMA = OptionCard("gamma", "int", 4, "depth", 1, 16)
 PROMPTS = tuple(PromptCard(name, "code", name, name, name) for name in ("one", "two", "three", "four"))
 SWEEP = 'drafters = ["model"]\ngammas = [1, 3]\nprompts_per_family = 4\nmax_new_tokens = 8\n'
 PATIENCE_S = 120.0
@@ -27,16 +26,13 @@ class Frail(FakeSource):
     """
 
     prompts: tuple[PromptCard, ...] = PROMPTS
+    drafters: tuple[MethodDescription, ...] = (MODEL_DRAFTER, NO_DRAFTER)
     folder: Path = Path()
     pace: int = 0
 
     def __post_init__(self) -> None:
         self.pace = next(i for i in range(1, 99) if _made(self.folder / f"pace-{i}"))
         (self.folder / f"pace-{self.pace}").write_text(str(os.getpid()), encoding="utf-8")
-
-    def catalog(self) -> Catalog:
-        drafters = (MethodDescription("model", "", "", True, (GAMMA,)), MethodDescription("none", "", "", True, ()))
-        return replace(super().catalog(), drafters=drafters)
 
     def run(
         self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None

@@ -16,11 +16,11 @@ from specviz.bench.sweep.runner import SweepGroup
 from specviz.bench.sweep.spread import Keep, SpreadSweep
 from specviz.bench.sweep.workplace import Made, Ready, Workplace
 from specviz.errors import BenchError
-from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
+from specviz.protocol.runs import MethodDescription, RunRequest
 from specviz.protocol.sweeps.definition import DrafterEntry, RunKey, SweepDefinition, SweepSpec
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import continued, with_points
-from tests.fake_source import FakeSource
+from tests.fake_source import MODEL_DRAFTER, NO_DRAFTER, FakeSource
 
 DEFINITION = SweepDefinition(drafters=(DrafterEntry("model"),), gammas=(1, 3), prompts=("one", "two"))
 RUNS = {(prompt, gamma): 1 for prompt in ("one", "two") for gamma in (None, 1, 3)}
@@ -30,10 +30,7 @@ RUNS = {(prompt, gamma): 1 for prompt in ("one", "two") for gamma in (None, 1, 3
 class Source(FakeSource):
     """`model` and plain decoding."""
 
-    def catalog(self) -> Catalog:
-        gamma = OptionCard("gamma", "int", 4, "depth", 1, 16)
-        drafters = (MethodDescription("model", "", "", True, (gamma,)), MethodDescription("none", "", "", True, ()))
-        return replace(super().catalog(), drafters=drafters)
+    drafters: tuple[MethodDescription, ...] = (MODEL_DRAFTER, NO_DRAFTER)
 
 
 @dataclass

@@ -18,12 +18,11 @@ from specviz.bench.sweep.workplace import trace_name
 from specviz.cli import experiment as bench_parts
 from specviz.cli.commands.bench import sweep as bench_sweep
 from specviz.cli.main import main
-from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
+from specviz.protocol.runs import MethodDescription, RunRequest
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.trace.events import Step, VocabEntry
-from tests.fake_source import FakeSource
+from tests.fake_source import MODEL_DRAFTER, NO_DRAFTER, FakeSource
 
-GAMMA = OptionCard("gamma", "int", 4, "depth", 1, 16)
 FILE = 'drafters = ["model", "needy"]\ngammas = [1, 3]\nmax_new_tokens = 8\n'
 
 
@@ -32,14 +31,7 @@ class Drafters(FakeSource):
     """Offers `model` and one that lacks something."""
 
     output: tuple[int, ...] = tuple(range(8))
-
-    def catalog(self) -> Catalog:
-        drafters = (
-            MethodDescription("model", "", "", True, (GAMMA,)),
-            MethodDescription("needy", "", "", True, ()),
-            MethodDescription("none", "", "", True, ()),
-        )
-        return replace(super().catalog(), drafters=drafters)
+    drafters: tuple[MethodDescription, ...] = (MODEL_DRAFTER, MethodDescription("needy", "", "", True, ()), NO_DRAFTER)
 
     def explain(self, request: RunRequest) -> str | None:
         return "there is no datastore; build one." if request.drafter.name == "needy" else None
