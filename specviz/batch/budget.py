@@ -19,6 +19,7 @@ Shapes: B texts, W of them that ask, L levels, Q candidates.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -103,12 +104,14 @@ class Wish:
     """rows of the drafter's first pass that count in this round; 0: it was made, and says the first chance"""
 
 
-def worth(left: Numbers, paces: Numbers) -> Numbers:
+def worth(left: Sequence[int], paces: Sequence[float]) -> list[float]:
     """Seconds that a token of each text saves, of texts with so many left [B]: all that are left with as many together
     take the batch from the pace of those with at least as many to that of those with more."""
-    high, low = (left >= left[:, None]).sum(1), (left > left[:, None]).sum(1)
-    found: Numbers = (paces[high] - paces[low]) / (high - low)
-    return found
+    above, saved = 0, dict[int, float]()
+    for tokens, alike in sorted(Counter(left).items(), reverse=True):
+        saved[tokens] = (paces[above + alike] - paces[above]) / alike
+        above += alike
+    return [saved[tokens] for tokens in left]
 
 
 def grant(wishes: Sequence[Wish], saves: Sequence[float], rows: int, texts: int, prices: Prices) -> list[int]:
@@ -159,7 +162,7 @@ class Budget:
     """of each text that has not ended, the seconds that a token of it saves in this round"""
     rows: int = 0
     """of the target's pass, that are certain"""
-    paces: dict[tuple[int, float], Numbers] = field(default_factory=dict)
+    paces: dict[tuple[int, float], list[float]] = field(default_factory=dict)
     """by texts that are left and the chance of their candidates"""
 
     def grant(self, wishes: Sequence[Wish]) -> list[int]:
@@ -180,9 +183,9 @@ class Budget:
         key = len(wishes), round(sum(usual) / len(usual), 1)
         if key not in self.paces:
             paces = self.prices.paces(*key)
-            self.paces[key] = (1.0 - ALIKE) * paces + ALIKE * np.linspace(0.0, paces[-1], len(paces))
-        paces = self.paces[key]
-        saves = worth(np.array([wish.left for wish in wishes]), paces).tolist()
+            alike = np.linspace(0.0, paces[-1], len(paces))
+            self.paces[key] = ((1.0 - ALIKE) * paces + ALIKE * alike).tolist()
+        saves = worth([wish.left for wish in wishes], self.paces[key])
         self.saves = {wish.text: seconds for wish, seconds in zip(wishes, saves, strict=True)}
         self.rows = len(wishes)
 
@@ -259,5 +262,6 @@ class BudgetStopPolicy(StopPolicy[StopOptions]):
         """For candidates below so many that are drafted, the first of which has this chance. A text's last token is the
         target's."""
         levels = min(self.options.longest, self._tokens - 1) - depth
-        chances = tuple(first * self.usual**level for level in range(levels))
+        usual = self.usual
+        chances = tuple(first * usual**level for level in range(levels))
         return self._grants(Wish(self._text, self._tokens, chances, unread))

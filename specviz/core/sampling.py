@@ -61,6 +61,14 @@ def most_probable(logits: Tensor) -> list[int]:
     return logits.argmax(-1).tolist()
 
 
+def largest_prob(logits: Tensor) -> float:
+    """The largest probability of the softmax of logits [V]."""
+    if logits.device.type == "cpu" and logits.dtype in NUMPY_FORMATS:
+        row = logits.numpy()
+        return 1.0 / float(np.exp(row - row.max()).sum())  # behind a pass torch's is slower, whose code is cold
+    return float(logits.float().softmax(-1).max())
+
+
 def transform(logits: Tensor, sampling: Sampling) -> Tensor:
     """Logits [..., V] → probabilities [..., V] in float32 (float64 stays float64).
 

@@ -1,6 +1,5 @@
 """The budget of a batch: who may draft how much, by chances and prices that are small whole numbers."""
 
-import numpy as np
 import pytest
 
 from specviz.batch.budget import REST, Budget, BudgetStopPolicy, Prices, Wish, grant, worth
@@ -40,15 +39,15 @@ def asking(text: int, *chances: float) -> Wish:
     return Wish(text, 9, chances, 0.0)
 
 
-PACES = np.array([0.0, 4.0, 6.0, 7.0])
+PACES = [0.0, 4.0, 6.0, 7.0]
 """a token takes 4 seconds where one text is left, 6 where two are, 7 where three are"""
 
 
 def test_a_token_is_worth_most_where_the_batch_will_wait_for_its_text() -> None:
     """Alone behind the others 4 seconds, one of two 2, one of three 1; equals share what they save together."""
-    assert worth(np.array([5.0, 7.0, 8.0]), PACES).tolist() == [1.0, 2.0, 4.0]
-    assert worth(np.array([5.0, 5.0, 5.0]), PACES).tolist() == [7 / 3] * 3
-    assert worth(np.array([8.0, 5.0, 8.0]), PACES).tolist() == [3.0, 1.0, 3.0]
+    assert worth([5, 7, 8], PACES) == [1.0, 2.0, 4.0]
+    assert worth([5, 5, 5], PACES) == [7 / 3] * 3
+    assert worth([8, 5, 8], PACES) == [3.0, 1.0, 3.0]
 
 
 def test_the_pace_is_that_of_the_best_length_for_all() -> None:

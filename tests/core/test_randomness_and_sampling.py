@@ -5,7 +5,7 @@ import torch
 
 from specviz.core import randomness
 from specviz.core.randomness import SeededRandom, pick, uniform
-from specviz.core.sampling import Sampling, most_probable, residual, transform, without
+from specviz.core.sampling import Sampling, largest_prob, most_probable, residual, transform, without
 from specviz.errors import OptionError
 from tests.scripted_random import ScriptedRandom
 
@@ -182,6 +182,13 @@ def test_a_script_plays_its_outcomes_and_names_the_decision_it_lacks():
 def test_the_most_probable_token_of_each_row_is_the_lowest_of_equals(dtype):
     rows = torch.tensor([[1.0, 3.0, 3.0], [2.0, 2.0, 1.0], [-1.0, -3.0, -1.0]], dtype=dtype)
     assert most_probable(rows) == [1, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_the_largest_probability_is_that_of_the_softmax_however_large_the_logits_are(dtype):
+    """1, 5 and 2 of 8; a softmax does not see what is added to all."""
+    assert largest_prob(torch.tensor([1.0, 5.0, 2.0]).log().to(dtype)) == pytest.approx(5 / 8, abs=2e-3)
+    assert largest_prob(torch.tensor([512.0, 512.0], dtype=dtype)) == 0.5
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

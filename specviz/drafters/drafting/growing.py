@@ -19,7 +19,7 @@ from torch import Tensor
 
 from specviz.core.draws import Chooser
 from specviz.core.randomness import RandomSource, SeededRandom
-from specviz.core.sampling import Sampling, transform
+from specviz.core.sampling import Sampling, largest_prob, transform
 from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.drafters.base import DraftContext, Drafter, DraftPolicies, Proposal
 from specviz.drafters.capabilities import Grows
@@ -185,6 +185,8 @@ class GrowingDraft:
         return self.tree.depths[node]
 
     def head(self, node: int, count: int) -> list[float]:
+        if count == 1 and self.sampling.greedy:
+            return [largest_prob(self._logits(node))]
         distribution = self._distribution(node)
         if count == 1:  # a third of what `topk` takes
             return [float(distribution.max())]
@@ -210,9 +212,13 @@ class GrowingDraft:
     def text(self, node: int) -> list[int]:
         return [*self.context.tokens, *self.tree.token_path(node)]
 
+    def _logits(self, node: int) -> Tensor:
+        """[V]; those of the last pass are asked for most."""
+        return next(rows[part.index(node)] for part, rows in reversed(self.proposal.draft_logits) if node in part)
+
     def _distribution(self, node: int) -> Tensor:
         """Looked for where it was asked for: few policies want to know, and those of few nodes."""
-        logits = next(rows[part.index(node)] for part, rows in self.proposal.draft_logits if node in part)
+        logits = self._logits(node)
         return logits.float().softmax(-1) if self.sampling.greedy else transform(logits, self.sampling)
 
 

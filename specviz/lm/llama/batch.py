@@ -139,9 +139,14 @@ class LlamaBatch:
             self._caches[own.lane] = last
             last.sit(own.lane)
 
-    @torch.inference_mode()
     def forward(self, shares: Sequence[Share]) -> list[Tensor]:
         """See `Batch.forward`."""
+        if torch.is_inference_mode_enabled():  # as in `LlamaModel.forward`
+            return self._forward(shares)
+        with torch.inference_mode():
+            return self._forward(shares)
+
+    def _forward(self, shares: Sequence[Share]) -> list[Tensor]:
         widest = min(ALONE, self._model.at_once or ALONE)
         together = [index for index, share in enumerate(shares) if len(share.tokens) <= widest]
         if len(together) < 2 and self._model.replays is None:

@@ -13,6 +13,7 @@ FAULTS: Edits = {
         "nucleus keeps one token more than it needs": edit(
             "size = int((before < top_p).sum())", "size = int((before <= top_p).sum())"
         ),
+        "a softmax is shifted by the last logit instead of the largest": edit("row - row.max()", "row - row[-1]"),
         "top-k keeps one more": edit(
             "kept = logits.topk(sampling.top_k, dim=-1)", "kept = logits.topk(sampling.top_k + 1, dim=-1)"
         ),
