@@ -10,13 +10,9 @@ from specviz.training.modules.texts import TextOptions
 
 def test_every_cell_learns_from_the_same_text_and_stands_in_the_table(module_target, module_work, tmp_path):
     work = shutil.copytree(module_work, tmp_path / "work")
-    training = replace(
-        small(0, 96 * 4, str(module_target), work),
-        texts=TextOptions(length=24, rows=4, block_rows=2, write_every=2, most_written=1),
-        held_out_rows=2,
-        held_out_length=12,
-        dtype="float32",
-    )
+    texts = TextOptions(length=24, rows=4, block_rows=2, write_every=2, most_written=1)
+    usual, held_out = small(0, 96 * 4, str(module_target), work), {"held_out_rows": 2, "held_out_length": 12}
+    training = replace(usual, texts=texts, dtype="float32", **held_out)
     rows = []
     study = run_study(training, "a command", rows.append)
     assert (study.steps, study.tokens) == (4, 96 * 4)

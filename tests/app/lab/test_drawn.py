@@ -14,30 +14,13 @@ from specviz.app.lab.chart import chart
 from specviz.protocol.sweeps.points import RunCost
 from tests.app.lab.sweeps import drafted, hasty, plain
 
-LONGER = drafted(
-    gamma=4,
-    rounds=4,
-    drafted=16,
-    accepted=8,
-    decode_s=0.1,
-    tokens_per_s=120.0,
-    ratio=1.2,
-    accepted_lengths=(0, 2, 1, 0, 1),
-    by_depth=((4, 4), (4, 2), (4, 1), (4, 1)),
-    levels=((4, 4), (4, 2), (2, 1), (1, 1)),
-    cost=RunCost(0.04, 0.048, 0.004, 0.008, 16, 0.032, 12, 0.04),
-)
-NGRAM = drafted(
-    drafter="ngram",
-    label="ngram",
-    decode_s=0.06,
-    tokens_per_s=200.0,
-    ratio=2.0,
-    accepted_lengths=(3, 0, 3),
-    cost=RunCost(0.006, 0.048, 0.002, 0.004, 0, 0.0, 18, 0.045),
-    mbsu=2.0,
-    memory_ratio=None,
-)
+DRAFTS = {"rounds": 4, "drafted": 16, "accepted": 8, "accepted_lengths": (0, 2, 1, 0, 1)}
+DEPTHS = {"by_depth": ((4, 4), (4, 2), (4, 1), (4, 1)), "levels": ((4, 4), (4, 2), (2, 1), (1, 1))}
+COSTS = {"decode_s": 0.1, "cost": RunCost(0.04, 0.048, 0.004, 0.008, 16, 0.032, 12, 0.04)}
+LONGER = drafted(gamma=4, tokens_per_s=120.0, ratio=1.2, **DRAFTS, **DEPTHS, **COSTS)
+FREE = {"decode_s": 0.06, "cost": RunCost(0.006, 0.048, 0.002, 0.004, 0, 0.0, 18, 0.045), "memory_ratio": None}
+SPEED = {"tokens_per_s": 200.0, "ratio": 2.0, "mbsu": 2.0}
+NGRAM = drafted(drafter="ngram", label="ngram", accepted_lengths=(3, 0, 3), **SPEED, **FREE)
 POINTS = [plain(), LONGER, drafted(), NGRAM]
 
 

@@ -36,14 +36,8 @@ TWO = (Wanted("small_model", {"size": 8, "layers": 1}, "one"), Wanted("small_mod
 
 @pytest.fixture
 def training(module_target, module_work, tmp_path) -> ModuleTraining:
-    return replace(
-        training_of(0, 96 * 4, str(module_target), shutil.copytree(module_work, tmp_path / "work")),
-        wanted=TWO,
-        texts=TINY,
-        held_out_rows=2,
-        held_out_length=12,
-        dtype="float32",
-    )
+    usual = training_of(0, 96 * 4, str(module_target), shutil.copytree(module_work, tmp_path / "work"))
+    return replace(usual, wanted=TWO, texts=TINY, held_out_rows=2, held_out_length=12, dtype="float32")
 
 
 @pytest.mark.parametrize(("family", "spread"), [(BLOCKS, 1.03), (WHOLE, 1.06)])

@@ -29,16 +29,9 @@ from specviz.training.modules.texts import TextOptions
 from specviz.training.modules.train import ModuleTraining, Training, Wanted
 from specviz.training.options import TrainOptions
 
-SMALL = RaisedOptions(
-    context=2048,
-    places=((1, 64), (65, 128), (129, 200)),
-    times=(1.0, 4.0),
-    contexts=(32, 1100),
-    drafts=8,
-    texts=4,
-    loss_texts=2,
-    characters=4000,
-)
+PLACES = ((1, 64), (65, 128), (129, 200))
+FEW = {"drafts": 8, "texts": 4, "loss_texts": 2, "characters": 4000}
+SMALL = RaisedOptions(context=2048, places=PLACES, times=(1.0, 4.0), contexts=(32, 1100), **FEW)
 
 
 @pytest.fixture
