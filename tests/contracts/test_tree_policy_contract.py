@@ -99,7 +99,8 @@ def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, draft_poli
 
 @every_policy
 def test_the_drafters_cache_holds_nothing_but_the_text(pair, draft_policies):
-    """After a round's first pass the drafter knows the committed text as a fresh pass would."""
+    """After a round's first pass the drafter knows the committed text as a fresh pass would: what it says of the root.
+    A chain that is written by one call says with it what it said of its candidates."""
     request = request_for(pair, draft_policies, verifier="sequential", temperature=0.9, max_new_tokens=16)
     session = session_of(pair, request, [1, 2, 3, 1, 2])
     model = session.method.drafter.drafting_model()
@@ -108,7 +109,7 @@ def test_the_drafters_cache_holds_nothing_but_the_text(pair, draft_policies):
         draft_logits = session.round().proposal.draft_logits
         fresh = model.forward(text, model.new_cache())
         for nodes, logits in draft_logits[:1]:
-            assert nodes == [0]
+            assert nodes[0] == 0
             torch.testing.assert_close(logits[0], fresh[-1, : logits.shape[-1]], atol=1e-4, rtol=0.0)
 
 
