@@ -27,14 +27,16 @@ enum { TWO = 2 * LANES, OUTS = 4 };
 /* Rows whose sums leave room for weights: of DOTS they stand beside two rows of weights at a time, else four */
 enum { MOST_DOTS = 8, MOST_AT_ONCE = LANES == 16 ? 6 : 4 };
 
-/* How weights come near. Prefetchers follow who reads in order of memory, and lose the way among several places. So one
-   row of x takes the rows of weights one by one. More take several of them at once, since x is loaded for each anew, and
-   ASK for what lies well ahead. Rows of weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX
-   processors do was measured there. */
+/* How weights come near. Prefetchers follow who reads in order of memory, and lose the way among several places. So for
+   one or two rows of x the next rows of weights are really READ in that order while these are multiplied; where they are
+   LONG, or the products few (DOTS), one row of x takes them one by one and is FOLLOWED. More rows ASK for what lies well
+   ahead. Rows of weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX processors do was measured
+   there. */
+enum { FOLLOWED, ASKED, READ };
 #ifdef __AMX_BF16__
-enum { ONE_BY_ONE = 0, AHEAD = 0, SHORT = 0 };
+enum { ONE_BY_ONE = 0, MOST_READ = 0, AHEAD = 0, SHORT = 0, LONG = 0 };
 #else
-enum { ONE_BY_ONE = LANES == 16, AHEAD = 12288, SHORT = 512 };
+enum { ONE_BY_ONE = LANES == 16, MOST_READ = 2, AHEAD = 12288, SHORT = 512, LONG = 1536 };
 #endif
 
 #ifdef __AVX512BF16__
@@ -90,14 +92,17 @@ INLINE void step(Vec *sums, const char *const *w, const float *x, int64_t to_nex
 }
 
 /* sums [n, outs] of whole rows of x with rows of weights */
-INLINE void add_up(Vec *sums, const char *w, int mode, int asked, int64_t ins, const float *x, int n, int outs) {
+INLINE void add_up(Vec *sums, const char *w, int mode, int coming, int64_t ins, const float *x, int n, int outs) {
   const int64_t width = mode == WHOLES ? 4 : 2, to_next = apart(ins, mode);
   const char *at[OUTS];
   int64_t k = 0;
   UNROLL for (int i = 0; i < n * outs; i++) sums[i] = every(0.0f);
   for (; k + TWO <= ins; k += TWO) {
-    const char *next = w + outs * (ins + k) * width + AHEAD;
-    if (asked) UNROLL for (int64_t line = 0; line < outs * TWO * width; line += 64) __builtin_prefetch(next + line, 0, 2);
+    const char *next = w + outs * (ins + k) * width;
+    if (coming != FOLLOWED) UNROLL for (int64_t line = 0; line < outs * TWO * width; line += 64) {
+      if (coming == READ) (void)*(const volatile char *)(next + line);
+      else __builtin_prefetch(next + AHEAD + line, 0, 2);
+    }
     UNROLL for (int j = 0; j < outs; j++) at[j] = w + (j * ins + k) * width;
     step(sums, at, mode == DOTS ? x + k / 2 : x + k, to_next, mode, n, outs);
   }
@@ -112,11 +117,11 @@ INLINE void add_up(Vec *sums, const char *w, int mode, int asked, int64_t ins, c
 }
 
 /* one output, or OUTS of them, `wide` at a time */
-INLINE void tile(const char *w, int mode, int wide, int asked, int64_t ins, const float *x, int n, int outs, float *y,
+INLINE void tile(const char *w, int mode, int wide, int coming, int64_t ins, const float *x, int n, int outs, float *y,
                  int64_t stride, const float *bias, const float *scales, int add) {
   Vec sums[MOST_DOTS * OUTS], some[MOST_DOTS * OUTS];
   UNROLL for (int j = 0; j < outs; j += wide) {
-    add_up(some, w + j * ins * (mode == WHOLES ? 4 : 2), mode, asked, ins, x, n, wide);
+    add_up(some, w + j * ins * (mode == WHOLES ? 4 : 2), mode, coming, ins, x, n, wide);
     UNROLL for (int i = 0; i < n; i++) UNROLL for (int k = 0; k < wide; k++) sums[i * outs + j + k] = some[i * wide + k];
   }
   for (int i = 0; outs == 1 && i < n; i++)
@@ -135,7 +140,8 @@ INLINE void tile(const char *w, int mode, int wide, int asked, int64_t ins, cons
 INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x, int n, float *y, int64_t stride,
                        int add) {
   const int64_t ins = by->ins, size = ins * (mode == WHOLES ? 4 : 2), last = first + (by->outs - first) / OUTS * OUTS;
-  const int near = size <= SHORT, at_once = mode == DOTS ? MOST_DOTS : MOST_AT_ONCE, wide = mode == DOTS ? 2 : OUTS;
+  const int near = size <= SHORT, read = mode != DOTS && n <= MOST_READ && size <= LONG;
+  const int at_once = mode == DOTS ? MOST_DOTS : MOST_AT_ONCE, wide = mode == DOTS ? 2 : OUTS;
   const int parts = (n + at_once - 1) / at_once; /* of rows; for the later ones weights are in the cache */
   for (int64_t j = first; j < by->outs; j += j < last ? OUTS : 1)
     for (int part = 0, i = 0, some; part < (j < last ? parts : n); part++, i += some) {
@@ -144,10 +150,11 @@ INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x
       const float *scales = by->scales ? by->scales + j : 0;
       const char *w = by->weight + j * size;
       float *to = y + i * stride + j;
-      const int asked = !near && !part;
-      if (j >= last) tile(w, mode, 1, 0, ins, rows, 1, 1, to, stride, bias, scales, add);
-      else if (ONE_BY_ONE && n == 1 && !near) tile(w, mode, 1, 0, ins, rows, 1, OUTS, to, stride, bias, scales, add);
-#define CASE(count) case count: tile(w, mode, wide, asked, ins, rows, count, OUTS, to, stride, bias, scales, add); break
+      const int coming = near || part ? FOLLOWED : read && j + 2 * OUTS <= last ? READ : ASKED;
+      const int alone = ONE_BY_ONE && n == 1 && !near && !read;
+      if (j >= last) tile(w, mode, 1, FOLLOWED, ins, rows, 1, 1, to, stride, bias, scales, add);
+      else if (alone) tile(w, mode, 1, FOLLOWED, ins, rows, 1, OUTS, to, stride, bias, scales, add);
+#define CASE(count) case count: tile(w, mode, wide, coming, ins, rows, count, OUTS, to, stride, bias, scales, add); break
       else switch (some) {
         CASE(1);
         CASE(2);
