@@ -10,7 +10,6 @@ own, forked from one that has imported torch already.
 
 import argparse
 import io
-import multiprocessing
 import multiprocessing.connection
 import shutil
 import subprocess
