@@ -4,7 +4,6 @@ any length, fields of an event missing. Each is answered, or refused in one sent
 `python -m tests.fuzz --events 40` posts so many times to every event of the page; the tests take a part of them.
 """
 
-import asyncio
 import logging
 import random
 import time
@@ -22,6 +21,7 @@ from specviz.app.page.build import build
 from specviz.app.page.sessions import Session
 from specviz.app.runs.gallery import gallery
 from tests.app.doubles import SAMPLE, ReplaySource, sample
+from tests.event_loop import run_to_the_end
 from tests.fuzz.doors import FaultError, sentence
 from tests.fuzz.mutations import ASSETS
 
@@ -111,7 +111,7 @@ def outcomes(demo: gr.Blocks, numbers: Sequence[int], times: int, seed: int) -> 
                 said, begun = StringIO(), time.process_time()
                 try:
                     with redirect_stderr(said):
-                        asyncio.run(posted(demo, function, values, event))
+                        run_to_the_end(posted(demo, function, values, event))
                     wrong = ""
                 except FaultError as fault:
                     wrong = str(fault)
