@@ -30,6 +30,8 @@ import numpy.typing as npt
 from specviz.stop_policies.base import DraftView, StopOptions, StopPolicy
 
 Numbers = npt.NDArray[np.float64]
+OfTexts = Callable[[int], float]
+"""texts of the batch → measured seconds"""
 SecondsOf = Callable[[int, int], float]
 """(texts of the batch, rows of a pass) → measured seconds"""
 EXPECTED = 0.6
@@ -45,7 +47,7 @@ ALIKE = 0.5
 """of a token's worth that is the same for all texts: which of them will end last is foretold badly"""
 LEAST = 0.02
 """of the target's pass that a draft must promise to save: times are that uncertain"""
-REST = 3
+REST = 7
 """rounds without a question after one in which nothing paid: a batch that gains nothing decodes plainly"""
 
 
@@ -60,6 +62,9 @@ class Prices:
     levels: int
     handling_s: float = 0.0
     """for a candidate outside the passes: the drafter's and the budget's own work, and both hand-overs"""
+    switch_s: tuple[float, ...] = (0.0,)
+    """[texts + 1] once for a round that drafts: its first passes find the other model's weights in the cache; the last
+    number stands for more texts too"""
     of_target: list[list[float]] = field(init=False, repr=False, compare=False)
     """`target_s` as Python's numbers, which are looked up one by one"""
     of_drafter: list[list[float]] = field(init=False, repr=False, compare=False)
@@ -70,20 +75,34 @@ class Prices:
         object.__setattr__(self, "of_drafter", self.drafter_s.tolist())
 
     @classmethod
-    def of(cls, target_s: SecondsOf, drafter_s: SecondsOf, texts: int, levels: int, handling_s: float = 0.0) -> Prices:
+    def of(
+        cls,
+        target_s: SecondsOf,
+        drafter_s: SecondsOf,
+        texts: int,
+        levels: int,
+        handling_s: float = 0.0,
+        switch_s: OfTexts = lambda texts: 0.0,
+    ) -> Prices:
         """For batches of up to so many texts."""
         rows = range(1, 1 + texts * (1 + levels))
 
         def table(of: SecondsOf) -> Numbers:
             return np.array([[0.0, *(of(max(1, count), row) for row in rows)] for count in range(texts + 1)])
 
-        return cls(table(target_s), table(drafter_s), levels, handling_s)
+        switches = tuple(switch_s(max(1, count)) for count in range(texts + 1))
+        return cls(table(target_s), table(drafter_s), levels, handling_s, switches)
+
+    def switching_s(self, texts: int) -> float:
+        """Once for a round of so many texts that drafts."""
+        return self.switch_s[min(texts, len(self.switch_s) - 1)]
 
     def paces(self, texts: int, chance: float) -> Numbers:
         """Seconds [B + 1] that a token of each text takes while 0, 1, … B texts are left and all of them draft equally
         far, as far as is best; a candidate whose path is taken has this chance."""
         left, far = np.arange(texts + 1), np.arange(self.levels + 1)
         drafting = far * (self.drafter_s[left, left] + left * self.handling_s)[:, None]  # [B + 1, L + 1]
+        drafting += (far > 0) * np.array([self.switching_s(count) for count in range(texts + 1)])[:, None]
         rows = np.minimum(left[:, None] * (1 + far), self.target_s.shape[1] - 1)
         seconds = drafting + self.target_s[left[:, None], rows]
         found: Numbers = (seconds / np.cumsum(chance**far)).min(1)
@@ -114,9 +133,11 @@ def worth(left: Sequence[int], paces: Sequence[float]) -> list[float]:
     return [saved[tokens] for tokens in left]
 
 
-def grant(wishes: Sequence[Wish], saves: Sequence[float], rows: int, texts: int, prices: Prices) -> list[int]:
+def grant(
+    wishes: Sequence[Wish], saves: Sequence[float], rows: int, texts: int, prices: Prices, begins: bool = True
+) -> list[int]:
     """How many candidates each text may draft, so that the batch is over soonest; `saves` [W] seconds a token of each,
-    `rows` of the target's pass that are granted already.
+    `rows` of the target's pass that are granted already. `begins`: the drafter has not been asked in this round.
 
     Looked at are the beginnings of one queue of all candidates, those that save most first, and of each the whole:
     passes are priced in steps, so that more may be lost at first and won in the end."""
@@ -131,7 +152,8 @@ def grant(wishes: Sequence[Wish], saves: Sequence[float], rows: int, texts: int,
     read = [0.0] * (1 + prices.levels)
     """rows of the drafter's passes, level by level"""
     dearest = len(target_s) - 1
-    spent, best, least = 0.0, 0, (1.0 - LEAST) * target_s[rows]
+    spent = prices.switching_s(texts) if begins else 0.0
+    best, least = 0, (1.0 - LEAST) * target_s[rows]
     for count, (lost, level, asker) in enumerate(queue, 1):
         if more := 1.0 if level else wishes[asker].unread:
             before = read[level]
@@ -172,7 +194,7 @@ class Budget:
         if begins:
             self._begin(wishes)
         saves = [self.saves[wish.text] for wish in wishes]
-        granted = grant(wishes, saves, self.rows, len(self.saves), self.prices)
+        granted = grant(wishes, saves, self.rows, len(self.saves), self.prices, begins)
         if begins:
             return granted if any(granted) else [-REST] * len(wishes)
         self.rows += sum(map(bool, granted))

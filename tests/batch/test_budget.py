@@ -108,6 +108,19 @@ def test_what_a_candidate_costs_outside_the_passes_is_paid(handling_s, granted) 
     assert grant([wish(0, 9, 0.75, 0.5), wish(1, 9, 0.25, 0.1)], [4.0, 4.0], 2, 2, prices) == granted
 
 
+@pytest.mark.parametrize(("switch_s", "begins", "granted"), [(4.0, True, [2]), (4.5, True, [0]), (4.5, False, [2])])
+def test_a_round_that_drafts_pays_once_for_the_weights_that_come_back(switch_s, begins, granted) -> None:
+    """The candidates save 3 and 1.5 s; whoever has drafted has paid."""
+    prices = Prices.of(flat, free, 4, 2, switch_s=lambda texts: switch_s)
+    assert grant([wish(0, 9, 0.75, 0.375)], [4.0], 1, 2, prices, begins) == granted
+
+
+def test_paces_count_the_switch_once_for_a_round_that_drafts() -> None:
+    """A pass takes 8 s. With two candidates that are always taken, three tokens take 9 s; 28 s would be too long."""
+    cheap, dear = (Prices.of(flat, free, 1, 2, switch_s=lambda texts, s=s: s) for s in (1.0, 20.0))
+    assert (cheap.paces(1, 1.0).tolist(), dear.paces(1, 1.0).tolist()) == ([0.0, 3.0], [0.0, 8.0])
+
+
 def test_a_busier_machine_grants_no_more() -> None:
     """The price of a row goes up; the candidates save 2.25, 1.5, 0.75 and 0.375 s."""
     wishes = [wish(0, 9, 0.75, 0.5), wish(1, 9, 0.25, 0.125)]

@@ -1,8 +1,10 @@
 """Times of passes over several texts: straight lines between what was measured."""
 
 from itertools import count
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
-from specviz.batch.pass_times import PassTimes, pass_times, rising, row_counts
+from specviz.batch.pass_times import PassTimes, pass_times, rising, row_counts, switch_times
 from specviz.lm.load import load
 from tests.lm.conftest import checkpoint, one_thread
 
@@ -37,4 +39,26 @@ def test_every_size_is_measured_by_the_clock_that_is_given(checkpoint) -> None:
     ticks = count()
     times = pass_times(model, (2, 1), 1, lambda: float(next(ticks)), repeats=2)
     assert times == PassTimes(((1, ((1, 1.0), (2, 1.0))), (2, ((1, 1.0), (2, 1.0), (3, 1.0), (4, 1.0)))))
-    assert next(ticks) == (2 + 4) * (3 + 2)
+    assert next(ticks) == (2 + 4) * (3 + 3)
+
+
+class Cold:
+    """A model that takes a second for a row, and three more where the other model was asked before it."""
+
+    info = SimpleNamespace(context_length=9)
+    asked: ClassVar[list[object]] = []
+    now: ClassVar[list[float]] = [0.0]
+
+    def new_batch(self) -> "Cold":
+        return self
+
+    def new_cache(self) -> Any:
+        return SimpleNamespace(keep=lambda rows: None)
+
+    def forward(self, shares) -> None:
+        self.now[0] += len(shares) + 3.0 * (self.asked[-1:] != [self])
+        self.asked.append(self)
+
+
+def test_a_switch_is_what_both_models_take_longer_behind_each_other_than_behind_themselves() -> None:
+    assert switch_times(Cold(), Cold(), (1, 4), lambda: Cold.now[0]) == {1: 6.0, 4: 6.0}

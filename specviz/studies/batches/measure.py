@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+import numpy as np
+
 from specviz.batch.budget import Budget, BudgetStopPolicy, Grants, Prices
-from specviz.batch.pass_times import PassTimes, pass_times
+from specviz.batch.pass_times import PassTimes, pass_times, switch_times
 from specviz.batch.together import Clock, Decoded, Model, Seat, SessionOf, Turn, decode_together
 from specviz.bench.core.contest import rotated
 from specviz.bench.core.passes import work_clock
@@ -128,9 +130,17 @@ def _prices(
 ) -> Prices:
     """Passes as they were measured, and what a candidate costs outside them, where it matters."""
     budgets = list(filter(by_budget, plan.shapes))
-    handling_s = _handling_s(target, drafter, plan, max(budgets, key=len), clock) if budgets else 0.0
     seconds = times[Turn.TARGET].seconds, times[Turn.DRAFTER].seconds
-    return Prices.of(*seconds, max(plan.sizes), max(map(len, plan.shapes)), handling_s)
+    most = max(plan.sizes), max(map(len, plan.shapes))
+    if not budgets:
+        return Prices.of(*seconds, *most)
+    switches = switch_times(target, drafter, sorted(plan.sizes), clock)
+    return Prices.of(
+        *seconds,
+        *most,
+        _handling_s(target, drafter, plan, max(budgets, key=len), clock),
+        lambda texts: float(np.interp(texts, list(switches), list(switches.values()))),
+    )
 
 
 def _handling_s(target: GivesBatches, drafter: GivesBatches, plan: BatchPlan, longest: Shape, clock: Clock) -> float:
