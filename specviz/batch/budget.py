@@ -60,11 +60,10 @@ class Prices:
     drafter_s: Numbers
     """likewise"""
     levels: int
-    handling_s: float = 0.0
+    handling_s: float
     """for a candidate outside the passes: the drafter's and the budget's own work, and both hand-overs"""
-    switch_s: tuple[float, ...] = (0.0,)
-    """[texts + 1] once for a round that drafts: its first passes find the other model's weights in the cache; the last
-    number stands for more texts too"""
+    switch_s: list[float]
+    """[texts + 1] once for a round that drafts: its first passes find the other model's weights in the cache"""
     of_target: list[list[float]] = field(init=False, repr=False, compare=False)
     """`target_s` as Python's numbers, which are looked up one by one"""
     of_drafter: list[list[float]] = field(init=False, repr=False, compare=False)
@@ -90,19 +89,15 @@ class Prices:
         def table(of: SecondsOf) -> Numbers:
             return np.array([[0.0, *(of(max(1, count), row) for row in rows)] for count in range(texts + 1)])
 
-        switches = tuple(switch_s(max(1, count)) for count in range(texts + 1))
+        switches = [switch_s(max(1, count)) for count in range(texts + 1)]
         return cls(table(target_s), table(drafter_s), levels, handling_s, switches)
-
-    def switching_s(self, texts: int) -> float:
-        """Once for a round of so many texts that drafts."""
-        return self.switch_s[min(texts, len(self.switch_s) - 1)]
 
     def paces(self, texts: int, chance: float) -> Numbers:
         """Seconds [B + 1] that a token of each text takes while 0, 1, … B texts are left and all of them draft equally
         far, as far as is best; a candidate whose path is taken has this chance."""
         left, far = np.arange(texts + 1), np.arange(self.levels + 1)
         drafting = far * (self.drafter_s[left, left] + left * self.handling_s)[:, None]  # [B + 1, L + 1]
-        drafting += (far > 0) * np.array([self.switching_s(count) for count in range(texts + 1)])[:, None]
+        drafting += (far > 0) * np.array(self.switch_s)[left, None]
         rows = np.minimum(left[:, None] * (1 + far), self.target_s.shape[1] - 1)
         seconds = drafting + self.target_s[left[:, None], rows]
         found: Numbers = (seconds / np.cumsum(chance**far)).min(1)
@@ -152,7 +147,7 @@ def grant(
     read = [0.0] * (1 + prices.levels)
     """rows of the drafter's passes, level by level"""
     dearest = len(target_s) - 1
-    spent = prices.switching_s(texts) if begins else 0.0
+    spent = prices.switch_s[texts] if begins else 0.0
     best, least = 0, (1.0 - LEAST) * target_s[rows]
     for count, (lost, level, asker) in enumerate(queue, 1):
         if more := 1.0 if level else wishes[asker].unread:
