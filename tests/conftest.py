@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ.setdefault("SPECVIZ_DTYPE", "float32")  # the same on every processor; `SPECVIZ_DTYPE=auto make test`
 
 gc.disable()  # until all is imported: the collector's rounds are a quarter of what torch and gradio take for it
 

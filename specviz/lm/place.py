@@ -22,19 +22,23 @@ from weakref import WeakKeyDictionary
 
 import torch
 
+from specviz.core.compiled import library
 from specviz.errors import ModelError, SpecVizError
 from specviz.lm.base import LanguageModel
 from specviz.lm.checkpoint import read_config
 from specviz.lm.fetched import REAL_MODELS
 from specviz.lm.gguf import STORED, TYPE, is_gguf, unpacked
 from specviz.lm.hub.files import from_hub, is_hub_id
+from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.llama.shape import why_not_lean
 from specviz.resources import asset_path
 
 SMALL_FILES = ("*.json", "*.jinja")
 """all of a hub checkpoint but its weights: configuration, tokenizer, chat template"""
-WIDE, LEAN_WIDE = 1024, 512
-"""least width at which `auto` takes bfloat16 on a CPU: of any model, and of one that the lean forward runs"""
+WIDE, LEAN_WIDE = 1024, 384
+"""least width at which `auto` takes bfloat16 on a CPU: by torch's products, and by compiled passes over few rows"""
+AUTO = "SPECVIZ_DTYPE"
+"""environment variable: the format that `auto` stands for"""
 WIDTHS = ("hidden_size", "n_embd", "d_model")
 """what configurations call it"""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -119,20 +123,22 @@ def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) ->
     """`auto` takes what the checkpoint was stored in, but on a CPU bfloat16 only where it pays; and why it took that,
     empty where another format was asked for.
 
-    Asks what the processor declares and no clock, so the same run has the same format every time; the bundled models
-    are always float32 on a CPU, where greedy text is that of plain decoding. Raises ModelError for other names.
+    Asks what the machine declares and no clock, so the same run has the same format every time there. `SPECVIZ_DTYPE`
+    says what `auto` stands for. Raises ModelError for other names.
     """
-    if dtype != "auto":
-        if dtype not in DTYPES:
-            raise ModelError(f"there is no dtype '{dtype}'; choose auto, {', '.join(DTYPES)}.")
-        return DTYPES[dtype], ""
+    asked = os.environ.get(AUTO, "auto") if dtype == "auto" else dtype
+    if asked != "auto":
+        if asked not in DTYPES:
+            where = f"{AUTO} is '{asked}'" if dtype == "auto" else f"there is no dtype '{asked}'"
+            raise ModelError(f"{where}; choose auto, {', '.join(DTYPES)}.")
+        return DTYPES[asked], f"{AUTO} says so" if dtype == "auto" else ""
     stored = DTYPES.get(str(config.get("dtype") or config.get("torch_dtype") or "float32"), torch.float32)
     if stored == torch.float32 or device.type == "cuda":
         return stored, "its weights are stored so"
     if device.type != "cpu":
         return torch.float32, f"shorter formats are not tried on the device {device.type}"
     width = width_of(config)
-    reason = why_not_bfloat16(width, lean=why_not_lean(config) is None)
+    reason = why_not_bfloat16(width, compiled=why_not_lean(config) is None and passes_are_compiled())
     if reason:
         return torch.float32, reason
     return torch.bfloat16, f"width {width} and this processor multiplies it ({bfloat16_by()})"
@@ -157,20 +163,26 @@ def width_of(config: Mapping[str, Any]) -> int:
     return next((value for name in WIDTHS if isinstance(value := config.get(name), int)), 0)
 
 
-def why_not_bfloat16(width: int, lean: bool = False) -> str | None:
-    """None where the model is wide enough for bfloat16 and this CPU multiplies it; else what is missing.
+def why_not_bfloat16(width: int, compiled: bool = False) -> str | None:
+    """None where the model is wide enough for bfloat16 and this CPU multiplies it; else what is missing. `compiled`:
+    whether its passes over a few rows are compiled here.
 
     Measured on one thread, one row and five rows together, float32 over bfloat16. An AMX Xeon: by torch's products
-    0.53 and 1.03 at width 512, 1.21 and 1.90 at 1024, 1.62 and 2.07 at 2048, 1.74 and 2.40 at 4096; by the lean
-    forward's pass over a few rows 1.55 and 1.59 at width 576. AVX512-BF16 alone (AMD's Zen 4): 1.6 and 1.9 at width
-    512, 1.2 and 2.5 at 1024, 1.3 and 4.0 at 2048, 1.1 and 4.8 at 4096; by the lean forward's pass 0.98 and 1.12 at
-    width 576, over eight rows 1.38, and 2.2 for a prompt. Without either torch's products in bfloat16 are up to ten
-    times slower.
+    0.53 and 1.03 at width 512, 1.21 and 1.90 at 1024, 1.62 and 2.07 at 2048, 1.74 and 2.40 at 4096; by compiled
+    passes 1.55 and 1.59 at width 576, and at 384 2.1 for one row. AVX512-BF16 alone (AMD's Zen 4): by torch's
+    products 1.6 and 1.9 at width 512, 1.2 and 2.5 at 1024, 1.3 and 4.0 at 2048, 1.1 and 4.8 at 4096; by compiled
+    passes 0.98 and 1.12 at width 576, over eight rows 1.38, and 2.2 for a prompt; at width 384 1.09, 1.2 and 1.6 (1,
+    5 and 8 rows of the bundled target). Without either torch's products in bfloat16 are up to ten times slower.
     """
-    least = LEAN_WIDE if lean else WIDE
+    least = LEAN_WIDE if compiled else WIDE
     if width < least:
         return f"width {width or 'unknown'}, and bfloat16 pays from {least} on"
     return None if bfloat16_by() else "this processor does not multiply bfloat16 (neither AMX nor AVX512-BF16)"
+
+
+def passes_are_compiled() -> bool:
+    """Whether the lean forward's passes over a few rows are: torch has one thread, and a compiler is at hand."""
+    return torch.get_num_threads() == 1 and library(SOURCE) is not None
 
 
 def bfloat16_by() -> str:

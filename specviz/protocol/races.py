@@ -4,12 +4,13 @@ A race file is JSON, `.json` or `.json.gz`: the traces as they are, one label ea
 trace in it passes the same guard and rules as one that stands alone.
 
 Greedy equality asks any trace source for two runs of one prompt and compares them: a drafter's text against that of
-plain decoding, token for token, in float32 at temperature 0.
+plain decoding, token for token, at temperature 0; in float32, or in another format with the margin where they part.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -115,6 +116,9 @@ class Equality:
     """target passes of the drafter's run so far"""
     finished: bool
     """both runs came to their end; False on the way and where they were stopped"""
+    margins: tuple[float | None, ...] = ()
+    """of plain decoding's tokens: how far the logit of each stood above the next one's; None: so far that a trace
+    rounds the next one's probability to nothing; empty in float32"""
 
     @property
     def equal(self) -> int:
@@ -133,21 +137,25 @@ class Equality:
 
 
 def compare(
-    source: TraceSource, request: RunRequest, cancelled: Callable[[], bool] = lambda: False
+    source: TraceSource,
+    request: RunRequest,
+    cancelled: Callable[[], bool] = lambda: False,
+    dtype: str = "float32",
 ) -> Iterator[Equality]:
     """Both runs, answered after every round; the last answer is the result.
 
-    Whatever the request says of temperature, precision and verifier, the runs are greedy and in float32, where sums
-    come out of every shape of a pass closely enough that no token changes. Raises SpecVizError where they cannot run.
+    Whatever the request says of temperature, precision and verifier, the runs are greedy and in `dtype`. In float32
+    sums come out of every shape of a pass closely enough that no token changes; in shorter formats a tie may fall
+    otherwise, so that the margins of plain decoding's tokens are kept. Raises SpecVizError where they cannot run.
     """
     cold = replace(
         request,
         temperature=0.0,
         top_k=0,
         top_p=1.0,
-        dtype="float32",
+        dtype=dtype,
         verifier=choice.STANDARD["verifier"],
-        record=False,
+        record=dtype != "float32",
     )
     plain = cold.with_drafter(PLAIN)
     for one in (plain, cold):
@@ -155,24 +163,34 @@ def compare(
         if reason is not None:
             raise OptionError(reason)
     so_far = Equality(request.max_new_tokens, (), (), 0, False)
-    for tokens, _, _ in _tokens(source, plain, cancelled):
-        so_far = replace(so_far, plain=tokens)
+    for tokens, margins, _ in _tokens(source, plain, cancelled):
+        so_far = replace(so_far, plain=tokens, margins=margins if cold.record else ())
         yield so_far
-    for tokens, passes, over in _tokens(source, cold, cancelled):
+    for tokens, _, (passes, over) in _tokens(source, cold, cancelled):
         so_far = replace(so_far, drafted=tokens, passes=passes, finished=over and not cancelled())
         yield so_far
 
 
 def _tokens(
     source: TraceSource, request: RunRequest, cancelled: Callable[[], bool]
-) -> Iterator[tuple[tuple[int, ...], int, bool]]:
-    """The output so far, the target passes it took, and whether that is all."""
+) -> Iterator[tuple[tuple[int, ...], tuple[float | None, ...], tuple[int, bool]]]:
+    """The output so far, the margins at the roots of its rounds, the target passes it took, and whether that is
+    all."""
     tokens: tuple[int, ...] = ()
+    margins: tuple[float | None, ...] = ()
     passes = 0
     for step in source.run(request, cancelled):
         if isinstance(step.event, Round):
             tokens += tuple(item.token for item in step.event.committed.tokens)
+            margins += (_margin(step.event),)
             passes += 1
-            yield tokens, passes, False
+            yield tokens, margins, (passes, False)
         elif isinstance(step.event, Finished):
-            yield tuple(step.event.output_ids), passes, True
+            yield tuple(step.event.output_ids), margins, (passes, True)
+
+
+def _margin(done: Round) -> float | None:
+    """Between the logits of the two tokens that the target finds likeliest after the root."""
+    root = done.nodes[0]
+    first, second, *_ = (*(root.target_raw or root.target).probs, 0.0, 0.0)
+    return math.log(first / second) if second else None

@@ -96,3 +96,16 @@ def test_the_list_gets_the_opening_once_and_keeps_the_rest(tmp_path: Path) -> No
     assert (entry["prompt"], entry["temperature"], entry["seed"], entry["options"]) == ("b", 0.6, 1, {"gamma": 4})
     assert entry["dtype"] == "bfloat16"
     assert once.startswith("# list\n")
+
+
+def test_recordings_of_our_own_models_are_in_float32_and_a_chats_as_it_is_run(tmp_path: Path) -> None:
+    entries = (
+        'name = "own"\nprompt = "a"',
+        'name = "half"\nprompt = "a"\ndtype = "bfloat16"',
+        'name = "c"\nprompt = "a"\nchat = true',
+    )
+    path = tmp_path / "recordings.toml"
+    path.write_text("".join(f"[[recording]]\n{entry}\n" for entry in entries), encoding="utf-8")
+    prompts = replace(catalog(), prompts=(PromptCard("a", "story", "a", "", "A cat"),))
+    _, recordings = opening.read_list(path, prompts, {})
+    assert [recording.request.dtype for recording in recordings] == ["float32", "bfloat16", "auto"]

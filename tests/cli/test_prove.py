@@ -10,6 +10,7 @@ from specviz.cli.main import main
 from specviz.drafters.none import NoDrafter
 from specviz.live.source import LiveSource
 from specviz.proof import planted
+from specviz.protocol.races import Equality
 from tests.cli.conftest import Call
 from tests.proof.letters import toy_loader
 
@@ -88,6 +89,28 @@ def test_greedy_texts_are_compared(specviz: Call) -> None:
     done = specviz("prove", "greedy", "--prompt", "ab", "--tokens", 8)
     assert done.code == 0, done.err
     assert done.out.startswith("8 of 8 tokens equal plain decoding, in ")
+
+
+def test_in_a_shorter_format_the_smallest_margin_is_named(specviz: Call) -> None:
+    done = specviz("prove", "greedy", "--prompt", "ab", "--tokens", 4, "--dtype", "bfloat16")
+    assert done.code == 0, done.err
+    assert "\nthe smallest margin of a token is " in done.out
+    assert "margin" not in specviz("prove", "greedy", "--prompt", "ab", "--tokens", 4).out
+
+
+@pytest.mark.parametrize(
+    ("drafted", "margins", "said"),
+    [
+        ((5, 6), (0.25, 0.5), "the smallest margin of a token is 0.2500"),
+        ((5, 7), (0.25, 0.5), "the smallest margin of a token is 0.2500, that of token 2, where they part, 0.5000"),
+        ((5, 7), (0.25, None), "the smallest margin of a token is 0.2500, that of token 2, where they part, large"),
+        ((5, 6), (), ""),
+    ],
+)
+def test_the_margin_is_that_of_the_token_where_the_texts_part(
+    drafted: tuple[int, int], margins: tuple[float | None, ...], said: str
+) -> None:
+    assert prove_parts.margins_text(Equality(2, (5, 6), drafted, 2, True, margins)) == said
 
 
 def test_weights_that_are_none_are_refused(specviz: Call) -> None:

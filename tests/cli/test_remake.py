@@ -4,7 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -180,8 +180,9 @@ def three(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     ran: list[str] = []
     made = tuple(step(name=name, command=(name,), outputs=(Output(f"{name}.json"),)) for name in "abc")
 
-    def run(words: Sequence[str], cwd: Path, check: bool) -> Any:
+    def run(words: Sequence[str], cwd: Path, env: Mapping[str, str], check: bool) -> Any:
         assert words[:2] == [sys.executable, "-m"]
+        assert env["SPECVIZ_DTYPE"] == "float32"
         ran.append(words[2])
         if not (cwd / f"{words[2]}.broken").exists():
             keep(cwd / f"{words[2]}.json", NEW, WEAK)
@@ -251,6 +252,24 @@ def test_as_many_steps_run_beside_each_other_as_are_asked_for_and_none_begins_af
     assert main(["remake", "--at-once", "2"]) == 1
     assert sorted(three) == ["a", "b"]
     assert main(["remake", "--at-once", "0"]) == 2
+
+
+def test_steps_of_a_real_model_leave_the_format_to_the_processor(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real, asked = step(name="r", rests_on=listed.REAL_WEIGHTS, outputs=(Output("r.json"),)), list[str]()
+
+    def run(words: Sequence[str], env: Mapping[str, str], **how: Any) -> Any:
+        asked.append(env["SPECVIZ_DTYPE"])
+        return subprocess.CompletedProcess(list(words), 1)
+
+    monkeypatch.setattr(command, "steps", lambda: (real,))
+    monkeypatch.setattr(command, "bundled", lambda models: {**WEIGHTS, listed.REAL_WEIGHTS[0]: NEW})
+    monkeypatch.setattr(command, "ROOT", tmp_path / "assets")
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setenv("SPECVIZ_DTYPE", "auto")
+    assert main(["remake"]) == 1
+    assert asked == ["auto"]
 
 
 def test_no_step_that_measures_times_shares_the_machine() -> None:

@@ -103,11 +103,15 @@ def test_its_configuration_and_tokenizer_are_those_of_the_metadata(tmp_path: Pat
     assert json.loads((folder / "tokenizer.json").read_text())["model"]["merges"] == [["a", "b"], ["Ġ", "a"]]
 
 
-def test_a_sentence_says_how_a_file_is_kept_and_in_what_it_computes(tmp_path: Path) -> None:
+def test_a_sentence_says_how_a_file_is_kept_and_in_what_it_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPECVIZ_DTYPE", raising=False)
+    monkeypatch.setattr("specviz.lm.place.passes_are_compiled", lambda: True)
     blocks, plain_file = made(tmp_path / "tiny.gguf", types="Q8_0"), made(tmp_path / "half.gguf", types="F16")
     said = "tiny: kept as Q8_0 blocks, unpacked to bfloat16; computes in float32"
     assert chosen_format(str(blocks), "cpu", "float32") == f"{said}."
-    assert chosen_format(str(blocks), "cpu") == f"{said}: width 32, and bfloat16 pays from 512 on."
+    assert chosen_format(str(blocks), "cpu") == f"{said}: width 32, and bfloat16 pays from 384 on."
     assert chosen_format(str(plain_file), "cpu", "bfloat16") == "half: kept as float16; computes in bfloat16."
     assert chosen_format("target") == chosen_format("owner/model") == ""
 

@@ -185,6 +185,14 @@ def test_a_device_that_is_not_there_is_an_error():
         place.choose_device("tpu")
 
 
+@pytest.fixture
+def auto_by_processor(monkeypatch):
+    """Tests say what `auto` stands for; these ask what it would take."""
+    monkeypatch.delenv("SPECVIZ_DTYPE", raising=False)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
+
+
+@pytest.mark.usefixtures("auto_by_processor")
 @pytest.mark.parametrize(
     ("stored", "by", "width", "expected", "why"),
     [
@@ -211,6 +219,7 @@ def test_auto_dtype_goes_by_what_processor_and_model_declare_and_says_so(monkeyp
     assert place.choose_dtype("bfloat16", cpu, {"dtype": stored}) == (torch.bfloat16, "")
 
 
+@pytest.mark.usefixtures("auto_by_processor")
 def test_other_devices_take_what_is_stored_or_float32():
     stored = {"dtype": "bfloat16", "hidden_size": 8}
     assert place.choose_dtype("auto", torch.device("cuda"), stored) == (torch.bfloat16, "its weights are stored so")
@@ -220,30 +229,57 @@ def test_other_devices_take_what_is_stored_or_float32():
     )
 
 
-def test_auto_takes_bfloat16_for_narrower_models_that_the_lean_forward_runs(monkeypatch):
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
+@pytest.mark.usefixtures("auto_by_processor")
+@pytest.mark.parametrize(("compiled", "least"), [(True, 384), (False, 1024)])
+def test_auto_takes_bfloat16_for_narrower_models_where_passes_over_few_rows_are_compiled(monkeypatch, compiled, least):
+    monkeypatch.setattr(place, "passes_are_compiled", lambda: compiled)
     config = {"dtype": "bfloat16", "architectures": ["LlamaForCausalLM"]}
-    chosen = {
-        size: place.choose_dtype("auto", torch.device("cpu"), config | {"hidden_size": size}) for size in (511, 512)
-    }
-    assert chosen == {
-        511: (torch.float32, "width 511, and bfloat16 pays from 512 on"),
-        512: (torch.bfloat16, "width 512 and this processor multiplies it (AMX)"),
-    }
+    chosen = [
+        place.choose_dtype("auto", torch.device("cpu"), config | {"hidden_size": size}) for size in (least - 1, least)
+    ]
+    assert chosen == [
+        (torch.float32, f"width {least - 1}, and bfloat16 pays from {least} on"),
+        (torch.bfloat16, f"width {least} and this processor multiplies it (AMX)"),
+    ]
 
 
-def test_a_loaded_model_says_why_auto_took_its_format_and_nothing_where_one_was_asked_for():
-    assert load("drafter").info.dtype_why == f"width {load('drafter').info.hidden_size}, and bfloat16 pays from 512 on"
+def test_passes_are_compiled_on_one_thread_where_a_compiler_is_at_hand(monkeypatch):
+    monkeypatch.setattr(place, "library", lambda source: object())
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    assert place.passes_are_compiled()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert not place.passes_are_compiled()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    monkeypatch.setattr(place, "library", lambda source: None)
+    assert not place.passes_are_compiled()
+
+
+def test_a_loaded_model_says_why_auto_took_its_format_and_nothing_where_one_was_asked_for(monkeypatch):
+    monkeypatch.delenv("SPECVIZ_DTYPE")
+    monkeypatch.setattr(place, "passes_are_compiled", lambda: False)
+    assert load("drafter").info.dtype_why == "width 384, and bfloat16 pays from 1024 on"
     assert load("drafter", dtype="float32").info.dtype_why == ""
 
 
-def test_auto_dtype_asks_no_clock_and_keeps_the_bundled_models_exact(monkeypatch):
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
+@pytest.mark.usefixtures("auto_by_processor")
+def test_auto_dtype_asks_no_clock_and_takes_bfloat16_for_the_bundled_pair(monkeypatch):
+    monkeypatch.setattr(place, "passes_are_compiled", lambda: True)
     for name in ("perf_counter", "monotonic", "process_time", "time"):
         monkeypatch.setattr(time, name, lambda: pytest.fail("asked a clock"))
-    configs = [read_config(folder, name) for name, folder in place.bundled_models().items()]
-    assert configs
-    assert {place.choose_dtype("auto", torch.device("cpu"), config)[0] for config in configs} == {torch.float32}
+    configs = {name: read_config(folder, name) for name, folder in place.bundled_models().items()}
+    taken = {name: place.choose_dtype("auto", torch.device("cpu"), config)[0] for name, config in configs.items()}
+    assert [name for name, dtype in taken.items() if dtype == torch.bfloat16] == ["drafter", "target"]
+
+
+def test_the_environment_says_what_auto_stands_for(monkeypatch):
+    wide = {"dtype": "bfloat16", "hidden_size": 4096}
+    for said, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
+        monkeypatch.setenv("SPECVIZ_DTYPE", said)
+        assert place.choose_dtype("auto", torch.device("cpu"), wide) == (dtype, "SPECVIZ_DTYPE says so")
+        assert place.choose_dtype("float16", torch.device("cpu"), wide) == (torch.float16, "")
+    monkeypatch.setenv("SPECVIZ_DTYPE", "int3")
+    with pytest.raises(ModelError, match="SPECVIZ_DTYPE is 'int3'; choose auto, float32, bfloat16, float16"):
+        place.choose_dtype("auto", torch.device("cpu"), wide)
 
 
 def test_unknown_dtypes_and_adapters_are_errors(checkpoint):

@@ -63,8 +63,8 @@ def _why_different(trace: Trace, plain: Trace, differs_at: int) -> str:
         return "one of the two ended earlier, which should not happen with a lossless method; please report it."
     if started.machine.dtype != "float32":
         return (
-            f"in {started.machine.dtype} a pass over several tokens rounds differently from one over a single token, "
-            "and a near tie can fall the other way; run it in float32 to rule that out."
+            f"in {started.machine.dtype} a pass over several tokens may round differently from one over a single "
+            "token, and a near tie can fall the other way; `specviz prove greedy` shows how near it was."
         )
     return (
         "at temperature 0 in float32 only a tie within rounding excuses that; if it comes again, please report it with "

@@ -29,7 +29,7 @@ from specviz.protocol.proofs import (
     SampleQuestion,
     Toy,
 )
-from specviz.protocol.races import compare
+from specviz.protocol.races import Equality, compare
 from specviz.protocol.runs import RunRequest
 from specviz.resources import ROOT
 from specviz.theory.grammar import Brackets, total_variation
@@ -88,6 +88,12 @@ def _greedy_flags(parser: argparse.ArgumentParser) -> None:
     add("--drafter", default=RunRequest("").drafter.name, metavar="NAME", help="the drafter (default %(default)s)")
     add("--prompt", required=True, metavar="TEXT", help="the prompt")
     add("--tokens", type=int, default=64, metavar="N", help="tokens to compare (default %(default)s)")
+    add(
+        "--dtype",
+        default="float32",
+        metavar="D",
+        help="number format; in others than float32 the margin is named where the texts part (default %(default)s)",
+    )
     add("--json", action="store_true", help="print one JSON object")
 
 
@@ -184,13 +190,28 @@ def _sample(args: argparse.Namespace) -> int:
 def _greedy(args: argparse.Namespace) -> int:
     request = RunRequest(args.prompt, drafter=Choice(args.drafter), max_new_tokens=args.tokens)
     with bar(2 * args.tokens, "tokens") as shown:
-        for last in compare(live_source(), request):
+        for last in compare(live_source(), request, dtype=args.dtype):
             shown.update(len(last.plain) + len(last.drafted) - shown.n)
     if args.json:
         out().line(json.dumps({**asdict(last), "equal": last.equal, "holds": last.holds}))
     else:
         out().line(f"{last.equal} of {len(last.plain)} tokens equal plain decoding, in {last.passes} target passes")
+        if margins := margins_text(last):
+            out().line(margins)
     return 0 if last.holds else 1
+
+
+def margins_text(equality: Equality) -> str:
+    """How near plain decoding came to another token: at its nearest, and where the texts part; empty where nobody
+    kept the margins."""
+    parted, known = equality.first_difference, [margin for margin in equality.margins if margin is not None]
+    if not known:
+        return ""
+    said = f"the smallest margin of a token is {min(known):.4f}"
+    if parted is None or parted >= len(equality.margins):
+        return said
+    here = equality.margins[parted]
+    return f"{said}, that of token {parted + 1}, where they part, {'large' if here is None else f'{here:.4f}'}"
 
 
 Flags = Callable[[argparse.ArgumentParser], None]

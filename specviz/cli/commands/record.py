@@ -220,6 +220,8 @@ def _recording(entry: dict[str, Any], catalog: Catalog, overrides: Mapping[str, 
         )
     # a picture needs its own captioner, and a message a target that answers it
     settings = entry if "scene" in entry or "chat" in entry else {**entry, **overrides}
+    if "chat" not in entry:  # our own models come out alike on every processor
+        settings = {"dtype": "float32", **settings}
     request = RunRequest(
         card.text, prompt_name=card.id or None, **with_choices({**settings, "drafter_options": options})
     )

@@ -8,6 +8,7 @@ own; what it made is asked which weights it was made with, before and after.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from specviz.cli.experiment import at_least_one
 from specviz.cli.named_weights import bundled, fetched
-from specviz.cli.remake import Step, reasons, steps
+from specviz.cli.remake import REAL_WEIGHTS, Step, reasons, steps
 from specviz.cli.terminal import err, out
 from specviz.errors import OptionError
 from specviz.resources import INSTALLED, ROOT
@@ -121,7 +122,11 @@ def _is_made(step: Step, root: Path, weights: Mapping[str, str], force: bool) ->
         return True
     err().line(f"{step.name}: {step} (about {step.minutes:g} min)…")
     began = time.monotonic()
-    code = subprocess.run([sys.executable, "-m", *step.command], cwd=root, check=False).returncode
+    from specviz.lm.place import AUTO  # brings torch
+
+    # What is made with our own models does not depend on what `auto` would take here.
+    environment = os.environ | ({} if step.rests_on == REAL_WEIGHTS else {AUTO: "float32"})
+    code = subprocess.run([sys.executable, "-m", *step.command], cwd=root, env=environment, check=False).returncode
     still = reasons(step, root, weights) if code == 0 else []
     if code or still:
         said = f"ended with exit code {code}" if code else f"ran, but {'; '.join(still)}"
