@@ -48,6 +48,11 @@ INLINE Vec dots(Vec sum, Vec a, Vec b) { return (Vec)_mm512_dpbf16_ps((__m512)su
 INLINE Vec dots(Vec sum, Vec a, Vec b) { (void)a, (void)b; return sum; }
 #endif
 
+/* Asks for what lies there; where tiles multiply, nobody has measured it */
+INLINE void ask(const char *at, int64_t bytes) {
+  for (int64_t line = 0; AHEAD && line < bytes; line += 64) __builtin_prefetch(at + line, 0, 2);
+}
+
 INLINE int64_t arranged_ins(int64_t ins) { return (ins + TWO - 1) / TWO * TWO; }
 INLINE int64_t apart(int64_t ins, int mode) { return mode == DOTS ? arranged_ins(ins) / 2 : arranged_ins(ins); }
 
@@ -173,14 +178,23 @@ INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x
     }
 }
 
-/* with `rounded`, x may be rounded to bfloat16 where the processor multiplies that; columns: as `columns_of` has it */
-static __attribute__((noinline)) void vector_product(const Matrix *by, int64_t first, const float *x, int n, float *y,
-                                                     int64_t stride, int add, int rounded, float *columns) {
-  const int mode = !by->half ? WHOLES : HAVE_DOTS && rounded ? DOTS : HALVES;
+/* with `rounded`, x may be rounded to bfloat16 where the processor multiplies that */
+INLINE int mode_of(const Matrix *by, int rounded) { return !by->half ? WHOLES : HAVE_DOTS && rounded ? DOTS : HALVES; }
+
+/* x: as `arrange` has left it */
+static __attribute__((noinline)) void arranged_product(const Matrix *by, int mode, int64_t first, const float *x, int n,
+                                                       float *y, int64_t stride, int add) {
+  if (HAVE_DOTS && mode == DOTS) product_of(by, DOTS, first, x, n, y, stride, add);
+  else if (mode == HALVES) product_of(by, HALVES, first, x, n, y, stride, add);
+  else product_of(by, WHOLES, first, x, n, y, stride, add);
+}
+
+/* columns: as `columns_of` has it */
+static void vector_product(const Matrix *by, int64_t first, const float *x, int n, float *y, int64_t stride, int add,
+                           int rounded, float *columns) {
+  const int mode = mode_of(by, rounded);
   arrange(x, n, by->ins, mode, columns);
-  if (HAVE_DOTS && mode == DOTS) product_of(by, DOTS, first, columns, n, y, stride, add);
-  else if (mode == HALVES) product_of(by, HALVES, first, columns, n, y, stride, add);
-  else product_of(by, WHOLES, first, columns, n, y, stride, add);
+  arranged_product(by, mode, first, columns, n, y, stride, add);
 }
 
 /* --- bfloat16 products by Intel's tiles (AMX) ------------------------------------------------------------------- */

@@ -128,14 +128,16 @@ static void softmax(float *scores, float scale, int64_t rows, int64_t seen, cons
   for (int64_t t = 0; t < rows; t++) scores[t] *= share;
 }
 
-/* out[r, d] = Σ scores[r, t] · values[t, d] for `blocks` vectors of components and up to four rows r */
+/* out[r, d] = Σ scores[r, t] · values[t, d] for `blocks` vectors of components and up to four rows r; meanwhile `next`
+   [count, size], or NULL, is asked for */
 INLINE void mixed(const float *scores, int64_t apart, int rows, const char *values, int half, int64_t count, int64_t size,
-                  int blocks, float *const *out, int64_t d) {
+                  int blocks, float *const *out, int64_t d, const char *next) {
   const int64_t width = half ? 2 : 4;
   Vec sums[16];
   UNROLL for (int i = 0; i < rows * blocks; i++) sums[i] = every(0.0f);
   for (int64_t t = 0; t < count; t++) {
     Vec value[4];
+    if (next) ask(next + t * size * width, size * width);
     UNROLL for (int b = 0; b < blocks; b++) value[b] = widened(values + (t * size + d + b * LANES) * width, half);
     UNROLL for (int r = 0; r < rows; r++)
       UNROLL for (int b = 0; b < blocks; b++) sums[r * blocks + b] += value[b] * scores[r * apart + t];
@@ -145,11 +147,12 @@ INLINE void mixed(const float *scores, int64_t apart, int rows, const char *valu
 }
 
 INLINE void mix_rows(const float *scores, int64_t apart, int rows, const char *values, int half, int64_t count,
-                     int64_t size, float *const *out) {
+                     int64_t size, float *const *out, const char *next) {
   enum { WIDE = LANES / 4 }; /* with four rows as many sums as there are registers */
   int64_t d = 0;
-  for (; d + WIDE * LANES <= size; d += WIDE * LANES) mixed(scores, apart, rows, values, half, count, size, WIDE, out, d);
-  for (; d + LANES <= size; d += LANES) mixed(scores, apart, rows, values, half, count, size, 1, out, d);
+  for (; d + WIDE * LANES <= size; d += WIDE * LANES, next = 0)
+    mixed(scores, apart, rows, values, half, count, size, WIDE, out, d, next);
+  for (; d + LANES <= size; d += LANES) mixed(scores, apart, rows, values, half, count, size, 1, out, d, 0);
   for (int r = 0; d < size && r < rows; r++) {
     Vec sum = every(0.0f);
     for (int64_t t = 0; t < count; t++)
@@ -159,12 +162,12 @@ INLINE void mix_rows(const float *scores, int64_t apart, int rows, const char *v
 }
 
 INLINE void mix_of(const float *scores, int64_t apart, int rows, const char *values, int half, int64_t count, int64_t size,
-                   float *const *out) {
+                   float *const *out, const char *next) {
   switch (rows) {
-    case 1: mix_rows(scores, apart, 1, values, half, count, size, out); break;
-    case 2: mix_rows(scores, apart, 2, values, half, count, size, out); break;
-    case 3: mix_rows(scores, apart, 3, values, half, count, size, out); break;
-    default: mix_rows(scores, apart, 4, values, half, count, size, out);
+    case 1: mix_rows(scores, apart, 1, values, half, count, size, out, next); break;
+    case 2: mix_rows(scores, apart, 2, values, half, count, size, out, next); break;
+    case 3: mix_rows(scores, apart, 3, values, half, count, size, out, next); break;
+    default: mix_rows(scores, apart, 4, values, half, count, size, out, next);
   }
 }
 
@@ -231,6 +234,22 @@ typedef struct {
   uint32_t *columns;
 } Room;
 
+/* Scores [n, T] of queries x [n, D], which may be `rounded`, with keys [T, D]; meanwhile the values [T, D] are asked
+   for, a few at a time: a processor that is asked for more than it can bring forgets the rest */
+static void scored(const Matrix *keys, int rounded, const float *x, int n, float *scores, int64_t apart,
+                   uint32_t *columns, const char *values) {
+  const int mode = mode_of(keys, rounded && rounds());
+  const int64_t at_once = AHEAD ? 16 : keys->outs;
+  const int64_t bytes = keys->ins * (keys->half ? 2 : 4);
+  arrange(x, n, keys->ins, mode, (float *)columns);
+  for (int64_t t = 0; t < keys->outs; t += at_once) {
+    const int64_t count = keys->outs - t < at_once ? keys->outs - t : at_once;
+    const Matrix some = {keys->weight + t * bytes, 0, 0, count, keys->ins, keys->half};
+    ask(values + t * bytes, count * bytes);
+    arranged_product(&some, mode, 0, (float *)columns, n, scores + t, apart, 0);
+  }
+}
+
 /* A share's qkv [n, (H + 2 · G) · D], turned → attended [n, H · D] */
 static __attribute__((noinline)) void attention(const Model *model, const Share *share, int64_t layer, const float *qkv,
                                                 float *attended, Room *room) {
@@ -244,23 +263,24 @@ static __attribute__((noinline)) void attention(const Model *model, const Share 
     for (int64_t r = 0; r < shared * n; r++) /* row r: head r / n of the group, row r % n of the pass */
       memcpy(room->queries + r * size, qkv + r % n * stride + (group * shared + r / n) * size, (size_t)size * 4);
     Matrix keys = {rows + group * share->head * width, 0, 0, count, size, half};
+    const char *values = rows + (groups + group) * share->head * width;
+    const char *next = group + 1 < groups ? keys.weight + share->head * width : 0;
     const int by_tiles = for_tiles(&keys) && padded_rows <= share->room, at_once = by_tiles ? SIDE : 4;
     if (by_tiles) {
       keys.outs = padded_rows; /* what stands behind the text is nobody's */
       tile_product(&keys, room->queries, (int)(shared * n), room->scores, apart, 0, 2, room->columns);
-    } else vector_product(&keys, 0, room->queries, (int)(shared * n), room->scores, apart, 0, 0, (float *)room->columns);
+    } else scored(&keys, model->half_rows, room->queries, (int)(shared * n), room->scores, apart, room->columns, values);
     for (int64_t r = 0; r < shared * n; r++)
       softmax(room->scores + r * apart, 1.0f / sqrtf((float)size), count, share->start + r % n + 1,
               share->visible ? share->visible + r % n * count : 0);
-    const char *values = rows + (groups + group) * share->head * width;
     for (int64_t r = 0; r < shared * n; r += at_once) {
       float *out[SIDE];
       int some = (int)(shared * n - r < at_once ? shared * n - r : at_once);
       for (int i = 0; i < some; i++)
         out[i] = attended + (r + i) % n * heads * size + (group * shared + (r + i) / n) * size;
       if (by_tiles) tile_mix(room->scores + r * apart, apart, some, values, count, size, out);
-      else if (half) mix_of(room->scores + r * apart, apart, some, values, 1, count, size, out);
-      else mix_of(room->scores + r * apart, apart, some, values, 0, count, size, out);
+      else if (half) mix_of(room->scores + r * apart, apart, some, values, 1, count, size, out, r ? 0 : next);
+      else mix_of(room->scores + r * apart, apart, some, values, 0, count, size, out, r ? 0 : next);
     }
   }
 }
