@@ -22,8 +22,9 @@ from specviz.bench.core.report import markdown_table
 from specviz.bench.core.run import Collected, collect
 from specviz.errors import BenchError
 from specviz.lm.base import Cache, LanguageModel
-from specviz.lm.llama.weights import LargePages
+from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import LoadedModel
+from specviz.lm.pages import LargePages
 from specviz.lm.step_time import CACHED_ROWS, Clock, filled_cache, pass_s, synchronize
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace.events import Pass, Round
@@ -61,7 +62,7 @@ def time_passes(loaded: LoadedModel, repeats: int, rows: Sequence[int] = ROWS) -
     if not model.info.read_per_pass or 1 not in rows:
         raise BenchError(f"what a pass of {model.info.name} reads is not known; choose a model of another adapter.")
     weight_bytes = model.info.read_per_pass * _number_bytes(model)
-    memory = LargePages().joined([torch.ones(1, weight_bytes // READ_BYTES, device=model.device)])[0]
+    memory = LargePages(SOURCE).joined([torch.ones(1, weight_bytes // READ_BYTES, device=model.device)])[0]
     clock, _ = pass_clock(model.device)
     cache = filled_cache(model, min(CACHED_ROWS, model.info.context_length // 2))
     timed: dict[int, list[float]] = {n: [] for n in (0, *rows)}

@@ -20,12 +20,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from specviz.core.draws import Chooser
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, Needs, bytes_of
 from specviz.drafters.learned.flash_drafting import FlashDrafter, FlashOptions
 from specviz.drafters.learned.flash_network import FlashShape, FlashTrunk, Roots
 from specviz.drafters.learned.head_networks import Bigram
 from specviz.drafters.learned.module import MODULES, FeatureBatch, TargetParts
+from specviz.lm.base import Cache, Chain, LanguageModel
+from specviz.lm.chains import as_it_runs, write_chain
 from specviz.lm.products import linear
 from specviz.options import option
 from specviz.trace.declared_method import Candidates
@@ -126,6 +129,16 @@ class DSparkDrafter(FlashDrafter[DSparkOptions]):
     )
     pass_reads: ClassVar[str] = "its layers, the table, the small heads and the target's head, or its part of it"
     module_type = DSparkModule
+
+    def attach(self, target: LanguageModel, cache: Cache) -> None:
+        super().attach(target, cache)
+        bigram = self.module.bigram
+        self._pairs = as_it_runs(bigram, bigram.as_table)
+
+    def chain(self, root: int, chooser: Chooser) -> Chain | None:
+        if self._pairs is None or self.module.map is not None:
+            return None
+        return write_chain(self.slots, chooser, root, self._pairs)
 
     def behind(self, blind: Tensor, states: Tensor, tokens: Sequence[int]) -> Tensor:
         before = self.module.before(torch.tensor(tokens, device=self.device))  # [n, R]

@@ -16,11 +16,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from specviz.core.tree import DraftTree
-from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, bytes_of
+from specviz.core.draws import Chooser
+from specviz.core.tree import ROOT, DraftTree
+from specviz.drafters.base import DRAFTERS, DraftContext, DraftPass, Needs, Proposal, bytes_of
 from specviz.drafters.learned.head_networks import Accuracies, Places, ResidualBlock, held_to
+from specviz.drafters.learned.head_passes import HeadPasses, Weights, inner_weights
 from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, likely_row
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.lm.base import Chain
+from specviz.lm.chains import as_it_runs
 from specviz.lm.products import Linear, linear
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
@@ -81,6 +85,18 @@ class HydraModule(DrafterModule[HydraShape]):
         states = self.heads[head](torch.cat([states, words.flatten(-2)], -1))
         return linear(states, self.head)
 
+    def passes(self) -> HeadPasses | None:
+        """As they run by compiled calls; None where they do not."""
+        blocks = list[list[Weights]]()
+        for head in self.heads:
+            assert isinstance(head, nn.Sequential), "a head is its blocks."
+            reading = head[0]
+            assert isinstance(reading, ReadingBlock), "the first one reads tokens."
+            bias = reading.linear.bias.detach()
+            first = torch.cat([reading.skip.weight, reading.linear.weight]).detach()  # S over A
+            blocks.append([(first, torch.cat([torch.zeros_like(bias), bias])), *inner_weights(head)])
+        return HeadPasses.of(blocks, [], self.head, self.embedding)
+
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         places = Places.of(batch, self.options.heads, self.training)
         states = places.states(batch)
@@ -124,6 +140,8 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
     def use_module(self, module: DrafterModule[Options]) -> None:
         assert isinstance(module, HydraModule), f"'{module.name}' are no Hydra heads."
         self._module = module
+        self._passes = as_it_runs(module, module.passes)
+        self._reads_at = [bytes_of(head, module.head) for head in module.heads]
         self.plan_by_accuracy(module.accuracies)
 
     def module(self) -> HydraModule:
@@ -134,7 +152,7 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
 
     def weights_read(self, depth: int | None) -> int:
         assert depth is not None, "each of its passes is for one level."
-        return bytes_of(self._module.heads[depth - 1], self._module.head)
+        return self._reads_at[depth - 1]
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
         self._state = states.rows(states.length - 1)[0, 0]  # [1, depths, H] → [H]
@@ -152,8 +170,19 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
 
     def _ask(self, tree: DraftTree, depth: int, level: Sequence[int]) -> Tensor:
         # [n, 1 + depth]: the root's token, then those of each node's path
-        tokens = torch.tensor([[tree.tokens[0], *tree.token_path(node)] for node in level], device=self.device)
+        paths = [[tree.tokens[ROOT], *tree.token_path(node)] for node in level]
+        if self._passes is not None and self._passes.takes(len(level)):
+            return self._passes.say_behind(depth, self._state, paths)
+        tokens = torch.tensor(paths, device=self.device)
         return self._module.logits(depth, self._state.expand(len(level), -1), tokens)  # state [H] → [n, H]
+
+    def chain(self, proposal: Proposal, chooser: Chooser) -> Chain | None:
+        if self._passes is None or not self._passes.takes(1):
+            return None
+        chain = self._passes.say_chain(self._state, proposal.tree.tokens[ROOT], chooser)
+        for depth, seconds in enumerate(chain.seconds, 1):
+            proposal.passes.append(DraftPass(1, 0, seconds, depth, self.weights_read(depth)))
+        return chain
 
     def done(self, proposal: Proposal) -> None:
         proposal.late_exhibits.append(partial(self._exhibit, proposal))

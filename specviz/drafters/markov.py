@@ -14,7 +14,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from specviz.core.tree import DraftTree
+from specviz.core.draws import Chooser
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, bytes_of
 from specviz.drafters.learned.head_networks import (
     Bigram,
@@ -25,8 +26,11 @@ from specviz.drafters.learned.head_networks import (
     held_to,
     shown_lattice,
 )
+from specviz.drafters.learned.head_passes import HeadPasses
 from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, PlannedTree
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.lm.base import Chain
+from specviz.lm.chains import as_it_runs, write_chain
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 
@@ -102,6 +106,8 @@ class MarkovDrafter(HeadDrafter[MarkovOptions]):
     def use_module(self, module: DrafterModule[Options]) -> None:
         assert isinstance(module, MarkovModule), f"'{module.name}' is no Markov lattice."
         self._module = module
+        self._passes = as_it_runs(module, lambda: HeadPasses.of_parallel(module))
+        self._pairs = as_it_runs(module.bigram, module.bigram.as_table)
         if module.accuracies.measured:
             self._measured["heads_right_percent"] = [round(100 * head[0]) for head in module.accuracies.rates.tolist()]
 
@@ -113,12 +119,22 @@ class MarkovDrafter(HeadDrafter[MarkovOptions]):
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
         state = states.rows(states.length - 1)[0, 0]  # [1, depths, H] → [H]
-        self._rows = self.timed(proposal, 1, None, self._module.logits, state)  # [heads, V]
+        self._rows = self.timed(proposal, 1, None, self._blind, state)  # [heads, V]
         self._lattice: Lattice | None = None
         if self.options.nodes and self.draft_policies.tree_policy is None:
             places = self._rows[: min(self.options.gamma, context.max_depth)]  # [γ, V]
             self._lattice = self._module.bigram.lattice(places, context.tokens[-1], self.options.width)
             self._planned = PlannedTree(self._lattice.prefixes(self.options.nodes))
+
+    def _blind(self, state: Tensor) -> Tensor:
+        if self._passes is not None and self._passes.takes(self.heads()):
+            return self._passes.say_all(state)
+        return self._module.logits(state)
+
+    def chain(self, proposal: Proposal, chooser: Chooser) -> Chain | None:
+        if self._pairs is None:
+            return None
+        return write_chain(self._rows, chooser, proposal.tree.tokens[ROOT], self._pairs)
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths

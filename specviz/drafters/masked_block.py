@@ -5,108 +5,32 @@
 The slots see each other and the target's last states. The lattice over them is that of `markov`.
 
 Shapes: N blocks, W states of context, S slots, Q = 1 + S rows (the root's and the slots'), H hidden size of the target,
-A attention heads of D = H / A, V vocabulary.
+A attention heads of D = H / A, V vocabulary. The network is in `learned/block_network.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from specviz.core.tree import DraftTree
+from specviz.core.draws import Chooser
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, RoundOutcome, bytes_of
+from specviz.drafters.learned.block_network import BlockNetwork, BlockPass, Context
 from specviz.drafters.learned.head_networks import FADE, Bigram, Lattice, Places, shown_lattice
 from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, PlannedTree
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
-from specviz.lm.products import Linear, linear
+from specviz.lm.base import Chain
+from specviz.lm.chains import as_it_runs, write_chain
+from specviz.lm.products import linear
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.header import Exhibit, ExhibitRow
-
-ATTENTION_HEADS = 6
-WIDER = 2
-"""of the feed-forward's inner size"""
-Context = list[tuple[Tensor, Tensor]]
-"""per layer keys and values [..., W, A, D] of the target's states"""
-
-
-class BlockLayer(nn.Module):
-    """Attention over the context and the block itself, both ways, then a gated feed-forward; before each a norm."""
-
-    def __init__(self, size: int, rows: int, window: int) -> None:
-        super().__init__()
-        self.attention_heads = gcd(size, ATTENTION_HEADS)
-        self.attention_norm, self.ffn_norm = nn.RMSNorm(size), nn.RMSNorm(size)
-        self.qkv = Linear(size, 3 * size, bias=False)
-        self.states = Linear(size, 2 * size, bias=False)
-        self.output = Linear(size, size, bias=False)
-        self.gate_up = Linear(size, 2 * WIDER * size, bias=False)
-        self.down = Linear(WIDER * size, size, bias=False)
-        self.places = nn.Parameter(torch.zeros(self.attention_heads, rows, window + rows))
-        """added to scores: how far a row is from what it looks at"""
-
-    def context(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values [..., A, D] of states [..., H]."""
-        keys, values = self.states(states).unflatten(-1, (2 * self.attention_heads, -1)).chunk(2, -2)
-        return keys, values
-
-    def forward(self, rows: Tensor, keys: Tensor, values: Tensor, absent: Tensor) -> Tensor:
-        """rows [N, Q, H] → the same; keys and values [N, W, A, D]; absent [N, W] where the text has not begun yet."""
-        heads = self.attention_heads
-        # each [N, Q, A, D]
-        query, key, value = self.qkv(self.attention_norm(rows)).unflatten(-1, (3 * heads, -1)).chunk(3, -2)
-        # context and block side by side: [N, A, W + Q, D]
-        key, value = (torch.cat(pair, 1).transpose(1, 2) for pair in ((keys, key), (values, value)))
-        unseen = functional.pad(absent, (0, rows.shape[1]))[:, None, None]  # [N, 1, 1, W + Q]: the block sees itself
-        scores = self.places.masked_fill(unseen, float("-inf"))  # [A, Q, W + Q] → [N, A, Q, W + Q]
-        found = functional.scaled_dot_product_attention(query.transpose(1, 2), key, value, scores)  # [N, A, Q, D]
-        rows = rows + self.output(found.transpose(1, 2).flatten(-2))
-        gate, up = self.gate_up(self.ffn_norm(rows)).chunk(2, -1)
-        down: Tensor = self.down(functional.silu(gate) * up)
-        return rows + down
-
-
-class BlockNetwork(nn.Module):
-    """From the target's last states, the root's token and what is known of the slots to a state for every slot, which
-    the target's head reads out. Untrained it gives the last state, as untrained Medusa heads do."""
-
-    def __init__(self, size: int, slots: int, window: int, layers: int) -> None:
-        super().__init__()
-        self.window = window
-        self.word = Linear(size, size, bias=False)
-        self.masked = nn.Parameter(torch.zeros(size))
-        self.position = nn.Parameter(torch.randn(1 + slots, size) * 0.02)
-        self.states_norm, self.norm = nn.RMSNorm(size), nn.RMSNorm(size)
-        self.layers = nn.ModuleList(BlockLayer(size, 1 + slots, window) for _ in range(layers))
-        self.output, self.skip = Linear(size, size, bias=False), Linear(size, size, bias=False)
-        nn.init.zeros_(self.output.weight)
-        nn.init.eye_(self.skip.weight)
-
-    def context_weights(self) -> list[nn.Module]:
-        """Which weights `context` goes through."""
-        return [self.states_norm, *(layer.get_submodule("states") for layer in self.layers)]
-
-    def context(self, states: Tensor) -> Context:
-        """What the layers look at of the target's states [..., T, H]: worked out once per token of a text."""
-        states = self.states_norm(states)
-        return [layer.context(states) for layer in self.layers]  # type: ignore[operator]  # a ModuleList knows no more
-
-    def forward(self, context: Context, last: Tensor, absent: Tensor, words: Tensor, known: Tensor) -> Tensor:
-        """States [N, S, H] of the slots. last [N, H]: the target's last state; words [N, Q, H]: embeddings of the root
-        and of the slots; known [N, Q]: which of them count, the others are masked."""
-        words = self.word(functional.rms_norm(words, words.shape[-1:]))
-        rows = torch.where(known[..., None], words, self.masked) + self.position
-        for layer, (keys, values) in zip(self.layers, context, strict=True):
-            rows = layer(rows, keys, values, absent)
-        found: Tensor = self.skip(last)[:, None] + self.output(self.norm(rows[:, 1:]))
-        return found
-
 
 BLANK = 0.5
 """share of the blocks in training whose slots are all masked; of the others a random part is shown"""
@@ -258,9 +182,6 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
 
     def __init__(self, options: MaskedBlockOptions) -> None:
         super().__init__(options)
-        self._context: Context = []
-        self._read = 0
-        """tokens of the text that the context has seen"""
         self._fills: list[Fill] = []
         self._root_at = 0
         self._right = [0] * (1 + options.passes)
@@ -269,6 +190,11 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
     def use_module(self, module: DrafterModule[Options]) -> None:
         assert isinstance(module, MaskedBlockModule), f"'{module.name}' is no masked block."
         self._module = module
+        self._pass = as_it_runs(module, lambda: BlockPass(module.block, module.embedding, module.head))
+        self._pairs = as_it_runs(module.bigram, module.bigram.as_table)
+        self._block_text = self._pass.new_text()
+        later, table = module.weights_read(), module.bigram.after if self.options.lattice else None
+        self._pass_reads = later, later + bytes_of(*module.block.context_weights(), table)
 
     def module(self) -> MaskedBlockModule:
         return self._module
@@ -277,25 +203,20 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
         return self._module.options.slots
 
     def weights_read(self, depth: int | None) -> int:
-        read = self._module.weights_read()
-        if self._fills:
-            return read
-        table = self._module.bigram.after if self.options.lattice else None
-        return read + bytes_of(*self._module.block.context_weights(), table)
+        later, first = self._pass_reads
+        return later if self._fills else first
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
         self._fills, self._root_at = [], len(context.tokens)
-        known = torch.zeros(1, 1 + self._module.options.slots, dtype=torch.bool, device=self.device)
-        known[:, 0] = True
-        tokens = torch.zeros(known.shape, dtype=torch.int64, device=self.device)
-        tokens[0, 0] = context.tokens[-1]
-        used, passes = self.options.gamma, 1 + self.options.passes
+        slots, used, passes = self._module.options.slots, self.options.gamma, 1 + self.options.passes
+        tokens, known = [context.tokens[-1], *([0] * slots)], [True, *([False] * slots)]
         # logits of the γ slots in use [γ, V]; a shown slot keeps those of the pass that it was guessed in
-        rows = self.timed(proposal, 1 + used, None, self._fill, states, tokens, known)[:used]
+        rows = self.timed(proposal, 1 + used, None, self._fill, states, tokens, known)
         for number in range(1, passes):
             self._guess(rows, tokens, known, used * number // passes)
-            found = self.timed(proposal, 1 + used, None, self._fill, states, tokens, known)[:used]
-            rows = torch.where(known[0, 1 : 1 + used, None], rows, found)
+            found = self.timed(proposal, 1 + used, None, self._fill, states, tokens, known)
+            shown = torch.tensor(known[1 : 1 + used], device=self.device)
+            rows = torch.where(shown[:, None], rows, found)
         self._guess(rows, tokens, known, 0)
         self._rows = rows
         self._lattice: Lattice | None = None
@@ -304,37 +225,32 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
             self._lattice = self._module.bigram.lattice(places, context.tokens[-1], self.options.width, steps)
             self._planned = PlannedTree(self._lattice.prefixes(self.options.nodes))
 
-    def _fill(self, states: FeatureText, tokens: Tensor, known: Tensor) -> Tensor:
-        """Logits [S, V] of one pass."""
-        block = self._module.block
-        if self._read < states.length:
-            fresh = block.context(states.rows(max(self._read, states.length - block.window))[None, :, 0])
-            before = self._context or [(keys[:, :0], values[:, :0]) for keys, values in fresh]
-            # per layer keys and values [1, at most W, A, D] of the text's last tokens
-            self._context = [
-                (torch.cat([old[0], new[0]], 1)[:, -block.window :], torch.cat([old[1], new[1]], 1)[:, -block.window :])
-                for old, new in zip(before, fresh, strict=True)
-            ]
-            self._read = states.length
-        missing = block.window - self._context[0][0].shape[1]  # places of the window before the text begins
-        padded = [
-            (functional.pad(keys, (0, 0, 0, 0, missing, 0)), functional.pad(values, (0, 0, 0, 0, missing, 0)))
-            for keys, values in self._context
-        ]
-        absent = torch.arange(block.window, device=self.device)[None] < missing  # [1, W]
-        last = states.rows(states.length - 1)[:, 0]  # [1, depths, H] → [1, H]
-        return self._module.fill(padded, last, absent, tokens, known)[0]
+    def _fill(self, states: FeatureText, tokens: Sequence[int], known: Sequence[bool]) -> Tensor:
+        """Logits [γ, V] of one pass."""
+        text = self._block_text
+        if text.read < states.length:
+            # [n, depths, H] → [n, H], at most a window of them
+            self._pass.read(states.rows(max(text.read, states.length - text.window))[:, 0], text)
+            text.read = states.length
+        last = states.rows(states.length - 1)[0, 0]  # [1, depths, H] → [H]
+        return self._pass.fill(last, text, tokens, known, self.options.gamma)
 
-    def _guess(self, rows: Tensor, tokens: Tensor, known: Tensor, keep: int) -> None:
+    def _guess(self, rows: Tensor, tokens: list[int], known: list[bool], keep: int) -> None:
         """Take down what the slots hold, and show the `keep` surest to the next pass."""
         used = len(rows)
         probs, best = rows.softmax(-1).max(-1)  # [γ] each: the likeliest token's probability, and the token
-        kept = known[0, 1 : 1 + used].nonzero()[:, 0].tolist()
-        self._fills.append(Fill(best.tolist(), [round(prob, 6) for prob in probs.tolist()], kept))
-        surest = probs.topk(keep).indices
-        known[0, 1:] = False
-        known[0, 1 + surest] = True
-        tokens[0, 1 : 1 + used] = best
+        kept = [slot for slot in range(used) if known[1 + slot]]
+        tokens[1 : 1 + used] = best.tolist()
+        self._fills.append(Fill(tokens[1 : 1 + used], [round(prob, 6) for prob in probs.tolist()], kept))
+        surest = probs.topk(keep).indices.tolist()
+        known[1:] = [slot in surest for slot in range(len(known) - 1)]
+
+    def chain(self, proposal: Proposal, chooser: Chooser) -> Chain | None:
+        if not self.options.lattice:
+            return write_chain(self._rows, chooser)
+        if self._pairs is None:
+            return None
+        return write_chain(self._rows, chooser, proposal.tree.tokens[ROOT], self._pairs)
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths

@@ -14,14 +14,17 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from specviz.core.draws import Chooser
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.learned.head_networks import HeadsShape, ParallelHeads
+from specviz.drafters.learned.head_passes import HeadPasses
 from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, likely_row
 from specviz.drafters.learned.module import MODULES, DrafterModule, TargetParts
 from specviz.drafters.learned.published import published_heads_file, read_published_heads
 from specviz.errors import OptionError
-from specviz.lm.base import GivesFeatures
+from specviz.lm.base import Chain, GivesFeatures
+from specviz.lm.chains import as_it_runs, write_chain
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.header import Exhibit
@@ -84,6 +87,7 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
     def use_module(self, module: DrafterModule[Options]) -> None:
         assert isinstance(module, MedusaModule), f"'{module.name}' are no Medusa heads."
         self._module = module
+        self._passes = as_it_runs(module, lambda: HeadPasses.of_parallel(module))
         self._head = module.read_head()  # [V', H]
         self.plan_by_accuracy(module.accuracies)
 
@@ -95,8 +99,16 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
         state = states.rows(states.length - 1)[0, 0]  # [1, depths, H] → [H]
-        known = self.timed(proposal, 1, None, self._module.known_logits, state, self._head)  # [heads, V']
+        known = self.timed(proposal, 1, None, self._known, state)  # [heads, V']
         self._rows = self._module.whole(known)  # [heads, V]
+
+    def _known(self, state: Tensor) -> Tensor:
+        if self._passes is not None and self._passes.takes(self.heads()):
+            return self._passes.say_all(state)
+        return self._module.known_logits(state, self._head)
+
+    def chain(self, proposal: Proposal, chooser: Chooser) -> Chain | None:
+        return write_chain(self._rows, chooser)
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths

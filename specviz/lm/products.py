@@ -22,6 +22,7 @@ from torch.nn import functional
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from specviz.core.compiled import library
+from specviz.lm.pages import LargePages
 
 SOURCE = Path(__file__).with_name("products.c")
 MOST_ROWS = 64
@@ -34,6 +35,8 @@ FORMATS = (torch.float32, torch.bfloat16)
 WHOLE = 127
 """the largest whole number that a row is made of"""
 pointer, whole = ctypes.c_void_p, ctypes.c_int64
+_pages = LargePages(SOURCE)
+"""of shortened weights"""
 
 
 class Matrix(ctypes.Structure):
@@ -69,14 +72,16 @@ def shortened(weight: Tensor) -> Short | None:
         return None
     exact = weight.bfloat16()
     if torch.equal(exact.float(), weight):
-        return Short(exact)
+        return Short(_pages.joined([exact]))
     # The scale that a row was made with is its largest number over 127, up to the last bit.
     about = (weight.abs().amax(-1) / WHOLE).clamp_min(torch.finfo(torch.float32).tiny)  # [out]
     scales = torch.full_like(about, torch.nan)
     for some in (about, about.nextafter(about.new_tensor(torch.inf)), about.nextafter(about.new_tensor(0.0))):
         numbers = (weight / some[:, None]).round()
         scales = torch.where((numbers * some[:, None] == weight).all(-1), some, scales)
-    return None if bool(scales.isnan().any()) else Short((weight / scales[:, None]).round().bfloat16(), scales)
+    if bool(scales.isnan().any()):
+        return None
+    return Short(_pages.joined([(weight / scales[:, None]).round().bfloat16()]), scales)
 
 
 def matrix(weight: Tensor, bias: Tensor | None, short: Short | None, held: list[Tensor]) -> Matrix:

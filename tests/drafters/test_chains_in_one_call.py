@@ -9,8 +9,9 @@ import torch
 
 from specviz.cli.sources import SharedModels, live_source
 from specviz.core import compiled
+from specviz.core.draws import Chooser
 from specviz.drafters.capabilities import with_model
-from specviz.drafters.drafting.growing import ShapeOptions
+from specviz.drafters.drafting.growing import GrowingDraft, ShapeOptions
 from specviz.drafters.model import ModelDrafter
 from specviz.engine.recorder import Recorder
 from specviz.lm.base import ModelInfo
@@ -105,3 +106,35 @@ def test_a_draft_in_which_somebody_has_a_say_goes_step_by_step(calls, changes, w
     steps = list(source.run(RunRequest("Tom had a", max_new_tokens=12, **changes)))
     assert len(steps) > 2
     assert calls == []
+
+
+CHAINS = {
+    "medusa": Choice("medusa", {"nodes": 0}),
+    "markov": Choice("markov", {"nodes": 0, "gamma": 3}),
+    "hydra": Choice("hydra", {"nodes": 0}),
+    "masked block": Choice("masked_block", {"nodes": 0, "passes": 1}),
+    "its slots as they are": Choice("masked_block", {"nodes": 0, "lattice": False}),
+    "dflash": Choice("dflash", {"gamma": 5}),
+    "dspark": Choice("dspark", {"gamma": 5}),
+}
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+@pytest.mark.parametrize("drafter", CHAINS.values(), ids=CHAINS)
+def test_a_network_that_drafts_a_chain_by_one_call_runs_as_one_that_drafts_it_by_steps(
+    monkeypatch, drafter, temperature
+):
+    request = RunRequest("Tom had a", max_new_tokens=14, temperature=temperature, drafter=drafter)
+    source, by_one_call, write_chain = live_source(SharedModels(), measure=False), [], GrowingDraft.write_chain
+
+    def watched(draft, levels, kind):
+        by_one_call.append(write_chain(draft, levels, kind))
+        return by_one_call[-1]
+
+    monkeypatch.setattr(GrowingDraft, "write_chain", watched)
+    rounds = [untimed(step.event) for step in source.run(request)]
+    assert True in by_one_call
+    monkeypatch.setattr(Chooser, "of", lambda *_: None)
+    by_one_call.clear()
+    assert [untimed(step.event) for step in source.run(request)][1:-1] == rounds[1:-1]
+    assert set(by_one_call) == {False}

@@ -10,8 +10,8 @@ from safetensors.torch import load_file, save_file
 
 from specviz.core import compiled
 from specviz.lm.llama.few_rows import ATTENTION, SOURCE
-from specviz.lm.llama.weights import ROOM, LargePages
 from specviz.lm.load import load
+from specviz.lm.pages import ROOM, LargePages
 from specviz.lm.products import MOST_ROWS, VECTOR_ROWS, most_rows
 from tests.lm.tiny_models import error, random_parents, random_tokens
 
@@ -201,7 +201,7 @@ def test_what_a_pass_reads_lies_on_large_pages(stored_short, dtype):
 
 @needs_compiler
 def test_weights_that_fill_their_room_go_on_in_another():
-    pages, above, below = LargePages(), torch.ones(ROOM // 8, 1), torch.zeros(1, 1)
+    pages, above, below = LargePages(SOURCE), torch.ones(ROOM // 8, 1), torch.zeros(1, 1)
     joined = [pages.joined([above, below]) for _ in range(3)]
     assert [tensor.shape for tensor in joined] == [(ROOM // 8 + 1, 1)] * 3
     assert [(tensor.sum().item(), tensor[-1].item()) for tensor in joined] == [(ROOM // 8, 0)] * 3

@@ -61,6 +61,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         if deepest := self._network.options.parallel:
             self.options = replace(self.options, gamma=min(self.options.gamma, deepest))
         self._lean = self._network.lean()
+        self._reads, self._fuse_reads = self._network.weights_read(), bytes_of(self._network.fuse)
         self._lean.replay_as(target)
         self._cache = self._lean.new_cache()
         self._waiting: Tensor | None = None
@@ -140,7 +141,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
             began = now(device)
             following = context.tokens[self._cache.base + 1 :]
             self._slots = self._lean.logits(self._catch_up(following, slots - 1))  # [S, V]
-            read = self._network.weights_read() + bytes_of(self._network.fuse)
+            read = self._reads + self._fuse_reads
             rows = len(following) + slots - 1
             proposal.passes.append(DraftPass(rows, cached, now(device) - began, None, read))
             proposal.note["depths"] = ",".join(map(str, self.depths()))
@@ -152,9 +153,9 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
     def _answer(self, context: DraftContext, proposal: Proposal, level: Sequence[int], depth: int) -> Tensor:
         """Logits [len(level), V] after the nodes of a level; the root's pass also reads what the last round left."""
         device = self._lean.block.device
-        began, cached, read = now(device), self._cache.length, self._network.weights_read()
+        began, cached, read = now(device), self._cache.length, self._reads
         if level == [ROOT]:
-            read += bytes_of(self._network.fuse)
+            read += self._fuse_reads
             proposal.note["states_read"] = 0 if self._waiting is None else len(self._waiting)
             proposal.note["depths"] = ",".join(map(str, self.depths()))
             out = self._catch_up(context.tokens[self._cache.base + 1 :])  # [1, H + extra]

@@ -27,6 +27,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from specviz.core.clock import now
+from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Observes, ReadsBranches, ReadsFeatures, reading
@@ -36,7 +37,8 @@ from specviz.drafters.learned.flash_published import holds_published_block, read
 from specviz.drafters.learned.module import DrafterModule
 from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
 from specviz.errors import ModelError
-from specviz.lm.base import Cache, GivesFeatures, LanguageModel
+from specviz.lm.base import Cache, Chain, GivesFeatures, LanguageModel
+from specviz.lm.chains import write_chain
 from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama.few_rows import FewRows
 from specviz.lm.llama.rows import Layer, Norm, head_factors, normed_heads, projected
@@ -282,7 +284,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
                 "trained for that; switch rescore off, or train some with causal and from_root switched on."
             )
         self.trunk, self.device, self.learnt_from = module, target.device, module.learnt_from
-        self.lean = lean_of(module)
+        self.lean, self._reads = lean_of(module), module.weights_read()
         self._text = self.lean.new_text()
         gamma = min(self.options.gamma, module.options.slots)
         self.options = replace(self.options, weights=shown_weights(self.options.weights), gamma=gamma)
@@ -321,8 +323,12 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
         began = now(self.device)
         logits = self.read_branches(proposal.tree, nodes)
         seconds = now(self.device) - began
-        proposal.passes.append(DraftPass(len(nodes), 0, seconds, None, self.trunk.weights_read()))
+        proposal.passes.append(DraftPass(len(nodes), 0, seconds, None, self._reads))
         return logits
+
+    def chain(self, root: int, chooser: Chooser) -> Chain | None:
+        """A chain below the root by one call; None where it takes several."""
+        return write_chain(self.trunk.whole(self.slots[: chooser.steps]), chooser) if self.by_depth() else None
 
     def confidence(self, tree: DraftTree, node: int) -> float | None:
         """How likely the network expects the target to take what follows the node; None: it has no head for that."""
@@ -360,6 +366,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
                 confidence_of=lambda node: self.confidence(proposal.tree, node),
                 branches_of=lambda nodes: self._reread(proposal, nodes),
                 by_depth=self.by_depth(),
+                chain_of=lambda chooser: self.chain(proposal.tree.tokens[ROOT], chooser),
             )
             self.tree_policy.grow(draft)
             proposal.note.update(stop_policy.state())
@@ -373,7 +380,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
         began = now(self.device)
         self.states, self.slots = self.lean.fill(root, self._text, depth)
         seconds = now(self.device) - began
-        proposal.passes.append(DraftPass(self.trunk.options.rows, 0, seconds, None, self.trunk.weights_read()))
+        proposal.passes.append(DraftPass(self.trunk.options.rows, 0, seconds, None, self._reads))
 
     def _exhibit(self, tree: DraftTree, slots: Tensor) -> Exhibit:
         """What slots [depth, V'] hold likeliest by the pass alone."""

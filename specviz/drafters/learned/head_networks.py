@@ -27,6 +27,7 @@ from torch.nn import functional
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import bytes_of
 from specviz.drafters.learned.module import Distance, DrafterModule, FeatureBatch, TargetParts, drawn
+from specviz.lm.chains import PairTable
 from specviz.lm.products import Linear, linear
 from specviz.options import Options, option
 from specviz.trace.events import Option
@@ -51,8 +52,10 @@ class Accuracies(nn.Module):
     def __init__(self, heads: int) -> None:
         """Where nothing was measured: a shape to begin with."""
         super().__init__()
-        ranks = 0.5 * 0.4 ** torch.arange(RANKS, dtype=torch.float32)
-        self.register_buffer("rates", ranks * 0.7 ** torch.arange(heads, dtype=torch.float32)[:, None])
+        # Worked out where there are numbers: on the device of an outline torch imports its compiler for that.
+        places, here = torch.arange(max(RANKS, heads), dtype=torch.float32, device="cpu"), torch.empty(())
+        rates = 0.5 * 0.4 ** places[:RANKS] * 0.7 ** places[:heads, None]
+        self.register_buffer("rates", rates.to(here.device))
         self.register_buffer("batches", torch.zeros(heads, dtype=torch.int64))
 
     rates: Tensor
@@ -171,7 +174,10 @@ class ParallelHeads(DrafterModule[HeadsShapeT]):
             blocks = [ResidualBlock(size) for _ in range(options.layers)]
             last = Linear(size, vocabulary if options.own_head else size, bias=False)
             with torch.no_grad():
-                last.weight.copy_(target.head if options.own_head else torch.eye(size))
+                if options.own_head:
+                    last.weight.copy_(target.head)
+                else:
+                    last.weight.zero_().fill_diagonal_(1.0)
             self.heads.append(nn.Sequential(*blocks, last))
         self.accuracies = Accuracies(options.heads)
 
@@ -298,7 +304,11 @@ class Bigram(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """What tokens [...] add to the logits of what follows them [..., V]."""
-        return self.before[tokens] @ self.after.T  # [..., R] · [R, V]
+        return linear(self.before[tokens], self.after)  # [..., R] · [R, V]
+
+    def as_table(self) -> PairTable | None:
+        """For chains that are written by one call."""
+        return PairTable.of(self.before, self.after)
 
     def lattice(self, logits: Tensor, root: int, width: int, steps: bool = True) -> Lattice:
         """The `width` likeliest tokens at each place by logits [γ, V] alone, and the probabilities of the steps between

@@ -14,11 +14,13 @@ import heapq
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
 from specviz.core.clock import now
+from specviz.core.draws import Chooser
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcome
@@ -27,7 +29,7 @@ from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, Grow
 from specviz.drafters.learned.head_networks import Accuracies, TokenPath
 from specviz.drafters.learned.module import DrafterModule
 from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
-from specviz.lm.base import Cache, GivesFeatures, LanguageModel
+from specviz.lm.base import Cache, Chain, GivesFeatures, LanguageModel
 from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED
 from specviz.trace.events import CandidateKind, Option
@@ -135,7 +137,7 @@ class HeadOptions(GrowingOptions):
         shape=True,
     )
 
-    @property
+    @cached_property
     def tree_policy(self) -> TreePolicy[Options]:
         if self.nodes:
             return PlannedTree()
@@ -209,6 +211,7 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
         module = self.load(reading(target, self.name))
         self.learnt_from = module.learnt_from
         self.use_module(module)
+        self._reads = self.module().weights_read()
         self.options = replace(
             self.options,
             weights=shown_weights(self.options.weights),
@@ -236,6 +239,10 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         """Logits [len(nodes), V] of what follows the nodes, none of them deeper than `heads` - 1."""
 
+    def chain(self, proposal: Proposal, chooser: Chooser) -> Chain | None:
+        """A chain below the root by one compiled call, behind `start`; None where it takes several."""
+        return None
+
     @abstractmethod
     def done(self, proposal: Proposal) -> None:
         """The draft is complete: show what it was made from."""
@@ -259,7 +266,7 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
 
     def weights_read(self, depth: int | None) -> int:
         """Bytes of weights that the pass for nodes of this depth reads; None: the one for all of them."""
-        return self.module().weights_read()
+        return self._reads
 
     @property
     def tree_policy(self) -> TreePolicy[Options]:
@@ -282,7 +289,13 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
         if depth >= 1 and self._text.length:
             self.start(context, self._text, proposal)
             draft = GrowingDraft(
-                context, proposal, stop_policy, depth, lambda nodes, at: self.answer(proposal.tree, nodes), self.name
+                context,
+                proposal,
+                stop_policy,
+                depth,
+                lambda nodes, at: self.answer(proposal.tree, nodes),
+                self.name,
+                chain_of=lambda chooser: self.chain(proposal, chooser),
             )
             self.tree_policy.grow(draft)
             proposal.note.update(stop_policy.state() | self._measured)

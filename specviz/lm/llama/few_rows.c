@@ -10,7 +10,7 @@
 
 #include <time.h>
 
-#include "../products.h"
+#include "../between.h"
 
 typedef struct {
   Matrix qkv, output, gate_up, down;
@@ -56,19 +56,6 @@ typedef struct {
 } Watch;
 
 /* --- what stands between the products ---------------------------------------------------------------------------- */
-
-/* RMSNorm (1910.07467, eq. 4) as x / √(‖x‖² + H·ε), times √H and its weight where there is one */
-static void normed(const float *x, const float *weight, float eps, int n, int64_t hidden, float *y) {
-  for (int i = 0; i < n; i++, x += hidden, y += hidden) {
-    Vec sums = every(0.0f);
-    for (int64_t k = 0; k < hidden; k += LANES) {
-      Vec some = hidden - k < LANES ? partly((const char *)(x + k), 0, hidden - k) : load(x + k);
-      sums += some * some;
-    }
-    float factor = (weight ? sqrtf((float)hidden) : 1.0f) / sqrtf(total(sums) + (float)hidden * eps);
-    for (int64_t k = 0; k < hidden; k++) y[k] = x[k] * factor * (weight ? weight[k] : 1.0f);
-  }
-}
 
 /* Heads [n, heads, D], `stride` numbers from one row to the next, each normed and multiplied by factors [heads, D] */
 static void norm_heads(float *x, const float *factors, float eps, int n, int64_t heads, int64_t stride, int64_t size) {
@@ -285,25 +272,6 @@ static __attribute__((noinline)) void attention(const Model *model, const Share 
   }
 }
 
-/* silu(gate) · up of [n, 2 · ffn] → [n, ffn], written over the beginning */
-static void gated(float *x, int n, int64_t ffn) {
-  for (int i = 0; i < n; i++) {
-    const float *gate = x + i * 2 * ffn, *up = gate + ffn;
-    float *to = x + i * ffn;
-    int64_t k = 0;
-    for (; k + LANES <= ffn; k += LANES) {
-      Vec g = load(gate + k), falling = exponential((Vec)((Ints)g | (Ints)every(-0.0f))); /* e^-|g| */
-      Vec upper = (Vec)((Ints)every(1.0f) & ~(g < every(0.0f))), lower = (Vec)((Ints)falling & (g < every(0.0f)));
-      store(to + k, g * (upper + lower) / (1.0f + falling) * load(up + k));
-    }
-    for (; k < ffn; k++) to[k] = gate[k] / (1.0f + expf(-gate[k])) * up[k];
-  }
-}
-
-static int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 static Pass pass_of(const Share *shares, int64_t count) {
   Pass pass = {shares, count, 0, 0};
   for (int64_t k = 0; k < count; k++) {
@@ -385,12 +353,6 @@ static void blocks(const Model *model, const Pass *pass, const uint8_t *chosen, 
   look(model, watch, model->count, x, n);
 }
 
-static void look_up(const Model *model, const int64_t *tokens, const char *table, int half, int64_t n, float *x) {
-  const int64_t hidden = model->hidden, step = hidden * (half ? 2 : 4);
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t k = 0; k < hidden; k++) x[i * hidden + k] = single(table + tokens[i] * step + k * (half ? 2 : 4), half);
-}
-
 /* --- what Python calls: 0, or 1 where there was no memory ------------------------------------------------------- */
 
 /* A whole pass of `count` texts: tokens [n] through their rows of `table` [vocab, hidden] and all blocks → logits [rows
@@ -404,8 +366,8 @@ int forward(const Model *model, const Share *shares, int64_t count, const int64_
   if (!all) return 1;
   TileShapes before;
   begin_tiles(&before);
-  if (half_table) look_up(model, tokens, table, 1, pass.n, room.x);
-  else look_up(model, tokens, table, 0, pass.n, room.x);
+  if (half_table) look_up(tokens, table, 1, pass.n, hidden, room.x);
+  else look_up(tokens, table, 0, pass.n, hidden, room.x);
   blocks(model, &pass, 0, room.x, watch, &room);
   const float *end = room.x;
   int64_t wanted = 0;

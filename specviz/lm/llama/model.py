@@ -22,11 +22,12 @@ from specviz.core.draws import Chooser
 from specviz.lm.base import Blocks, Cache, Chain, ModelInfo, Unfinished
 from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama.batch import LlamaBatch
-from specviz.lm.llama.few_rows import ATTENTION, MLP, FewRows, TextRows
+from specviz.lm.llama.few_rows import ATTENTION, MLP, SOURCE, FewRows, TextRows
 from specviz.lm.llama.replay import FEW, WIDTHS, FixedStep, ReplayedCache, Replays, width_for
 from specviz.lm.llama.rows import LlamaCache, LlamaRows, Norm
 from specviz.lm.llama.shape import LlamaShape
-from specviz.lm.llama.weights import EMBEDDING, LargePages, as_stored, for_lookup, layer
+from specviz.lm.llama.weights import EMBEDDING, as_stored, for_lookup, layer
+from specviz.lm.pages import LargePages
 from specviz.lm.products import Short
 from specviz.lm.rows import Placement
 
@@ -43,7 +44,7 @@ class LlamaModel(LlamaRows):
 
     def __init__(self, shape: LlamaShape, weights: Mapping[str, Tensor], info: ModelInfo) -> None:
         self._info = info
-        stored, pages = as_stored(weights, info), LargePages()
+        stored, pages = as_stored(weights, info), LargePages(SOURCE)
         norm = weights["model.norm.weight"]
         self._norm = Norm(norm, shape.norm_eps)
         self._weights = weights

@@ -1,17 +1,12 @@
 """From a checkpoint's tensors to the layers of the lean forward: what reads the same input is one projection, and what
-a pass over a few rows multiplies stays as it is stored and lies on large pages.
-
-Such a pass waits for memory, and processors lose their stride at the end of a page: from pages of 2 MB a Zen 4 reads 31
-GB a second, from those of 4 KB 18 to 26. Asked for before anything lies there, they take no longer to get.
+a pass over a few rows multiplies stays as it is stored and lies on large pages (`lm/pages`).
 
 Place in the flow: `LlamaModel` is made of these; nothing here runs a pass.
 """
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
@@ -23,47 +18,11 @@ from specviz.lm.kernels import ONE_COPY_BYTES, Projection
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.llama.rows import Layer, Norm
 from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.pages import LargePages
 from specviz.lm.products import Short
 from specviz.lm.rotary import paired
 
 EMBEDDING = "model.embed_tokens.weight"
-LARGE_PAGE = 2 << 20
-ROOM = 64 << 20
-"""bytes taken at a time; where nobody has written, no memory is needed"""
-LINE = 64
-"""bytes that a processor's cache reads together"""
-
-
-class LargePages:
-    """Memory for weights that a compiled pass reads, one after the other; it goes when the last of them does."""
-
-    def __init__(self) -> None:
-        self._room = mmap.mmap(-1, mmap.PAGESIZE)
-        self._next = self._end = 0
-        """between which of its bytes there is nothing yet"""
-
-    @torch.no_grad()
-    def joined(self, parts: Sequence[Tensor]) -> Tensor:
-        """Tensors [some, in], one below the other. What no compiled pass reads lies where torch puts it, and everything
-        where the system has no large pages to ask for."""
-        first, rows = parts[0], sum(map(len, parts))
-        if first.device.type != "cpu" or library(SOURCE) is None or not hasattr(mmap, "MADV_HUGEPAGE"):
-            return first if len(parts) == 1 else torch.cat(list(parts))
-        count = rows * first.shape[1]
-        size = count * first.element_size()
-        if self._next + size > self._end:
-            self._take(max(size, ROOM) + LARGE_PAGE)
-        here = torch.frombuffer(self._room, dtype=first.dtype, count=count, offset=self._next).view(rows, -1)
-        self._next += -(-size // LINE) * LINE
-        return torch.cat(list(parts), out=here)
-
-    def _take(self, size: int) -> None:
-        """From the system, not from the C library, which hands out small pages that somebody has given back."""
-        self._room = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        with suppress(OSError):  # a system built without them
-            self._room.madvise(mmap.MADV_HUGEPAGE)
-        start = torch.frombuffer(self._room, dtype=torch.uint8, count=1).data_ptr()
-        self._next, self._end = -start % LARGE_PAGE, size
 
 
 def for_lookup(weights: Mapping[str, Tensor]) -> Tensor:

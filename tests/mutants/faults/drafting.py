@@ -255,7 +255,7 @@ FAULTS: Edits = {
         ),
         "masked block: the first guesses are kept": edit("probs.topk(keep).indices", "torch.arange(keep)"),
     },
-    ("specviz/drafters/masked_block.py", BLOCK): {
+    ("specviz/drafters/learned/block_network.py", BLOCK): {
         "masked block: it looks at places before the text's beginning": edit(
             'self.places.masked_fill(unseen, float("-inf"))', "self.places"
         ),

@@ -45,7 +45,7 @@ FAULTS: Edits = {
             "not sampling.uncut or self.context.noise == RACE or", "not sampling.uncut or"
         ),
     },
-    ("specviz/lm/llama/weights.py", "tests/lm/test_few_rows.py"): {
+    ("specviz/lm/pages.py", "tests/lm/test_few_rows.py"): {
         "few rows: nobody asks for large pages": edit("self._room.madvise(mmap.MADV_HUGEPAGE)", "pass"),
         "few rows: a weight is written over the one before it": edit(
             "self._next += -(-size // LINE) * LINE", "self._next += size // LINE"
@@ -64,6 +64,34 @@ FAULTS: Edits = {
     ("specviz/lm/llama/few_rows.c", "tests/drafters/test_flash.py"): {
         "few rows: keys of a drafter's context turn as if the text began with them": edit(
             "rotate(keys, model->turns, share,", "rotate(keys, model->turns, &(Share){.n = n},"
+        ),
+    },
+    ("specviz/drafters/learned/head_passes.c", "tests/drafters/test_head_passes.py"): {
+        "heads: a reading block takes what stands for its gate as what it gates": edit(
+            "add_silu(room->sums, room->sums + hidden,", "add_silu(room->sums + hidden, room->sums,"
+        ),
+    },
+    ("specviz/drafters/learned/head_passes.c", "tests/drafters/test_chains_in_one_call.py"): {
+        "heads: each head of a chain reads the root alone": edit(
+            "look_up_normed(heads, step ? chosen + step - 1 : &root,", "look_up_normed(heads, &root,"
+        ),
+    },
+    ("specviz/lm/chains.c", "tests/drafters/test_chains_in_one_call.py"): {
+        "chain: a table adds what follows the root at each place": edit(
+            "const int64_t token = step ? chosen[step - 1] : root;", "const int64_t token = root;"
+        ),
+    },
+    ("specviz/drafters/learned/block_network.c", "tests/drafters/test_head_passes.py"): {
+        "masked block: what lies near the block counts as if it lay at the window's beginning": edit(
+            "* wide + block->window - seen,", "* wide,"
+        ),
+        "masked block: what is known of its slots is not told": edit(
+            "const float *row = known[i] ? word : block->masked;", "const float *row = i ? block->masked : word;"
+        ),
+    },
+    ("specviz/lm/chains.py", "tests/drafters/test_head_passes.py"): {
+        "heads: they go on with the weights that they had at first": edit(
+            "if known is None or known[0] != versions:", "if known is None:"
         ),
     },
     ("specviz/lm/llama/few_rows.c", "tests/lm/test_features.py"): {

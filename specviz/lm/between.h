@@ -1,0 +1,50 @@
+/* What stands between the products of a network (`products.h`): norms and gates of a few rows, and room for them. */
+
+#ifndef SPECVIZ_BETWEEN
+#define SPECVIZ_BETWEEN
+
+#include "products.h"
+
+/* RMSNorm (1910.07467, eq. 4) as x / √(‖x‖² + H·ε), times √H and its weight where there is one */
+static void normed(const float *x, const float *weight, float eps, int n, int64_t hidden, float *y) {
+  for (int i = 0; i < n; i++, x += hidden, y += hidden) {
+    Vec sums = every(0.0f);
+    for (int64_t k = 0; k < hidden; k += LANES) {
+      Vec some = hidden - k < LANES ? partly((const char *)(x + k), 0, hidden - k) : load(x + k);
+      sums += some * some;
+    }
+    float factor = (weight ? sqrtf((float)hidden) : 1.0f) / sqrtf(total(sums) + (float)hidden * eps);
+    for (int64_t k = 0; k < hidden; k++) y[k] = x[k] * factor * (weight ? weight[k] : 1.0f);
+  }
+}
+
+/* x · σ(x) */
+INLINE Vec silu(Vec x) {
+  Vec falling = exponential((Vec)((Ints)x | (Ints)every(-0.0f))); /* e^-|x| */
+  Vec upper = (Vec)((Ints)every(1.0f) & ~(x < every(0.0f))), lower = (Vec)((Ints)falling & (x < every(0.0f)));
+  return x * (upper + lower) / (1.0f + falling);
+}
+
+/* silu(gate) · up of [n, 2 · ffn] → [n, ffn], written over the beginning */
+static void gated(float *x, int n, int64_t ffn) {
+  for (int i = 0; i < n; i++) {
+    const float *gate = x + i * 2 * ffn, *up = gate + ffn;
+    float *to = x + i * ffn;
+    int64_t k = 0;
+    for (; k + LANES <= ffn; k += LANES) store(to + k, silu(load(gate + k)) * load(up + k));
+    for (; k < ffn; k++) to[k] = gate[k] / (1.0f + expf(-gate[k])) * up[k];
+  }
+}
+
+/* Rows of `table` [vocab, hidden] of n tokens */
+static void look_up(const int64_t *tokens, const char *table, int half, int64_t n, int64_t hidden, float *x) {
+  const int64_t step = hidden * (half ? 2 : 4);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < hidden; k++) x[i * hidden + k] = single(table + tokens[i] * step + k * (half ? 2 : 4), half);
+}
+
+static int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+#endif
