@@ -317,15 +317,17 @@ def overhead(outcomes: Sequence[ContestRun], recorded: str) -> Quartiles | None:
 
 
 def _row(group: Sequence[ContestRun], plain: Plain, efficiency: Efficiency | None) -> BenchRow:
-    families = dict.fromkeys(contest_run.family for contest_run in group)
+    # A text that ended with the token of the prompt's pass says nothing of decoding.
+    decoded = [contest_run for contest_run in group if decode_speed(contest_run.measured)] or group
+    families = dict.fromkeys(contest_run.family for contest_run in decoded)
     return BenchRow(
         name=group[0].contestant,
         tokens_per_s=median(contest_run.measured.tokens_per_s for contest_run in group),
         ratio=over_prompts(group, plain, whole_speed),
-        decode_ratio=over_prompts(group, plain, decode_speed),
+        decode_ratio=over_prompts(decoded, plain, decode_speed),
         by_family={
             family: over_prompts(
-                [contest_run for contest_run in group if contest_run.family == family], plain, decode_speed
+                [contest_run for contest_run in decoded if contest_run.family == family], plain, decode_speed
             ).median
             for family in families
         },

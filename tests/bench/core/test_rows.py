@@ -91,6 +91,16 @@ def test_the_prompt_s_pass_is_in_the_whole_call_and_not_in_decoding() -> None:
     assert row.tokens_per_s == 2.0
 
 
+def test_a_text_that_ends_with_the_prompt_s_pass_is_in_no_decoding_ratio() -> None:
+    """On prompt a eight tokens in 4 s behind the first; on b the first is all."""
+    plain = [outcome("plain", ran(8, 8.0), prompt, family=prompt) for prompt in "ab"]
+    theirs = [outcome("x", ran(9, 5.0, prefill_s=1.0, prefill_tokens=1), family="a")]
+    theirs.append(outcome("x", ran(1, 2.0, prefill_s=1.0, prefill_tokens=1), "b", family="b"))
+    (_, row) = part(0.0, [*plain, *theirs], "plain").rows
+    assert (row.decode_ratio, dict(row.by_family)) == (Quartiles(2.0, 2.0, 2.0), {"a": 2.0})
+    assert row.ratio.median == pytest.approx((9 / 5 + 1 / 2) / 2)
+
+
 def test_a_family_s_number_is_over_its_own_prompts() -> None:
     """`code` twice and `prose` four times as fast as plain decoding; tokens per second are the median over all."""
     plain = [outcome("plain", ran(8, 8.0), prompt, family=family) for prompt, family in (("a", "code"), ("b", "prose"))]

@@ -54,8 +54,8 @@ FAULTS: Edits = {
             "run.record_s / (run.wall_s - run.record_s)", "run.record_s / run.wall_s"
         ),
         "bench: the ratio of decoding has the prompt's pass in it": edit(
-            "decode_ratio=over_prompts(group, plain, decode_speed)",
-            "decode_ratio=over_prompts(group, plain, whole_speed)",
+            "decode_ratio=over_prompts(decoded, plain, decode_speed)",
+            "decode_ratio=over_prompts(decoded, plain, whole_speed)",
         ),
         "bench: the ratio of the whole call leaves the prompt's pass out": edit(
             " ratio=over_prompts(group, plain, whole_speed)", " ratio=over_prompts(group, plain, decode_speed)"
