@@ -56,6 +56,23 @@ INLINE void ask(const char *at, int64_t bytes) {
 INLINE int64_t arranged_ins(int64_t ins) { return (ins + TWO - 1) / TWO * TWO; }
 INLINE int64_t apart(int64_t ins, int mode) { return mode == DOTS ? arranged_ins(ins) / 2 : arranged_ins(ins); }
 
+typedef uint64_t Pairs __attribute__((vector_size(4 * LANES)));
+typedef uint32_t AnyHalf __attribute__((vector_size(2 * LANES), aligned(4), may_alias));
+
+/* The next TWO numbers as `mode` multiplies them */
+INLINE void arrange_two(const float *x, int mode, float *to) {
+  for (int side = 0; side < 2; side++) {
+    const Vec some = load(x + side * LANES);
+    const Bits bits = (Bits)some, rounded = bits + 0x7fff + ((bits >> 16) & 1);
+    AnyHalf *first = (AnyHalf *)(to + side * LANES / 2), *second = (AnyHalf *)(to + LANES + side * LANES / 2);
+    if (mode == DOTS) *(AnyHalves *)(to + side * LANES / 2) = __builtin_convertvector(rounded >> 16, Halves);
+    if (mode == WHOLES) store(to + side * LANES, some);
+    if (mode != HALVES) continue;
+    *first = __builtin_convertvector((Pairs)some, AnyHalf);
+    *second = __builtin_convertvector((Pairs)some >> 32, AnyHalf);
+  }
+}
+
 /* x [n, ins] as `mode` multiplies it, and behind each row zeros up to a whole number of vectors */
 INLINE void arrange_of(const float *x, int n, int64_t ins, int mode, float *to) {
   for (int i = 0; i < n; i++, x += ins, to += apart(ins, mode))
@@ -63,10 +80,7 @@ INLINE void arrange_of(const float *x, int n, int64_t ins, int mode, float *to) 
       float rest[TWO] = {0};
       const float *some = x + k;
       if (ins - k < TWO) some = memcpy(rest, some, (size_t)(ins - k) * 4);
-      for (int l = 0; l < TWO; l++) {
-        if (mode == DOTS) ((uint16_t *)to)[k + l] = narrowed(some[l]);
-        else to[k + l] = mode == HALVES ? some[l % LANES * 2 + l / LANES] : some[l];
-      }
+      arrange_two(some, mode, mode == DOTS ? to + k / 2 : to + k);
     }
 }
 

@@ -67,7 +67,7 @@ class _Share(ctypes.Structure):
         ("rows", pointer),
         *((name, whole) for name in ("layer", "head", "room", "start", "n", "wanted")),
         ("positions", ctypes.POINTER(whole)),
-        ("visible", pointer),
+        ("visible", ctypes.c_char_p),
     )
 
 
@@ -228,7 +228,7 @@ class FewRows:
         x = words.to(torch.float32).contiguous()
         logits = torch.empty(count, self._model.head.outs)
         share = _behind(cached, start, len(x))
-        share.positions, share.visible = (whole * len(x))(*positions), visible.ctypes.data
+        share.positions, share.visible = (whole * len(x))(*positions), visible.tobytes()
         failed = self._compiled.fill_block(
             self._at,
             ctypes.byref(share),
@@ -296,7 +296,7 @@ def _behind(cached: Tensor, start: int, n: int, wanted: int = 0) -> _Share:
 def _share(cached: Tensor, placement: Placement, wanted: int = 0) -> _Share:
     share, visible = _behind(cached, placement.start, len(placement.tokens), wanted), placement.visible
     if visible is not None:
-        share.positions, share.visible = (whole * share.n)(*placement.positions), visible.ctypes.data
+        share.positions, share.visible = (whole * share.n)(*placement.positions), visible.tobytes()
     return share
 
 
