@@ -41,7 +41,7 @@ def run(prompt: str, **settings: Any) -> Trace:
     for name in renamed(settings):
         if name not in known:
             raise OptionError(f"a run has no setting '{name}'; it has {', '.join(known)}.")
-    return _shown(assemble(_engine().run(RunRequest(prompt, **with_choices(settings)))))
+    return _shown(assemble(_engine().run(RunRequest(prompt, **{"stepwise": False, **with_choices(settings)}))))
 
 
 def read(path: str | Path) -> Trace:

@@ -85,6 +85,12 @@ class Recorder:
     def finished(self, event: Finished) -> Step:
         return Step(event, self._new_entries(event.output_ids))
 
+    def rounds(self, waiting: list[RoundRecord]) -> list[Step]:
+        """These rounds, in their order, as events; none waits any more."""
+        steps = [self.round(record) for record in waiting]
+        waiting.clear()
+        return steps
+
     @torch.inference_mode()
     def round(self, record: RoundRecord) -> Step:
         """The round as an event, with the tokens it is the first to mention."""

@@ -95,7 +95,7 @@ _KINDS: tuple[_Kind, ...] = (
     (("stop",), _texts, "a list of texts"),
     (("prompt_name",), lambda value: value is None or _text(value), "text or None"),
     (("stop_policy_weights",), lambda value: value is None or isinstance(value, Mapping), "a mapping or None"),
-    (("record", "recorded", "chat"), lambda value: isinstance(value, bool), "True or False"),
+    (("record", "recorded", "stepwise", "chat"), lambda value: isinstance(value, bool), "True or False"),
 )
 """by kind: the fields of `RunRequest` but its choices, whether a value is right, and what it must be"""
 

@@ -57,7 +57,7 @@ class Runs:
         self._prepare(request, who, method.drafter)
         recorder = Recorder(who.target.tokenizer, request.top, request.record)
         header = started(request, who, method, prompt_ids, resume)
-        yield from decode(header, session, recorder, cancelled, self._models.lane)
+        yield from decode(header, session, recorder, cancelled, self._models.lane, request.stepwise)
         if request.memory != "cold":
             text = who.target.tokenizer
             self._memories.keep(method.drafter, text.sha256, who.memory is None, request.memory_file)

@@ -9,6 +9,7 @@ rounds and drafters trained for a screen, over the same `models`. Knows nothing 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -206,4 +207,4 @@ def collect(
     source: TraceSource, request: RunRequest, cancelled: Cancelled = lambda: False, resume: Resume | None = None
 ) -> Trace:
     """Run to the end and keep the whole trace."""
-    return assemble(source.run(request, cancelled, resume))
+    return assemble(source.run(replace(request, stepwise=False), cancelled, resume))

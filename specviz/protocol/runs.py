@@ -61,6 +61,8 @@ class RunRequest:
     device: str = "auto"
     record: bool = True
     """False: no per-node distributions are kept (benchmarks); the events are otherwise the same"""
+    stepwise: bool = True
+    """False: nobody watches the rounds come, so several may be handed over at a time, which costs less"""
     top: int = 10
     """how many tokens of each distribution the trace keeps"""
     recorded: bool = False
@@ -372,7 +374,8 @@ class TraceSource(Protocol):
     def run(
         self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
     ) -> Iterator[Step]:
-        """Yields Started, then each Round as soon as it is computed, then Finished (reason `cancelled` if stopped)."""
+        """Yields Started, then each Round as soon as it is computed, or several at a time where the request is not
+        `stepwise`, then Finished (reason `cancelled` if stopped)."""
         ...
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:

@@ -1,19 +1,27 @@
 """The loop on toy models: order of events, endings, cancelling, branching in time, what a trace keeps."""
 
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import pytest
 
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import Drafter, Proposal
 from specviz.drafters.model import ModelDrafter
+from specviz.engine import decode
+from specviz.engine.recorder import Recorder
 from specviz.engine.session import Session
 from specviz.errors import DraftError, OptionError, PromptError
 from specviz.live.source import collect
+from specviz.lm.table import TableModel
+from specviz.options import Options
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.trace.check import check
 from specviz.trace.events import Finished, Round
-from specviz.trace.header import Started
-from tests.proof.letters import toy_source
+from specviz.trace.header import Exhibit, Started
+from tests.engine.sessions import session
+from tests.proof.letters import Letters, toy_source
 
 REQUEST = RunRequest("abc", drafter=Choice("model", {"gamma": 3}), temperature=0.9, max_new_tokens=20)
 
@@ -243,3 +251,76 @@ def test_a_run_left_half_way_does_not_block_the_next(source):
     next(half)
     assert len(ids_of(collect(source, REQUEST))) == 20
     half.close()
+
+
+def untimed(events):
+    """Without seconds, which no two runs share; the header and the end by their tokens."""
+    clocks = ("seconds", "start_s")
+
+    def plain(value):
+        if isinstance(value, dict):
+            return {name: plain(inner) for name, inner in value.items() if name not in clocks}
+        return [plain(inner) for inner in value] if isinstance(value, list) else value
+
+    return [plain(asdict(event)) if isinstance(event, Round) else type(event) for event in events]
+
+
+def arrivals(source, request, stop_after=None):
+    """The steps of a run, and how many rounds had been begun when each round arrived."""
+    asked, steps, begun = [], [], []
+
+    def cancelled():
+        asked.append(None)
+        return stop_after is not None and len(asked) > stop_after + 1  # it is asked once before the prompt is read
+
+    for step in source.run(request, cancelled):
+        steps.append(step)
+        begun += [len(asked) - 1] if isinstance(step.event, Round) else []
+    return steps, begun
+
+
+PLAIN = replace(REQUEST, drafter=Choice("none"), max_new_tokens=36)
+
+
+def test_rounds_that_nobody_watches_come_the_first_alone_and_then_sixteen_at_a_time(source):
+    assert arrivals(source, PLAIN)[1] == list(range(1, 37))
+    begun = arrivals(source, replace(PLAIN, stepwise=False))[1]
+    assert begun == [1, *[17] * 16, *[33] * 16, *[36] * 3]
+
+
+def test_they_are_the_rounds_that_come_one_by_one(source):
+    for request in (REQUEST, replace(REQUEST, temperature=0.0), replace(PLAIN, record=False)):
+        watched, together = (arrivals(source, replace(request, stepwise=way))[0] for way in (True, False))
+        assert untimed([step.event for step in together]) == untimed([step.event for step in watched])
+        assert [step.vocab for step in together] == [step.vocab for step in watched]
+
+
+def test_rounds_that_wait_when_a_run_is_stopped_are_in_its_trace(source):
+    steps, begun = arrivals(source, replace(PLAIN, stepwise=False), stop_after=5)
+    assert begun == [1, 6, 6, 6, 6]
+    assert steps[-1].event.reason == "cancelled"
+    assert len(steps[-1].event.output_ids) == 5
+
+
+def test_rounds_over_a_large_vocabulary_wait_for_as_many_numbers_as_memory_is_meant_for(source, monkeypatch):
+    vocab = next(source.run(PLAIN)).event.target.vocab_size
+    monkeypatch.setattr(decode, "WAITING_LOGITS", 2 * vocab)
+    assert arrivals(source, replace(PLAIN, max_new_tokens=6, stepwise=False))[1] == [1, 3, 3, 5, 5, 6]
+
+
+def test_what_a_drafter_shows_late_is_drawn_up_before_its_next_draft():
+    """The exhibit is of a number that the next draft counts up."""
+
+    class Counts(Drafter[Options]):
+        name = "counts"
+        drafts = 0
+
+        def propose(self, context):
+            self.drafts += 1
+            late = [lambda: Exhibit(f"draft {self.drafts}", [])]
+            return Proposal(DraftTree.from_root(context.tokens[-1]), late_exhibits=late)
+
+    run = session(TableModel(5, seed=1), Counts(Options()), [1, 2], new_tokens=4)
+    header = SimpleNamespace(prompt_ids=[1, 2])
+    steps = list(decode.decode(header, run, Recorder(Letters(5)), stepwise=False))
+    assert [step.event.drafted.knew[0].title for step in steps[1:-1]] == [f"draft {n}" for n in (1, 2, 3, 4)]

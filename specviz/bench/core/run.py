@@ -90,7 +90,7 @@ def collect(
         return None
     steps, replayed = list[Step](), list[tuple[float, float]]()
     clock = time.perf_counter if replay is None else replay.clock
-    wall_s, running = 0.0, source.run(request, cancelled)
+    wall_s, running = 0.0, source.run(replace(request, stepwise=False), cancelled)
     while True:
         began = clock()
         step = next(running, None)

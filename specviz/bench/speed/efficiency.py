@@ -5,7 +5,8 @@
 A bound: passes alone cannot take longer than rounds that hold them, so what is missing from 1 is the engine's own work
 (masks, verdicts, bookkeeping, events), and more than 1 is a failed measurement. Each round is followed at once by its
 passes and nothing else, with the same models, row counts, cache lengths and branching and on the same clock, so that a
-slow moment of the machine meets both.
+slow moment of the machine meets both; rounds that were handed over together are followed by all of theirs. A chain that
+its model writes by one call is replayed by that call.
 
 Place in the flow: after the contest, in runs of its own, because replays between the rounds would disturb its times.
 """
@@ -104,8 +105,8 @@ class PassReplay:
         drafts = this.drafted.passes if self.drafter is not None else []
         # Both caches are brought to their lengths first, so that weights are as warm or cold as in the round.
         self._bring("target", self.target, this.scored.target_pass.cached_rows)
-        total = 0.0
-        for number, single in enumerate(drafts):
+        total = self._chain(drafts)
+        for number, single in enumerate([] if total else drafts):
             assert self.drafter is not None
             self._bring("drafter", self.drafter, single.cached_rows)
             # The first pass reads text, one row after the other; the next ones are a level of the tree each.
@@ -132,6 +133,29 @@ class PassReplay:
         elif start < length:
             model.forward(_tokens(model, length - start), cache, last_only=True)
             cache.keep(range(start, length))
+
+    def _chain(self, drafts: Sequence[Pass]) -> float:
+        """Seconds of the drafter's passes by one call; 0 where its model runs them one by one."""
+        from specviz.core.draws import Chooser
+        from specviz.lm.base import WritesChains
+        from specviz.lm.step_time import synchronize
+
+        model, steps = self.drafter, len(drafts)
+        if not isinstance(model, WritesChains) or not drafts or any(single.rows > 1 for single in drafts[1:]):
+            return 0.0
+        first = drafts[0]
+        self._bring("drafter", model, first.cached_rows)
+        cache, tokens, chooser = self._caches["drafter"], _tokens(model, first.rows), Chooser.of(steps)
+        synchronize(model.device)
+        began = self.clock()
+        chain = None if chooser is None else model.write_chain(tokens, cache, chooser)
+        took = self.clock() - began
+        if chain is None:
+            return 0.0
+        cache.keep(range(first.cached_rows, first.cached_rows + first.rows + steps - 1))
+        for single, seconds in zip(drafts, chain.seconds, strict=True):
+            self.seconds.setdefault("drafter", {}).setdefault(single.rows, []).append(seconds)
+        return took
 
     def _pass(
         self, role: str, model: LanguageModel, single: Pass, parents: Sequence[int] | None, last_only: bool = False

@@ -5,10 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+import torch
 
 from specviz.bench.core.run import SourceContestant, collect
 from specviz.bench.speed.efficiency import PassReplay, Sample, efficiencies, samples
 from specviz.bench.speed.table import BenchRow, _efficiency
+from specviz.core.draws import Chooser
+from specviz.lm.base import Chain
 from specviz.lm.table import TableModel
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import Resume, RunRequest
@@ -106,6 +109,32 @@ def test_the_drafter_s_passes_are_counted_with_the_target_s() -> None:
     timed = [(2, 99, None, True), (1, 101, None, False), (2, 102, [101, 101], False)]
     assert drafter.calls == [(99, 0, None, True), *timed]
     assert replay.medians()["drafter"] == pytest.approx({1: 11.101, 2: (12.099 + 17.102) / 2})
+
+
+class ChainWriter(TickingModel):
+    """Writes a chain by one call: its passes, without what each takes for being called."""
+
+    def write_chain(self, tokens: Any, cache: Any, chooser: Any) -> Chain:
+        steps, began = chooser.steps, self.clock.seconds
+        for step in range(steps):
+            super().forward(tokens if step == 0 else [step], cache)
+        self.calls.append((len(tokens), steps, None, True))
+        self.clock.seconds = began + 7.0
+        return Chain(list(range(steps)), torch.zeros(steps, 16), [3.0] * steps)
+
+
+@pytest.mark.skipif(Chooser.of(1) is None, reason="there is no compiler here")
+def test_a_chain_that_its_model_writes_by_one_call_is_replayed_by_that_call() -> None:
+    clock = Clock()
+    target, drafter = TickingModel(clock), ChainWriter(clock, seed=2)
+    replay = PassReplay(target, drafter, clock)
+    passes = [Pass(2, 99, 9.0), Pass(1, 101, 9.0), Pass(1, 102, 9.0)]
+    assert replay.replay(round_of(0, 100, passes)) == pytest.approx(7 + seconds_of(4, 100))
+    assert drafter.calls[-1] == (2, 3, None, True)
+    assert replay.medians()["drafter"] == {1: 3.0, 2: 3.0}
+    level = [Pass(2, 101, 9.0), Pass(2, 103, 9.0)]
+    expected = seconds_of(2, 101) + seconds_of(2, 103, True) + seconds_of(4, 102)
+    assert replay.replay(round_of(1, 102, level)) == pytest.approx(expected), "a level of two is no chain"
 
 
 def test_rounds_and_their_passes_take_turns_and_the_prompt_s_pass_counts_for_neither() -> None:

@@ -117,6 +117,14 @@ FAULTS: Edits = {
             "for node in tree.path(end)[: kept - 1]", "for node in tree.path(end)[:kept]"
         ),
     },
+    ("specviz/engine/decode.py", "tests/engine/test_decode.py"): {
+        "decode: what a drafter shows late is drawn up after its next draft": edit(
+            "or last.proposal.late_exhibits or", "or"
+        ),
+        "decode: rounds that wait for the end of a run are lost": edit(
+            "steps = recorder.rounds(waiting)\n    yield", "steps = []\n    yield"
+        ),
+    },
     ("specviz/engine/recorder.py", RECORDER): {
         "recorder: the target's own head as the residual": edit(
             "asked.residual().targets[-1]", "asked.residual().targets[0]"
