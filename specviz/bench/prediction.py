@@ -1,6 +1,6 @@
 """A predicted sweep beside the recorded one, and beside a real small sweep of the same machine: how far it is off.
 
-    recorded sweep + this machine's clock ─► `theory.reclock` ─► predicted ─┐
+    recorded sweep + this machine's clock ─► `theory.sweep_clock` ─► predicted ─┐
           └─ some of its cases and prompts ─► run here ─► measured ─────────┴─► a row per case
 
 Place in the flow: `specviz predict` asks, and prints the table. Texts that repeat themselves are left out.

@@ -1,22 +1,47 @@
 """What passes take on one machine, measured in a few seconds: the clock on which a recorded sweep is predicted.
 
-    ClockRequest ─► Clocks.clock ─► Clocked … ─► MachineClock ─► `theory.reclock`
+    ClockRequest ─► Clocks.clock ─► Clocked … ─► MachineClock ─► `theory.sweep_clock`
 
-Plain data, asked by a screen or a command and answered by whoever has the models. A curve of many widths with its
-quartiles, for a file, is `profiles`.
+Passes are timed bare, and a few tokens are decoded in several ways, for what stands around passes. Plain data, asked by
+a screen or a command and answered by whoever has the models. A curve of many widths with its quartiles, for a file, is
+`profiles`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Protocol, runtime_checkable
 
+from specviz.protocol.runs import RunRequest
+from specviz.protocol.sweeps.points import BASELINE
 from specviz.trace.header import Machine, StepTime
 
 WIDTHS = (1, 2, 4, 5, 8, 16, 32, 61)
 """new rows of the target passes that are timed where nobody asks for others"""
 BUDGET_S = 3.0
+Case = tuple[str, int | None]
+"""of a sweep: its title and its speculation length"""
+PLAIN: Case = (BASELINE, None)
+
+
+@dataclass(frozen=True, slots=True)
+class TriedRounds:
+    """Real rounds of one way of drafting: what one takes in the mean, median over the repeats."""
+
+    case: Case
+    draft_s: float
+    """of drafting, passes and all else"""
+    rows: tuple[int, ...]
+    """of the target's pass, round by round"""
+    target_pass_s: float
+    rest_s: float
+    """beside both"""
+
+    @property
+    def candidates(self) -> float:
+        return fmean(self.rows) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +53,13 @@ class ClockRequest:
     rows: tuple[int, ...] = WIDTHS
     cached_rows: int = 80
     """before each pass: about the middle of a run"""
+    tried: Mapping[Case, RunRequest] = field(default_factory=dict)
+    """ways of drafting that are decoded for a few tokens beside plain decoding; prompt, target, length, device and
+    number format are those of this request"""
     prompt: str = "def mean(values):\n"
-    """of the short runs of plain decoding"""
+    """of the short runs"""
+    prompt_id: str = ""
+    """a prompt of the source's set, in place of it, where there is one of this name"""
     device: str = "auto"
     dtype: str = "auto"
     budget_s: float = BUDGET_S
@@ -48,8 +78,8 @@ class MachineClock:
     """the same passes each behind a round of a drafter's steps, whose weights drive the target's out of the caches"""
     draft_steps: Mapping[str, float]
     """weights' sha256 → seconds of one pass of this drafter's model inside a round, as `Started.draft_step_s`"""
-    rest_s: float
-    """what a round of plain decoding takes beside its pass"""
+    tried: tuple[TriedRounds, ...]
+    """of each way that was decoded, plainly first"""
     repeats: int
     seconds: float
     """that all of it took, loading left out"""

@@ -21,7 +21,7 @@ from specviz.theory import machines
 from specviz.theory.machines import sweep_of
 from tests.app.doubles import ReplaySource, catalog, sample
 from tests.app.lab.sweeps import drafted, plain, sweep_result
-from tests.theory.test_reclock import CLOCK
+from tests.theory.test_sweep_clock import CLOCK
 
 SWEEP = ShownSweep(sweep_result(plain(), drafted()), live=False)
 
@@ -32,7 +32,7 @@ class Visitor:
 
 
 class Machine(ReplaySource):
-    """Has the clock of `tests.theory.test_reclock`; waits for a stop before the end if `hold` is set."""
+    """Has the clock of `tests.theory.test_sweep_clock`; waits for a stop before the end if `hold` is set."""
 
     def __init__(self, problem: str = "", hold: bool = False) -> None:
         super().__init__(sample())

@@ -13,11 +13,11 @@ from specviz.protocol.clocks import Clocked, ClockRequest
 from specviz.protocol.sweeps import store as sweep_store
 from tests.app.lab.sweeps import drafted, plain, sweep_result
 from tests.bench.sweep.test_sweep_command import Drafters
-from tests.theory.test_reclock import CLOCK
+from tests.theory.test_sweep_clock import CLOCK
 
 
 class Machine(Drafters):
-    """The fake source with the clock of `tests.theory.test_reclock`."""
+    """The fake source with the clock of `tests.theory.test_sweep_clock`."""
 
     def clock(self, request: ClockRequest, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Clocked]:
         yield Clocked(request.budget_s, request.budget_s, CLOCK)

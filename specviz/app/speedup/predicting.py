@@ -1,9 +1,9 @@
 """*Predict for this machine*: the sweep that is shown, on the clock of the machine that serves the page.
 
-    the sweep ─► what must be timed ─► three seconds of passes (a job like others) ─► `theory.reclock` ─► beside it
+    the sweep ─► what must be timed ─► three seconds of passes (a job like others) ─► `theory.sweep_clock` ─► beside it
 
-Nothing of the sweep is run: predicted numbers are modelled, say so wherever they stand, and never replace a measured
-one.
+But for a few rounds nothing of the sweep is run: predicted numbers are modelled, say so wherever they stand, and never
+replace a measured one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from specviz.protocol.clocks import Clocks, MachineClock
 from specviz.protocol.runs import Catalog, TraceSource
 from specviz.protocol.sweeps.points import BASELINE, title
 from specviz.protocol.sweeps.result import SweepResult
-from specviz.theory.reclock import Predicted, predict, question
+from specviz.theory.sweep_clock import Predicted, predict, question
 from specviz.trace.header import Machine
 
 PROGRESS_S = 0.25
@@ -55,8 +55,8 @@ class Prediction:
         return Badge(
             f"predicted: {machine.processor}, {machine.dtype}",
             "plain",
-            f"open marks: the recorded runs with the seconds that passes take on this machine, timed for "
-            f"{self.clock.seconds:.1f} s, {self.clock.repeats} times each; modelled, nothing was decoded again",
+            f"open marks: the recorded runs with the seconds that passes and a few rounds take on this machine, timed "
+            f"for {self.clock.seconds:.1f} s; modelled, the sweep was not run again",
         )
 
 

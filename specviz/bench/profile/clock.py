@@ -1,37 +1,39 @@
 """What passes take on this machine, in about three seconds: for a recorded sweep to be predicted on its clock.
 
-    of each width: a round of a drafter's steps ─► the target's pass ─► the same again ─► one row ─► … ─► plain tokens
-     └────────────────────────────────────── until the seconds are over ──────────────────────────────────────┘
+    of each width: a round of a drafter's steps ─► the target's pass ─► the same again ─► one row ─► … ─► a few tokens
+     └────────────────────────────────────── until the seconds are over ─────────────────────────────────────┘
 
-Medians count, and passes are timed by the clock of their thread where there is one, so that other programs of a shared
-machine disturb little. Place in the flow: the live source is asked for a
-clock by the page and by `specviz predict`; `theory.reclock` puts a sweep on it.
+The tokens are decoded plainly and in the ways that are asked for, because a round is more than its passes. Medians
+count, and all is timed by the clock of its thread where there is one, so that other programs of a shared machine
+disturb little. Place in the flow: the live source is asked for a
+clock by the page and by `specviz predict`; `theory.sweep_clock` puts a sweep on it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import cycle
 from statistics import fmean, median, quantiles
 
 from specviz.bench.core.passes import pass_clock
-from specviz.bench.core.run import collect, never
+from specviz.bench.core.run import Collected, collect, never
+from specviz.core.clock import read_by
 from specviz.errors import BenchError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.load import LoadedModel
 from specviz.lm.step_time import ROUND_PASSES, Clock, filled_cache, machine, pass_s
-from specviz.protocol.clocks import Clocked, ClockRequest, MachineClock
+from specviz.protocol.clocks import PLAIN, Case, Clocked, ClockRequest, MachineClock, TriedRounds
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.protocol.sweeps.points import BASELINE
 from specviz.trace.header import StepTime
 
 FEWEST = 3
 """repeats, however long they take: quartiles need as many"""
-PLAIN_TOKENS = 8
-"""of plain decoding in each repeat"""
+TRIED_TOKENS = 24
+"""decoded in each way in each repeat"""
 
 
 @dataclass(slots=True)
@@ -44,8 +46,8 @@ class _Taken:
     """the same behind drafting"""
     drafters: dict[str, list[float]]
     """by the sha256 of their weights: a step, in the mean of a round's"""
-    rest: list[float] = field(default_factory=list)
-    """of rounds of plain decoding, what was in no pass"""
+    tried: dict[Case, list[TriedRounds]]
+    """by way of decoding"""
 
 
 def measure_clock(
@@ -56,33 +58,85 @@ def measure_clock(
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Clocked]:
     """Progress after every repeat, and the clock at the end; nothing of a measurement that was cancelled before its
-    third repeat. `lane` is held while passes run; `source` runs plain decoding in it. Raises BenchError where plain
-    decoding ends with its first token."""
+    third repeat. `lane` is held while passes run; `source` decodes in it. Raises BenchError where the text of one way
+    ends with its first round."""
     target = load(request.target)
     models = {loaded.info.weights_sha256: loaded.model for loaded in map(load, request.drafter_models)}
     with lane:
         timed = _Timed.of(request, target.model, models)
-    plain = RunRequest(
-        request.prompt, request.target, device=request.device, dtype=request.dtype, max_new_tokens=PLAIN_TOKENS,
-        record=False,
-    ).with_drafter(BASELINE)  # fmt: skip
-    taken = _Taken({n: [] for n in timed.rows}, {n: [] for n in timed.rows}, {model: [] for model in models})
+    prompts = {card.id: card.text for card in source.catalog().prompts}
+    request = replace(request, prompt=prompts.get(request.prompt_id, request.prompt))
+    asked = {case: _few_tokens(request, way) for case, way in request.tried.items()}
+    plain = _few_tokens(request, RunRequest("").with_drafter(BASELINE))
+    taken = _Taken(
+        {n: [] for n in timed.rows},
+        {n: [] for n in timed.rows},
+        {model: [] for model in models},
+        {case: [] for case in (PLAIN, *asked)},
+    )
     began, repeats = time.perf_counter(), 0
     while repeats < FEWEST or time.perf_counter() - began < request.budget_s:
         with lane:
             timed.repeat(taken)
-        run = collect(source, plain, cancelled)
-        if run is None:
+        runs = _decoded(source, plain, asked, timed.clock, cancelled)
+        if runs is None:
             break
-        # The first round holds what the prompt left behind.
-        taken.rest += [this.seconds - this.scored.target_pass.seconds for this in run.rounds[1:]]
+        for case, run in runs:
+            taken.tried[case].append(_rounds(case, run, request.prompt))
         repeats += 1
         yield Clocked(min(time.perf_counter() - began, request.budget_s), request.budget_s, None)
-    if repeats >= FEWEST and not taken.rest:
-        raise BenchError(f"after {request.prompt[:40]!r} the target ends its text at once; give another prompt.")
     if repeats >= FEWEST:
         seconds = time.perf_counter() - began
         yield Clocked(request.budget_s, request.budget_s, _clock(target, timed, taken, seconds))
+
+
+def _few_tokens(request: ClockRequest, way: RunRequest) -> RunRequest:
+    return replace(
+        way, prompt=request.prompt, target=request.target, device=request.device, dtype=request.dtype,
+        max_new_tokens=TRIED_TOKENS, record=False,
+    )  # fmt: skip
+
+
+def _decoded(
+    source: TraceSource,
+    plain: RunRequest,
+    asked: Mapping[Case, RunRequest],
+    clock: Clock,
+    cancelled: Callable[[], bool],
+) -> list[tuple[Case, Collected]] | None:
+    """Every way once, and plain decoding beside each, because every speedup divides by it; None where it was
+    cancelled."""
+    turns = [(PLAIN, plain), *(turn for way in asked.items() for turn in (way, (PLAIN, plain)))]
+    runs = []
+    with read_by(clock):
+        for case, request in turns:
+            run = collect(source, request, cancelled)
+            if run is None:
+                return None
+            runs.append((case, run))
+    return runs
+
+
+def _rounds(case: Case, run: Collected, prompt: str) -> TriedRounds:
+    """The mean round of a run. The first is left out: it holds what the prompt left behind."""
+    rounds = run.rounds[1:]
+    if not rounds:
+        raise BenchError(f"after {prompt[:40]!r} the target ends its text at once; give another prompt.")
+    draft_s = fmean(this.drafted.seconds for this in rounds)
+    target_pass_s = fmean(this.scored.target_pass.seconds for this in rounds)
+    return TriedRounds(
+        case,
+        draft_s=draft_s,
+        rows=tuple(this.scored.target_pass.rows for this in rounds),
+        target_pass_s=target_pass_s,
+        rest_s=fmean(this.seconds for this in rounds) - draft_s - target_pass_s,
+    )
+
+
+def _median(repeats: Sequence[TriedRounds]) -> TriedRounds:
+    """Of each time; the rounds are the same in all of them."""
+    times = ("draft_s", "target_pass_s", "rest_s")
+    return replace(repeats[0], **{name: median(getattr(each, name) for each in repeats) for name in times})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +186,7 @@ def _clock(target: LoadedModel, timed: _Timed, taken: _Taken, seconds: float) ->
         step_times=tuple(_step_time(n, timed.cached_rows, times) for n, times in taken.target.items()),
         round_times=tuple(_step_time(n, timed.cached_rows, times) for n, times in taken.behind.items()),
         draft_steps={sha256: median(steps) for sha256, steps in taken.drafters.items()},
-        rest_s=median(taken.rest),
+        tried=tuple(map(_median, taken.tried.values())),
         repeats=len(taken.behind[1]),
         seconds=seconds,
     )

@@ -1,6 +1,6 @@
 """`specviz predict`: predict a recorded sweep for this machine from three seconds of timing.
 
-Place in the flow: a sweep's result → what must be timed → the engine's clock → `theory.reclock` → a table; with
+Place in the flow: a sweep's result → what must be timed → the engine's clock → `theory.sweep_clock` → a table; with
 `--check` some of the sweep's cases are run as well, and the error stands beside them.
 """
 
@@ -22,7 +22,7 @@ from specviz.protocol.sweeps.definition import run_count
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, points_of
 from specviz.resources import ROOT
-from specviz.theory.reclock import predict, question
+from specviz.theory.sweep_clock import predict, question
 
 RECORDED = ROOT / "sweeps" / "all_drafters.json.gz"
 
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     clock = _clock(live_source(models, args.threads, measure=False), replace(question(result), budget_s=args.seconds))
     predicted = predict(result, clock)
     recorded = points_of(result)
-    measured = _measured(args, result, live_source(models, args.threads)) if args.check else []
+    measured = _measured(args, result, live_source(models, args.threads), clock.machine.device) if args.check else []
     rows = compare(recorded, predicted.points, measured)
     about, here = result.provenance, clock.machine
     said = [
@@ -85,11 +85,16 @@ def _clock(source: TraceSource, request: ClockRequest) -> MachineClock:
     return steps[-1].clock
 
 
-def _measured(args: argparse.Namespace, result: SweepResult, source: TraceSource) -> list[SweepPoint]:
-    """A real small sweep of the same cases."""
+def _measured(args: argparse.Namespace, result: SweepResult, source: TraceSource, device: str) -> list[SweepPoint]:
+    """A real small sweep of the same cases, by the same clock as the passes."""
+    import torch
+
+    from specviz.bench.core.passes import pass_clock
     from specviz.bench.sweep.runner import runnable, sweep, warm_up
+    from specviz.core.clock import read_by
 
     spec = small_sweep(result, source.catalog(), args.drafters.split(","), args.prompts)
-    with time_limit() as cancelled:
+    reading, _ = pass_clock(torch.device(device))
+    with time_limit() as cancelled, read_by(reading):
         spec = runnable(spec, list(warm_up(source, spec, cancelled)))
         return list(progress(sweep(source, spec, cancelled), "check", run_count(spec)))

@@ -10,7 +10,8 @@ import torch
 from specviz.bench.profile import clock as timing
 from specviz.bench.profile.clock import measure_clock
 from specviz.errors import BenchError
-from specviz.protocol.clocks import ClockRequest
+from specviz.protocol.clocks import ClockRequest, TriedRounds
+from specviz.protocol.runs import RunRequest
 from tests.fake_source import FakeSource
 
 REQUEST = ClockRequest(rows=(1, 3, 500), cached_rows=8, budget_s=0.0)
@@ -55,13 +56,31 @@ def test_widths_that_fit_are_timed_behind_a_drafters_steps_and_alone_with_one_ro
     assert (last.clock.target_sha256, last.clock.repeats) == ("sha of target", 3)
 
 
-def test_plain_decoding_tells_what_a_round_takes_beside_its_pass(passes):
-    """The fake source's rounds are a pass of one second and nothing besides."""
+def test_ways_of_drafting_are_decoded_with_plain_decoding_before_and_behind_each(passes):
+    """The fake source's rounds are a pass of one second and nothing besides; of 8 tokens a chain of one accepted token
+    makes 4 rounds, and the first of each run is left out."""
     source = FakeSource()
-    *_, last = clocks(source)
-    assert last.clock.rest_s == 0.0
-    assert {request.drafter.name for request in source.requests} == {"none"}
-    assert len(source.requests) == 3
+    way = RunRequest("").with_drafter("model", {"gamma": 1})
+    *_, last = clocks(source, replace(REQUEST, tried={("model", 1): way}))
+    assert last.clock.tried == (
+        TriedRounds(("none", None), 0.0, (1,) * 7, 1.0, 0.0),
+        TriedRounds(("model", 1), 0.0, (2,) * 3, 1.0, 0.0),
+    )
+    assert [request.drafter.name for request in source.requests] == ["none", "model", "none"] * 3
+
+
+def test_they_are_decoded_behind_the_prompt_of_the_set_that_is_named(passes):
+    source = FakeSource()
+    clocks(source, replace(REQUEST, prompt_id="two"))
+    assert {request.prompt for request in source.requests} == {source.prompts[1].text}
+    unknown = FakeSource()
+    clocks(unknown, replace(REQUEST, prompt_id="three"))
+    assert {request.prompt for request in unknown.requests} == {REQUEST.prompt}
+
+
+def test_of_the_repeats_the_median_of_each_time_counts():
+    repeats = [TriedRounds(("model", 1), draft, (2, 2), target, 0.5) for draft, target in ((1, 6), (3, 4), (2, 5))]
+    assert timing._median(repeats) == TriedRounds(("model", 1), 2, (2, 2), 5, 0.5)
 
 
 def test_a_measurement_that_is_stopped_early_gives_no_clock(passes):

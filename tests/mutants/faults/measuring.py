@@ -4,7 +4,7 @@ from tests.mutants.faults.fault import Edits, edit
 
 METRICS = "tests/theory/test_metrics.py"
 WHAT_IF = "tests/theory/test_what_if.py"
-RECLOCK, MACHINES = "tests/theory/test_reclock.py", "tests/theory/test_machines.py"
+SWEEP_CLOCK, MACHINES = "tests/theory/test_sweep_clock.py", "tests/theory/test_machines.py"
 PREDICTING = "tests/app/test_predicting.py"
 BATCHES = "tests/studies/test_batches.py"
 SUMS = "tests/app/lab/test_views.py"
@@ -34,14 +34,14 @@ FAULTS: Edits = {
             "if tokens > shape.depth + 1:", "if tokens > shape.depth:"
         ),
     },
-    ("specviz/theory/reclock.py", RECLOCK): {
-        "reclock: every pass of the other machine costs what one row does": edit(
-            "times.at(was.target_rows / point.rounds)", "times.at(1)"
+    ("specviz/theory/sweep_clock.py", SWEEP_CLOCK): {
+        "sweep clock: every pass of the other machine costs what one row does": edit(
+            "count * self.times_of(point).at(rows) for rows", "count * self.times_of(point).at(1) for rows"
         ),
-        "reclock: a drafter's passes cost what they cost where they were recorded": edit(
-            "draft_s = was.draft_pass_s * step", "draft_s = was.draft_pass_s"
+        "sweep clock: a drafter's passes cost what they cost where they were recorded": edit(
+            "point.cost.draft_s * self.step(point) * pace.draft_ratio", "point.cost.draft_s * pace.draft_ratio"
         ),
-        "reclock: drafters that work beside the target are predicted like others": edit(
+        "sweep clock: drafters that work beside the target are predicted like others": edit(
             "return model is None or not point.drafted", "return True"
         ),
     },

@@ -1,0 +1,167 @@
+"""A recorded sweep on another machine's clock, each number worked out by hand from `tests.app.lab.sweeps`."""
+
+from dataclasses import replace
+
+import pytest
+
+from specviz.errors import OptionError
+from specviz.protocol.choice import Choice
+from specviz.protocol.clocks import WIDTHS, MachineClock, TriedRounds
+from specviz.protocol.sweeps.points import RunCost, SweepPoint
+from specviz.theory.sweep_clock import MOST_WIDTHS, predict, question
+from specviz.trace.header import StepTime
+from tests.app.lab.sweeps import MACHINE, drafted, hasty, plain, sweep_result
+
+CLOCK = MachineClock(
+    machine=replace(MACHINE, processor="Here"),
+    target_sha256="aa",
+    step_times=(StepTime(1, 22, 0.004, 0.004, 0.004), StepTime(3, 22, 0.0045, 0.0045, 0.0045)),
+    round_times=(StepTime(1, 22, 0.0045, 0.0045, 0.0045), StepTime(3, 22, 0.005, 0.005, 0.005)),
+    draft_steps={"dd": 0.0005},
+    tried=(TriedRounds(("none", None), 0.0, (1, 1), 0.004, 0.001),),
+    repeats=9,
+    seconds=3.0,
+)
+"""a pass over one row takes half as long as in the sweep, one over three 5 ms behind drafting and 4.5 ms alone; a
+drafter's step and the rest half. Only plain decoding was tried"""
+
+
+FIVE = (StepTime(1, 22, 0.0045, 0.0045, 0.0045), StepTime(5, 22, 0.0065, 0.0065, 0.0065))
+
+
+def test_a_run_takes_its_rows_its_drafters_steps_and_the_rest_at_the_other_machines_prices() -> None:
+    """Plain: 12 passes of 4 ms and 12 ms for the rest: 12 tokens in 60 ms. With drafts: 6 passes over three rows of
+    5 ms, 18 ms of drafter passes at half, 18 ms besides at half: 48 ms."""
+    was, now = predict(sweep_result(plain(), drafted()), CLOCK).points
+    assert (was.decode_s, was.tokens_per_s, was.ratio) == pytest.approx((0.06, 200.0, 1.0))
+    assert (now.decode_s, now.tokens_per_s, now.baseline_tokens_per_s) == pytest.approx((0.048, 250.0, 200.0))
+    assert now.ratio == pytest.approx(1.25)
+    assert now.cost == RunCost(
+        draft_s=pytest.approx(0.012), target_s=pytest.approx(0.033), judge_s=pytest.approx(0.0006),
+        commit_s=pytest.approx(0.0024), draft_passes=12, draft_pass_s=pytest.approx(0.009), target_rows=18,
+        target_pass_s=pytest.approx(0.03),
+    )  # fmt: skip
+    assert (now.step_times, now.draft_step_s) == (CLOCK.step_times, pytest.approx(0.0005))
+
+
+def test_on_its_own_clock_a_sweep_is_what_it_was() -> None:
+    """t(1) of 8 ms and t(3) of 9 ms, as its passes took; 1 ms a step; 2 ms besides."""
+    times = (StepTime(1, 22, 0.008, 0.008, 0.008), StepTime(3, 22, 0.009, 0.009, 0.009))
+    own = (TriedRounds(("none", None), 0.0, (1, 1), 0.008, 0.002),)
+    same = replace(CLOCK, step_times=times, round_times=times, draft_steps={"dd": 0.001}, tried=own)
+    assert [point.ratio for point in predict(sweep_result(plain(), drafted()), same).points] == pytest.approx(
+        [1, 4 / 3]
+    )
+
+
+def test_a_slower_drafter_costs_the_speedup() -> None:
+    """Steps of 2 ms: 48 ms of drafting in 84 ms."""
+    _, now = predict(sweep_result(plain(), drafted()), replace(CLOCK, draft_steps={"dd": 0.002})).points
+    assert now.ratio == pytest.approx(60 / 84)
+
+
+def test_a_drafter_without_passes_meets_the_targets_weights_where_plain_decoding_left_them() -> None:
+    """6 passes over three rows of 4.5 ms: 27 ms, and 36 ms besides at half."""
+    copied = drafted(drafter="ngram", label="ngram", cost=replace(drafted().cost, draft_passes=0, draft_pass_s=0.0))
+    _, now = predict(sweep_result(plain(), copied), CLOCK).points
+    assert now.decode_s == pytest.approx(0.027 + 0.018)
+
+
+def chain(gamma: int) -> SweepPoint:
+    """As `drafted`, with so many candidates in each of 6 rounds."""
+    return drafted(gamma=gamma, cost=replace(drafted().cost, target_rows=6 * (1 + gamma)))
+
+
+def tried(*rounds: TriedRounds) -> MachineClock:
+    return replace(CLOCK, tried=(*CLOCK.tried, *rounds))
+
+
+def test_what_was_decoded_there_takes_what_its_real_rounds_took() -> None:
+    """6 rounds of 3 ms of drafting, a pass of 6 ms where the bare one takes 5, 1.5 ms besides: 63 ms."""
+    clock = tried(TriedRounds(("model", 2), 0.003, (3, 3), 0.006, 0.0015))
+    _, now = predict(sweep_result(plain(), drafted()), clock).points
+    assert now.decode_s == pytest.approx(0.063)
+    assert (now.cost.draft_s, now.cost.target_pass_s) == pytest.approx((0.018, 0.036))
+
+
+def test_a_chain_between_the_shortest_and_the_longest_takes_what_lies_between_theirs() -> None:
+    """Drafting takes 2 ms for one candidate, 6 for three; passes what bare ones take; 1 and 3 ms besides."""
+    bare = {rows: 0.0045 + 0.00025 * (rows - 1) for rows in (2, 4)}
+    clock = tried(
+        TriedRounds(("model", 1), 0.002, (2,), bare[2], 0.001), TriedRounds(("model", 3), 0.006, (4,), bare[4], 0.003)
+    )
+    *_, now, _ = predict(sweep_result(plain(), chain(1), chain(2), chain(3)), clock).points
+    assert (now.gamma, now.cost.draft_s) == (2, pytest.approx(6 * 0.004))
+    assert now.decode_s == pytest.approx(6 * (0.004 + 0.005 + 0.002))
+
+
+def test_a_draft_that_ended_earlier_than_recorded_ones_grows_as_a_chain_does() -> None:
+    """A chain's candidate takes 2 ms. Under the stop policy one took 3 ms; recorded were 1.25 in each of 8 rounds."""
+    clock = tried(
+        TriedRounds(("model", 1), 0.002, (2,), 0.00475, 0.001),
+        TriedRounds(("model", 2), 0.004, (3,), 0.005, 0.001),
+        TriedRounds(("model · hasty", 2), 0.003, (2, 2), 0.00475, 0.001),
+    )
+    *_, now = predict(sweep_result(plain(), chain(1), drafted(), hasty(accepted_lengths=(4, 4))), clock).points
+    assert now.cost.draft_s == pytest.approx(8 * 0.003 * 1.25)
+
+
+def test_a_drafter_that_was_not_decoded_there_changes_as_one_that_drafts_alike() -> None:
+    """Drafting of the one that was takes 2 ms instead of 4, the rest 3 instead of 2."""
+    copied = [
+        drafted(drafter=name, label=name, cost=replace(drafted().cost, draft_passes=0, draft_pass_s=0.0))
+        for name in ("ngram", "rest")
+    ]
+    clock = tried(TriedRounds(("ngram", 2), 0.002, (3,), 0.0045, 0.003))
+    *_, now = predict(sweep_result(plain(), *copied), clock).points
+    assert (now.label, now.decode_s) == ("rest", pytest.approx(6 * (0.002 + 0.0045 + 0.003)))
+
+
+def test_rounds_that_drafted_nothing_are_passes_over_one_row() -> None:
+    """3 rounds over 5 rows and 3 over one: 18 rows. On the line 5 rows take 6.5 ms."""
+    seldom = drafted(accepted_lengths=(1, 1, 1))
+    _, now = predict(sweep_result(plain(), seldom), replace(CLOCK, round_times=FIVE)).points
+    assert now.cost.target_pass_s == pytest.approx(3 * 0.0065 + 3 * 0.0045)
+
+
+def test_drafters_whose_drafting_was_not_timed_are_named_and_left_out() -> None:
+    """One works beside the target, one makes passes of heads that have no step of their own."""
+    pearl = drafted(drafter="pearl", label="pearl", cost=replace(drafted().cost, draft_passes=0, draft_pass_s=0.0))
+    heads = drafted(drafter="eagle", label="eagle", draft_step_s=None)
+    predicted = predict(sweep_result(plain(), drafted(), pearl, heads), CLOCK)
+    assert [point.label for point in predicted.points] == ["none", "model"]
+    assert predicted.left_out == ("pearl", "eagle")
+
+
+def test_what_is_timed_is_what_the_sweep_ran() -> None:
+    """Rounds of one and of three rows; half of 12 tokens and 16 of the prompt are cached."""
+    asked = question(sweep_result(plain(), drafted()))
+    assert (asked.rows, asked.cached_rows) == ((1, 3), 22)
+    assert (asked.target, asked.drafter_models) == ("target", ("drafter",))
+    assert asked.prompt_id == "a"
+
+
+def test_some_ways_of_drafting_are_tried_the_shortest_and_the_longest_drafts_of_each() -> None:
+    """Those of the sweep's own drafter model under each policy, and of the first drafter that asks none."""
+    copied = [
+        replace(chain(gamma), drafter=name, label=name, cost=replace(chain(gamma).cost, draft_passes=0))
+        for name in ("ngram", "random")
+        for gamma in (1, 2)
+    ]
+    asked = question(sweep_result(plain(), chain(1), chain(2), chain(3), hasty(), *copied))
+    assert list(asked.tried) == [("model", 1), ("model", 3), ("model · hasty", 2), ("ngram", 1), ("ngram", 2)]
+    tried_so = asked.tried["model · hasty", 2]
+    assert (tried_so.drafter, tried_so.stop_policy.name) == (Choice("model", {"gamma": 2}), "hasty")
+
+
+def test_of_very_many_widths_the_usual_ones_and_the_widest_are_timed() -> None:
+    cost = drafted().cost
+    many = [drafted(label=str(n), cost=replace(cost, target_rows=6 * n)) for n in range(2, MOST_WIDTHS + 2)]
+    assert question(sweep_result(plain(), *many)).rows == tuple(sorted({*WIDTHS, MOST_WIDTHS + 1}))
+
+
+def test_a_clock_of_another_target_and_a_sweep_without_plain_decoding_are_refused() -> None:
+    with pytest.raises(OptionError, match="other weights than were timed here"):
+        predict(sweep_result(plain(), drafted()), replace(CLOCK, target_sha256="bb"))
+    with pytest.raises(OptionError, match="no run of plain decoding"):
+        predict(sweep_result(drafted()), CLOCK)
