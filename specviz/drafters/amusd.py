@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from specviz.asynchronous.machines import Machine, Reach, verifier
 from specviz.asynchronous.side import DraftingSide
-from specviz.drafters.base import DRAFTERS, Needs
+from specviz.drafters.base import DRAFTERS
 from specviz.drafters.drafting.beside import BesideDrafter
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
@@ -45,11 +45,6 @@ class AmusdDrafter(BesideDrafter[AmusdOptions]):
     """
 
     candidates: ClassVar[Candidates] = Candidates(deepest="widest", beside=True, in_turn="drafts_per_pass")
-    needs: ClassVar[Needs | None] = Needs(
-        guesses_from="a smaller language model, while the target's pass runs",
-        training="the small model's",
-        memory="the small model's weights and cache in a second process",
-    )
 
     def in_turn(self) -> tuple[str, int]:
         return "drafts_per_pass", self.options.drafts_per_pass

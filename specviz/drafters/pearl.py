@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from specviz.asynchronous.machines import Machine, Reach, pearl
 from specviz.asynchronous.side import DraftingSide
-from specviz.drafters.base import DRAFTERS, Needs
+from specviz.drafters.base import DRAFTERS
 from specviz.drafters.drafting.beside import BesideDrafter
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
@@ -45,11 +45,6 @@ class PearlDrafter(BesideDrafter[PearlOptions]):
     """
 
     candidates: ClassVar[Candidates] = Candidates(deepest="gamma", beside=True, in_turn="in_turn")
-    needs: ClassVar[Needs | None] = Needs(
-        guesses_from="a smaller language model, while the target's pass runs",
-        training="the small model's",
-        memory="the small model's weights and cache in a second process",
-    )
 
     def in_turn(self) -> tuple[str, int]:
         return "in_turn", self.options.gamma if self.options.in_turn else 0

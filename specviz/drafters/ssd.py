@@ -6,7 +6,7 @@ miss  it was not: the draft is made then, as if in turn
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from specviz.asynchronous.foresight import Plan
@@ -46,10 +46,8 @@ class SsdDrafter(BesideDrafter[SsdOptions]):
     """
 
     candidates: ClassVar[Candidates] = Candidates(deepest="gamma", beside=True, in_turn="in_turn")
-    needs: ClassVar[Needs | None] = Needs(
-        guesses_from="a smaller language model, while the target's pass runs",
-        training="the small model's",
-        memory="the small model's weights, cache and branches in a second process",
+    needs: ClassVar[Needs] = replace(
+        BesideDrafter.needs, memory="the small model's weights, cache and branches in a second process"
     )
 
     def in_turn(self) -> tuple[str, int]:

@@ -5,8 +5,8 @@ opens with, `batch` of the fold of the Machine tab. Needs Chromium, as the brows
 choose these or other charts of the lab.
 """
 
+import argparse
 import json
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -110,7 +110,10 @@ def say_weights(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    chosen = sys.argv[2:]
-    draw(chosen or [PLAYER, "waterfall", "plane", BATCH], Path(sys.argv[1]))
-    if not chosen:  # of some alone it would be said of the others too
-        say_weights(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where the pictures go")
+    parser.add_argument("names", nargs="*", help="these alone: player, batch or charts of the lab")
+    args = parser.parse_args()
+    draw(args.names or [PLAYER, "waterfall", "plane", BATCH], args.folder)
+    if not args.names:  # of some alone it would be said of the others too
+        say_weights(args.folder)

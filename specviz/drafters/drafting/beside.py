@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ from specviz.asynchronous.side import DraftingSide, Draws, SameProcess
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree, Shape
-from specviz.drafters.base import DraftContext, Drafter, Proposal, RoundOutcome
+from specviz.drafters.base import DraftContext, Drafter, Needs, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Begins, DraftsBeside, Observes, Releases, UsesModel
 from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel
@@ -44,6 +45,12 @@ WORKS: Mapping[str, LaneWork] = {"draft": "draft", "roll back": "roll back"}
 
 class BesideDrafter(Drafter[OptionsT_co], UsesModel, Begins, Observes, DraftsBeside, Releases):
     """One text. A subclass says which machine takes the draft, and how many tokens are ahead of the text at most."""
+
+    needs: ClassVar[Needs] = Needs(
+        guesses_from="a smaller language model, while the target's pass runs",
+        training="the small model's",
+        memory="the small model's weights and cache in a second process",
+    )
 
     def __init__(self, options: OptionsT_co) -> None:
         super().__init__(options)
