@@ -141,6 +141,8 @@ class DSparkDrafter(FlashDrafter[DSparkOptions]):
         return write_chain(self.slots, chooser, root, self._pairs)
 
     def behind(self, blind: Tensor, states: Tensor, tokens: Sequence[int]) -> Tensor:
+        if self._pairs is not None and self._pairs.takes(len(tokens)) and self.module.map is None:
+            return blind + self._pairs.behind(tokens)
         before = self.module.before(torch.tensor(tokens, device=self.device))  # [n, R]
         rows: Tensor = blind + linear(before, self.module.bigram.after)
         return rows

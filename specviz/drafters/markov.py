@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from specviz.core.draws import Chooser
@@ -24,6 +24,7 @@ from specviz.drafters.learned.head_networks import (
     ParallelHeads,
     Places,
     held_to,
+    lattice_note,
     shown_lattice,
 )
 from specviz.drafters.learned.head_passes import HeadPasses
@@ -138,13 +139,11 @@ class MarkovDrafter(HeadDrafter[MarkovOptions]):
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths
-        tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
+        added = self._module.bigram.behind([tree.tokens[node] for node in nodes], self._pairs)
         # [n, V] each: the head of the node's level, and what its token adds to what follows
-        rescored: Tensor = self._rows[[depths[node] for node in nodes]] + self._module.bigram(tokens)
-        return rescored
+        return self._rows[[depths[node] for node in nodes]] + added
 
     def done(self, proposal: Proposal) -> None:
         if self._lattice is not None:
-            exhibit, note = shown_lattice(proposal.tree, self._lattice)
-            proposal.exhibits.append(exhibit)
-            proposal.note.update(note)
+            proposal.note.update(lattice_note(self._lattice))
+            proposal.late_exhibits.append(partial(shown_lattice, proposal.tree, self._lattice))

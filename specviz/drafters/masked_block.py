@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -22,7 +23,7 @@ from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, RoundOutcome, bytes_of
 from specviz.drafters.learned.block_network import BlockNetwork, BlockPass, Context
-from specviz.drafters.learned.head_networks import FADE, Bigram, Lattice, Places, shown_lattice
+from specviz.drafters.learned.head_networks import FADE, Bigram, Lattice, Places, lattice_note, shown_lattice
 from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, PlannedTree
 from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.lm.base import Chain
@@ -256,21 +257,15 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
         depths = tree.depths
         rows = self._rows[[depths[node] for node in nodes]]  # [n, V]; below a node of depth d is slot d (from 0)
         if self.options.lattice:
-            rows = rows + self._module.bigram(torch.tensor([tree.tokens[node] for node in nodes], device=self.device))
+            rows = rows + self._module.bigram.behind([tree.tokens[node] for node in nodes], self._pairs)
         return rows
 
     def done(self, proposal: Proposal) -> None:
-        tree, rows = proposal.tree, []
-        depths = tree.depths
-        for number, fill in enumerate(self._fills, start=1):
-            nodes = [node for node in range(1, len(tree)) if tree.tokens[node] == fill.tokens[depths[node] - 1]]
-            rows.append(ExhibitRow(f"pass {number}", fill.tokens, fill.kept, nodes, scores=fill.probs))
-        proposal.exhibits.append(Exhibit("the slots after each pass", rows, marked="kept from the pass before"))
+        proposal.late_exhibits.append(partial(shown_fills, proposal.tree, self._fills))
         proposal.note["right_by_pass"] = list(self._right)
         if self._lattice is not None:
-            exhibit, note = shown_lattice(tree, self._lattice)
-            proposal.exhibits.append(exhibit)
-            proposal.note.update(note)
+            proposal.note.update(lattice_note(self._lattice))
+            proposal.late_exhibits.append(partial(shown_lattice, proposal.tree, self._lattice))
 
     def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         """How far each pass's guesses agree with what the target wrote there."""
@@ -285,3 +280,12 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
             rows.append(ExhibitRow(f"pass {1 + number}: {right} right", fill.tokens, list(range(right))))
         self._fills = []
         return [Exhibit("how far each pass agrees with the text", rows, marked="right")] if rows else []
+
+
+def shown_fills(tree: DraftTree, fills: Sequence[Fill]) -> Exhibit:
+    """What the slots held after each pass, and which nodes hold the same."""
+    depths, rows = tree.depths, []
+    for number, fill in enumerate(fills, start=1):
+        nodes = [node for node in range(1, len(tree)) if tree.tokens[node] == fill.tokens[depths[node] - 1]]
+        rows.append(ExhibitRow(f"pass {number}", fill.tokens, fill.kept, nodes, scores=fill.probs))
+    return Exhibit("the slots after each pass", rows, marked="kept from the pass before")

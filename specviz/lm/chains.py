@@ -11,7 +11,7 @@ Shapes: V vocabulary, R rank of a table.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from specviz.core.compiled import library
 from specviz.core.draws import Chooser
 from specviz.lm.base import Chain
-from specviz.lm.products import FORMATS, Matrix, matrix, pointer, shortened, takes, whole
+from specviz.lm.products import Matrix, Product, pointer, takes, whole
 
 SOURCE = Path(__file__).with_name("chains.c")
 
@@ -34,20 +34,25 @@ class _Pairs(ctypes.Structure):
 class PairTable:
     """before[a] · after[b] is added to the logit of token b behind token a."""
 
-    def __init__(self, before: Tensor, after: Tensor) -> None:
-        self._before = before.float().contiguous()
-        self._held = list[Tensor]()
-        made = matrix(after, None, shortened(after), self._held)
-        self._pairs = _Pairs(made, self._before.data_ptr())
-        self.at, self.parts = ctypes.byref(self._pairs), whole(2 if after.dtype == torch.bfloat16 else 3)
+    def __init__(self, before: Tensor, product: Product) -> None:
+        self._before, self._product = before.float().contiguous(), product
+        self._pairs = _Pairs(product.matrix, self._before.data_ptr())
+        self.at, self.parts = ctypes.byref(self._pairs), product.parts
 
     @classmethod
     def of(cls, before: Tensor, after: Tensor) -> PairTable | None:
         """Of before [V, R] and after [V, R]. None where they are not on the CPU, in another format, or there is no
         compiler."""
-        if after.device.type != "cpu" or after.dtype not in FORMATS or library(SOURCE) is None:
-            return None
-        return cls(before.detach(), after.detach())
+        product = Product.of(after.detach(), None)
+        return None if product is None else cls(before.detach(), product)
+
+    def takes(self, n: int) -> bool:
+        """Whether so many tokens are few enough for it."""
+        return self._product.takes(n)
+
+    def behind(self, tokens: Sequence[int]) -> Tensor:
+        """What these tokens [n] add to the logits of what follows them [n, V], float32."""
+        return self._product(self._before[list(tokens)])
 
 
 def write_chain(blind: Tensor, chooser: Chooser, root: int = 0, pairs: PairTable | None = None) -> Chain | None:

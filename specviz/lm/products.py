@@ -114,10 +114,10 @@ class Product:
         self._compiled = compiled
         self._held: list[Tensor] = []
         """what the struct points into"""
-        self._matrix = matrix(weight, bias, short, self._held)
-        self._at, self._outs = ctypes.byref(self._matrix), len(weight)
-        self._parts = whole(2 if weight.dtype == torch.bfloat16 else 3)
-        self.most = most_rows(compiled, bool(self._matrix.half))
+        self.matrix = matrix(weight, bias, short, self._held)
+        self._at, self._outs = ctypes.byref(self.matrix), len(weight)
+        self.parts = whole(2 if weight.dtype == torch.bfloat16 else 3)
+        self.most = most_rows(compiled, bool(self.matrix.half))
         """rows that it takes"""
 
     @classmethod
@@ -141,7 +141,7 @@ class Product:
         else:
             y = residual.to(torch.float32, copy=True).contiguous()
         add, at = residual is not None, pointer(y.data_ptr())
-        if self._compiled.multiply(self._at, self._parts, pointer(rows.data_ptr()), whole(len(rows)), at, whole(add)):
+        if self._compiled.multiply(self._at, self.parts, pointer(rows.data_ptr()), whole(len(rows)), at, whole(add)):
             raise MemoryError(f"no memory for a product of {len(rows)} rows.")
         return y.to(x.dtype)
 

@@ -343,7 +343,7 @@ def test_refinement_shows_the_surest_slots_and_counts_what_each_pass_got_right(t
     for (before, record), (after, _) in pairwise([*rounds, (this.tokens, None)]):
         if not record.proposal.tree.drafted:
             continue  # the last token needs no draft
-        rows = record.proposal.exhibits[0].rows
+        rows = record.proposal.late_exhibits[0]().rows
         assert [row.label for row in rows] == ["pass 1", "pass 2", "pass 3", "pass 4"][: len(rows)]
         assert record.proposal.note["right_by_pass"] == totals
         for earlier, later in pairwise(rows):

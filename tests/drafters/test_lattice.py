@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from specviz.core.tree import DraftTree
-from specviz.drafters.learned.head_networks import Bigram, Lattice, shown_lattice
+from specviz.drafters.learned.head_networks import Bigram, Lattice, lattice_note, shown_lattice
 from specviz.drafters.learned.heads import PlannedTree, expected_length, static_paths
 
 PLACES, WIDTH = 3, 3
@@ -91,7 +91,7 @@ def test_the_exhibit_marks_what_was_drafted_and_names_its_nodes():
     tree = DraftTree.from_root(1)
     top = tree.add(0, 5, "point_mass", None, "markov")
     tree.add(top, 8, "point_mass", None, "markov")
-    exhibit, note = shown_lattice(tree, lattice)
+    exhibit, note = shown_lattice(tree, lattice), lattice_note(lattice)
     first, second, best = exhibit.rows
     assert (first.tokens, first.marks, first.nodes, first.scores) == ([5, 6], [0], [1], [0.25, 0.1875])
     assert (second.tokens, second.marks, second.nodes, second.scores) == ([7, 8], [1], [2], [0.25, 0.25])

@@ -191,7 +191,7 @@ class LeanFlash:
         cached, few_rows = text.room(rows), self._few_rows
         if few_rows is not None and few_rows.takes(rows) and not self.layers[0].convolutions:
             states, logits = few_rows.fill(x, cached, text.length, positions, visible, wanted)
-            return states.to(x.dtype), logits.to(x.dtype)
+            return states.to(x.dtype), logits
         turns = self._turns.at(torch.tensor(positions, device=x.device))
         seen = None
         if not visible.all():

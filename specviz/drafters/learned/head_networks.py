@@ -275,9 +275,17 @@ class Lattice:
         return through
 
 
-def shown_lattice(tree: DraftTree, lattice: Lattice) -> tuple[Exhibit, dict[str, Option]]:
+def lattice_note(lattice: Lattice) -> dict[str, Option]:
+    """Its width, and how probable its best path is."""
+    return {
+        "lattice_width": lattice.tokens.shape[1],
+        "best_path_probability": round(float(np.exp(lattice.best_path()[1])), 6),
+    }
+
+
+def shown_lattice(tree: DraftTree, lattice: Lattice) -> Exhibit:
     """Each place's tokens with the probability of the best path through them."""
-    best, log_prob = lattice.best_path()
+    best, _ = lattice.best_path()
     through = np.exp(lattice.max_marginals())
     depths, rows = tree.depths, []
     for place, tokens in enumerate(lattice.tokens.tolist()):
@@ -287,11 +295,11 @@ def shown_lattice(tree: DraftTree, lattice: Lattice) -> tuple[Exhibit, dict[str,
         scores = [round(score, 6) for score in through[place].tolist()]
         rows.append(ExhibitRow(f"place {place + 1}", tokens, marks, nodes, scores=scores))
     rows.append(ExhibitRow("the best path", best))
-    exhibit = Exhibit("the lattice: probability of the best path through each token", rows, marked="drafted")
-    return exhibit, {
-        "lattice_width": lattice.tokens.shape[1],
-        "best_path_probability": round(float(np.exp(log_prob)), 6),
-    }
+    return Exhibit("the lattice: probability of the best path through each token", rows, marked="drafted")
+
+
+AT_ONCE = 4
+"""tokens that a compiled product takes no longer for than torch's: its sums are short, and it ends each by itself"""
 
 
 class Bigram(nn.Module):
@@ -304,21 +312,33 @@ class Bigram(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """What tokens [...] add to the logits of what follows them [..., V]."""
-        return linear(self.before[tokens], self.after)  # [..., R] · [R, V]
+        return self.before[tokens] @ self.after.T  # [..., R] · [R, V]
 
     def as_table(self) -> PairTable | None:
-        """For chains that are written by one call."""
+        """As it runs by compiled calls; None where it does not."""
         return PairTable.of(self.before, self.after)
+
+    def behind(self, tokens: Sequence[int], table: PairTable | None = None) -> Tensor:
+        """As `forward` for tokens [n]; up to AT_ONCE by its table, where there is one."""
+        if table is not None and len(tokens) <= AT_ONCE and table.takes(len(tokens)):
+            return table.behind(tokens)
+        added: Tensor = self(torch.tensor(tokens, device=self.after.device))
+        return added
 
     def lattice(self, logits: Tensor, root: int, width: int, steps: bool = True) -> Lattice:
         """The `width` likeliest tokens at each place by logits [γ, V] alone, and the probabilities of the steps between
         them in the whole vocabulary. Without `steps` places are independent."""
         tokens = logits.topk(min(width, logits.shape[-1]), dim=-1).indices  # [γ, k]
-        before = torch.cat([tokens.new_full((1, tokens.shape[1]), root), tokens[:-1]])  # [γ, k]: the root k times first
+        places, width = tokens.shape
+        chosen = tokens.tolist()
         if steps:
-            scores = (logits[:, None] + self(before)).log_softmax(-1)  # [γ, k before, V]
+            # [1 + (γ - 1) k, V]: behind the root at the first place, behind each token of the one before at the others
+            added = self.behind([root, *(token for row in chosen[:-1] for token in row)])
+            place = torch.arange(places, device=logits.device).repeat_interleave(width)[width - 1 :]
+            scores = (added + logits[place]).log_softmax(-1)
         else:
-            scores = logits[:, None].log_softmax(-1).expand(-1, tokens.shape[1], -1)
-        # of V the k kept at each place: [γ, k before, k]
-        kept = scores.gather(-1, tokens[:, None].expand(-1, tokens.shape[1], -1)).double().cpu().numpy()
-        return Lattice(tokens.cpu().numpy(), kept[0, 0], kept[1:])
+            place = torch.arange(places, device=logits.device)
+            scores = logits.log_softmax(-1)
+        kept = scores.gather(-1, tokens[place]).double().cpu().numpy()  # of V the k kept at each place
+        between = kept[1:] if steps else kept[1:].repeat(width, 0)
+        return Lattice(tokens.cpu().numpy(), kept[0], between.reshape(places - 1, width, width))
