@@ -224,6 +224,7 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
             )
         self._module, self._lean, self.learnt_from = module, module.lean(), module.learnt_from
         self._layers = self._lean.layers
+        self._reads, self._text_reads = module.weights_read(), bytes_of(*module.projections())
         self.options = replace(self.options, weights=shown_weights(weights))
         most = None if module.options.projects else module.options.text_tokens
         self._text = [TextRows(most) for _ in self._layers]
@@ -313,6 +314,6 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
         # [n] → [n, H] → [n, H] → [n, V]
         logits = self._lean.read(self._draft.run(self._lean.embedded(tokens), positions, seen, reads))
         text = len(context.tokens) - 1
-        read = module.weights_read() + (bytes_of(*module.projections()) if level == [ROOT] else 0)
+        read = self._reads + (self._text_reads if level == [ROOT] else 0)
         proposal.passes.append(DraftPass(len(level), text + before, now(device) - began, depth, read))
         return logits

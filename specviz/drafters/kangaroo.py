@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import gcd
 from typing import ClassVar
 
@@ -251,7 +252,7 @@ class KangarooDrafter(OwnLayersDrafter[KangarooOptions], ReadsFeatures, Observes
         return self._adapter.read
 
     def close(self, rows: BorrowedRows, proposal: Proposal) -> Proposal:
-        proposal.exhibits.append(_sureness(proposal))
+        proposal.late_exhibits.append(partial(_sureness, proposal))
         return self.hand_over(rows, proposal, self.options.exit_layer)
 
     def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
