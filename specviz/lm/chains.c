@@ -7,13 +7,13 @@
 typedef struct { /* before[a] · after[b] is added to the logit of b behind a */
   Matrix after;
   const float *before; /* [V, R] */
-} Pairs;
+} Bigram;
 
 typedef int64_t (*Choose)(const float *logits, int64_t vocab, int64_t step, const void *how);
 
 /* A chain through places whose logits [steps, V] are known but for what the token before adds: logits, with pairs
    raised by that, chosen [steps] */
-int follow(const Pairs *pairs, int64_t parts, float *logits, int64_t vocab, int64_t root, int64_t steps, Choose choose,
+int follow(const Bigram *pairs, int64_t parts, float *logits, int64_t vocab, int64_t root, int64_t steps, Choose choose,
            const void *how, int64_t *chosen) {
   char *all = pairs ? malloc((size_t)columns_of(pairs->after.ins, 1) * 4 + 64) : 0;
   if (pairs && !all) return 1;
