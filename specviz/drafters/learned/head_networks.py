@@ -334,11 +334,11 @@ class Bigram(nn.Module):
         if steps:
             # [1 + (γ - 1) k, V]: behind the root at the first place, behind each token of the one before at the others
             added = self.behind([root, *(token for row in chosen[:-1] for token in row)])
-            place = torch.arange(places, device=logits.device).repeat_interleave(width)[width - 1 :]
-            scores = (added + logits[place]).log_softmax(-1)
+            level = torch.arange(places, device=logits.device).repeat_interleave(width)[width - 1 :]
+            scores = (added + logits[level]).log_softmax(-1)
         else:
-            place = torch.arange(places, device=logits.device)
+            level = torch.arange(places, device=logits.device)
             scores = logits.log_softmax(-1)
-        kept = scores.gather(-1, tokens[place]).double().cpu().numpy()  # of V the k kept at each place
+        kept = scores.gather(-1, tokens[level]).double().cpu().numpy()  # of V the k kept at each place
         between = kept[1:] if steps else kept[1:].repeat(width, 0)
         return Lattice(tokens.cpu().numpy(), kept[0], between.reshape(places - 1, width, width))
