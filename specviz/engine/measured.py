@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import inf, isfinite, log
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,7 @@ class Sweep:
         named = dict(zip(asked, rows[n:], strict=True))
         seen = fetch.leave(best.indices, best.values, *_columns(rows[:n], named))
 
+        @cache
         def by_torch() -> Swept:
             ids, probs, *columns = seen()
             heads = _heads(ids, probs)
@@ -165,8 +166,11 @@ def _plain(rows: Tensor) -> bool:
 
 def _addresses(rows: Tensor) -> list[int]:
     """Of each row of a [n, V] in float32."""
-    first, step = rows.data_ptr(), rows.stride(0) * 4
-    return [first + i * step for i in range(rows.shape[0])]
+    first, n = rows.data_ptr(), rows.shape[0]
+    if n == 1:
+        return [first]
+    step = rows.stride(0) * 4
+    return list(range(first, first + n * step, step)) if step else [first] * n
 
 
 @lru_cache(maxsize=256)

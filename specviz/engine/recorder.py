@@ -10,7 +10,7 @@ import base64
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -117,8 +117,9 @@ class Recorder:
         return Step(event, entries)
 
     def _new_entries(self, tokens: Iterable[int]) -> dict[str, VocabEntry]:
-        new = [token for token in dict.fromkeys(tokens) if token not in self._known]
-        self._known.update(new)
+        known = self._known
+        new = list(dict.fromkeys([token for token in tokens if token not in known]))
+        known.update(new)
         entries = self._entries
         for token in new:
             if token not in entries:
@@ -178,7 +179,7 @@ class Recorder:
             heads = {parent: ask(q.unsqueeze(0)) for parent, q in drawn.items()}
             return Asked(None, ask(scored.logits, asked, logits=True), heads, ranked, residual)
         drafts = [((parent,), q.unsqueeze(0)) for parent, q in drawn.items()]
-        judged = cache(ask(scored.all_probs(), drafts, beside=rest))
+        judged = ask(scored.all_probs(), drafts, beside=rest)
         residual = None if rest is None else judged
         if not sampling.plain:
             return Asked(judged, ask(scored.logits, asked, logits=True), {}, ranked, residual)
