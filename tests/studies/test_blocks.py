@@ -57,7 +57,7 @@ def test_the_page_says_what_each_way_brings_and_which_brings_most() -> None:
     assert said.sentence == (
         "Temperature 0: a chain has 2.50 tokens per round with the selector, 2.00 without it; a tree has 2.00 tokens "
         "per round with the selector, 2.00 without it, 2.00 with causal rows, and 3.50 where its branches are read "
-        "again. Most: trained causal, under ddtree, branches read again."
+        "again. Most: trained causal, as a tree, branches read again."
     )
     chain, tree = said.chart.panels
     assert [(line.name, line.y) for line in chain.series[:2]] == [
@@ -65,7 +65,7 @@ def test_the_page_says_what_each_way_brings_and_which_brings_most() -> None:
         ("with the selector", [1.0, 0.5]),
     ]
     assert (tree.series[-1].name, tree.series[-1].y) == ("trained causal, read again", [1.0, 1.0, 0.5])
-    assert "| trained causal | under `ddtree`, branches read again | 3.50 | 2.00 |" in markdown(file)
+    assert "| trained causal | as a tree, branches read again | 3.50 | 2.00 |" in markdown(file)
 
 
 def test_a_file_that_counts_what_cannot_be_is_not_written(tmp_path) -> None:

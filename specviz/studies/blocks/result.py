@@ -17,8 +17,8 @@ TEMPERATURES = (0.0, 0.8)
 CHAIN, TREE, READ_AGAIN = "chain", "tree", "read_again"
 SHAPES: Mapping[str, str] = {
     CHAIN: "as a chain",
-    TREE: "under `ddtree`",
-    READ_AGAIN: "under `ddtree`, branches read again",
+    TREE: "as a tree",
+    READ_AGAIN: "as a tree, branches read again",
 }
 TRAINED: Mapping[str, str] = {"usual": "usual", "selector": "with the selector", "causal": "trained causal"}
 """the shipped weights, and how they differ"""
@@ -96,7 +96,7 @@ def sentence(file: BlocksFile, temperature: float) -> str:
     return (
         f"Temperature {temperature:g}: a chain has {chain}; a tree has {tree}, "
         f"{rows['causal', TREE].per_round:.2f} with causal rows, and {rows['causal', READ_AGAIN].per_round:.2f} where "
-        f"its branches are read again. Most: {TRAINED[best.trained]}, {SHAPES[best.shape].replace('`', '')}."
+        f"its branches are read again. Most: {TRAINED[best.trained]}, {SHAPES[best.shape]}."
     )
 
 
@@ -149,7 +149,7 @@ def origin(file: BlocksFile) -> str:
     """What the numbers rest on."""
     rounds = [row.rounds for row in file.rows]
     return (
-        f"`dflash` with its shipped weights: chains of {file.gamma}, trees of {file.budget} candidates; {file.prompts} "
+        f"DFlash with its shipped weights: chains of {file.gamma}, DDTree of {file.budget} candidates; {file.prompts} "
         f"prompts, at most {file.max_new_tokens} tokens each, float32; {min(rounds):,} to {max(rounds):,} rounds that "
         f"drafted in each row. Target: sha256 {file.models['target'][:12]}."
     )

@@ -127,7 +127,7 @@ def view(file: BranchesFile) -> View:
 def origin(file: BranchesFile) -> str:
     """What the numbers rest on."""
     return (
-        f"`ddtree` with {file.budget} candidates over `dflash`, {file.prompts} prompts, at most {file.max_new_tokens} "
+        f"DDTree with {file.budget} candidates over DFlash, {file.prompts} prompts, at most {file.max_new_tokens} "
         f"tokens each, temperature 0. Not causal: the shipped weights; trained on: after {file.tokens[0]:,} tokens "
         f"more; causal: after {file.tokens[1]:,} in which rows see none behind them. Target: sha256 "
         f"{file.models['target'][:12]}."
