@@ -47,8 +47,11 @@ ALIKE = 0.5
 """of a token's worth that is the same for all texts: which of them will end last is foretold badly"""
 LEAST = 0.02
 """of the target's pass that a draft must promise to save: times are that uncertain"""
-REST = 7
-"""rounds without a question after one in which nothing paid: a batch that gains nothing decodes plainly"""
+REST, LONGEST_REST = 7, 63
+"""rounds without a question after one in which nothing paid, and after several in a row, each time twice as many and
+one: a batch that gains nothing decodes plainly"""
+SMALLER = 0.75
+"""of the texts that asked in vain: with so many left they ask at once, because speculation pays in small batches"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,13 @@ class Prices:
     """`target_s` as Python's numbers, which are looked up one by one"""
     of_drafter: list[list[float]] = field(init=False, repr=False, compare=False)
     """likewise"""
+    known: dict[tuple[int, float], list[float]] = field(init=False, repr=False, compare=False)
+    """`mixed_paces` by texts and chance"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "of_target", self.target_s.tolist())
         object.__setattr__(self, "of_drafter", self.drafter_s.tolist())
+        object.__setattr__(self, "known", {})
 
     @classmethod
     def of(
@@ -102,6 +108,14 @@ class Prices:
         seconds = drafting + self.target_s[left[:, None], rows]
         found: Numbers = (seconds / np.cumsum(chance**far)).min(1)
         return found
+
+    def mixed_paces(self, texts: int, chance: float) -> list[float]:
+        """`paces`, of which `ALIKE` is the same for all texts."""
+        if (texts, chance) not in self.known:
+            paces = self.paces(texts, chance)
+            alike = np.linspace(0.0, paces[-1], len(paces))
+            self.known[texts, chance] = ((1.0 - ALIKE) * paces + ALIKE * alike).tolist()
+        return self.known[texts, chance]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +151,8 @@ def grant(
     Looked at are the beginnings of one queue of all candidates, those that save most first, and of each the whole:
     passes are priced in steps, so that more may be lost at first and won in the end."""
     handling_s = prices.handling_s
+    if _hopeless(wishes, saves, rows, texts, prices):
+        return [0] * len(wishes)
     queue = sorted(
         (-chance * saved, level, asker)
         for asker, (wish, saved) in enumerate(zip(wishes, saves, strict=True))
@@ -164,6 +180,18 @@ def grant(
     return granted
 
 
+def _hopeless(wishes: Sequence[Wish], saves: Sequence[float], rows: int, texts: int, prices: Prices) -> bool:
+    """Whether no candidate could be granted if each saved as much as the best and the drafter cost nothing."""
+    pairs = [(wish.chances, saved) for wish, saved in zip(wishes, saves, strict=True) if wish.chances]
+    best = max((chances[0] * saved for chances, saved in pairs), default=0.0) - prices.handling_s
+    if best <= 0.0:
+        return True
+    target_s, count = prices.of_target[texts], sum(len(chances) for chances, _ in pairs)
+    least = (1.0 - LEAST) * target_s[rows]
+    dearest = len(target_s) - 1
+    return all(target_s[min(rows + more, dearest)] - more * best >= least for more in range(1, 1 + count))
+
+
 def _at(seconds: Sequence[float], rows: float) -> float:
     """On straight lines between whole rows."""
     below = min(int(rows), len(seconds) - 2)
@@ -179,32 +207,46 @@ class Budget:
     """of each text that has not ended, the seconds that a token of it saves in this round"""
     rows: int = 0
     """of the target's pass, that are certain"""
-    paces: dict[tuple[int, float], list[float]] = field(default_factory=dict)
-    """by texts that are left and the chance of their candidates"""
+    rest: int = REST
+    """rounds without a question after the next in which nothing pays"""
+    asked: int = 0
+    """texts that asked when nothing paid"""
+    news: int = 0
+    """how often the batch became so small that its texts ask before their rest is over"""
 
     def grant(self, wishes: Sequence[Wish]) -> list[int]:
-        """Of the texts that ask now. All of a batch begin a round together; where nothing pays, -`REST` says that the
-        next rounds go without a question."""
+        """Of the texts that ask now. All of a batch begin a round together; where nothing pays, a number below 0
+        says how many of the next rounds go without a question."""
         begins = wishes[0].unread > 0
         if begins:
             self._begin(wishes)
         saves = [self.saves[wish.text] for wish in wishes]
         granted = grant(wishes, saves, self.rows, len(self.saves), self.prices, begins)
         if begins:
-            return granted if any(granted) else [-REST] * len(wishes)
+            return self._began(granted)
         self.rows += sum(map(bool, granted))
         return granted
 
     def _begin(self, wishes: Sequence[Wish]) -> None:
         usual = [wish.chances[0] for wish in wishes if wish.chances] or [EXPECTED]
-        key = len(wishes), round(sum(usual) / len(usual), 1)
-        if key not in self.paces:
-            paces = self.prices.paces(*key)
-            alike = np.linspace(0.0, paces[-1], len(paces))
-            self.paces[key] = ((1.0 - ALIKE) * paces + ALIKE * alike).tolist()
-        saves = worth([wish.left for wish in wishes], self.paces[key])
+        paces = self.prices.mixed_paces(len(wishes), round(sum(usual) / len(usual), 1))
+        saves = worth([wish.left for wish in wishes], paces)
         self.saves = {wish.text: seconds for wish, seconds in zip(wishes, saves, strict=True)}
         self.rows = len(wishes)
+
+    def _began(self, granted: list[int]) -> list[int]:
+        if any(granted):
+            self.rest = REST
+            return granted
+        rest, self.asked = self.rest, len(granted)
+        self.rest = min(2 * rest + 1, LONGEST_REST)
+        return [-rest] * len(granted)
+
+    def go_on(self, texts: int) -> None:
+        """With so many texts, after some have ended."""
+        if texts <= SMALLER * self.asked:
+            self.rest, self.asked = REST, 0
+            self.news += 1
 
 
 Grants = Callable[[Wish], int]
@@ -216,10 +258,10 @@ class BudgetStopPolicy(StopPolicy[StopOptions]):
 
     name: ClassVar[str] = "budget"
 
-    def __init__(self, options: StopOptions, grants: Grants, text: int, tokens: int) -> None:
+    def __init__(self, options: StopOptions, budget: Budget, grants: Grants, text: int, tokens: int) -> None:
         """`text`: which of the batch; `tokens`: that it may write."""
         super().__init__(options)
-        self._grants = grants
+        self._budget, self._grants = budget, grants
         self._text, self._tokens = text, tokens
         self._unread = 1
         """of the text, by the drafter: its last token at least"""
@@ -230,6 +272,8 @@ class BudgetStopPolicy(StopPolicy[StopOptions]):
         """candidates that may still be drawn"""
         self._rest = 0
         """rounds to come that do not ask"""
+        self._news = 0
+        """of the budget, when it was asked last"""
         self._reached = 1.0
         """chance that the target takes all that was drawn"""
 
@@ -239,11 +283,25 @@ class BudgetStopPolicy(StopPolicy[StopOptions]):
         return (WEIGHT * EXPECTED + self._taken) / (WEIGHT + self._seen)
 
     def learn(self, drafted: int, accepted: int) -> None:
-        self._seen = KEPT * self._seen + min(drafted, accepted + 1)
-        self._taken = KEPT * self._taken + accepted
+        self._forget()
+        self._seen += min(drafted, accepted + 1)
+        self._taken += accepted
         self._tokens -= accepted + 1
         self._unread = 1 + (0 < drafted == accepted) if self._levels else self._unread + 1
         self._levels = None
+
+    def rests(self) -> bool:
+        if not self._rest or self._news != self._budget.news:
+            return False
+        self._rest -= 1
+        self._forget()
+        self._tokens -= 1
+        self._unread += 1
+        return True
+
+    def _forget(self) -> None:
+        self._seen *= KEPT
+        self._taken *= KEPT
 
     def levels(self) -> int:
         if self._levels is None:
@@ -254,12 +312,9 @@ class BudgetStopPolicy(StopPolicy[StopOptions]):
     def _begun(self) -> int:
         """Candidates that a round is granted before the drafter is asked."""
         self._reached = 1.0
-        if self._rest:
-            self._rest -= 1
-            return 0
         rounds = max(1.0, self._tokens / TOKENS)
         granted = self._ask(self.usual, 0, 1.0 + (self._unread - 1) / rounds)
-        self._rest = max(0, -granted)
+        self._rest, self._news = max(0, -granted), self._budget.news
         return max(0, granted)
 
     def goes_below(self, draft: DraftView, node: int) -> bool:

@@ -220,7 +220,9 @@ def _rounds(models: dict[Turn, Model], texts: Sequence[_Text], clock: Clock, bud
             if member.run.over:
                 member.written.seconds = clock() - (began or 0.0)
                 member.leave()
-        waiting = [member for member in waiting if not member.run.over]
+        before, waiting = len(waiting), [member for member in waiting if not member.run.over]
+        if budget is not None and len(waiting) < before:
+            budget.go_on(len(waiting))
         if len(waiting) < len(texts) and not decoded.full_tokens:
             decoded.full_tokens = sum(len(text.tokens) for text in decoded.texts)
     decoded.seconds = max((text.seconds for text in decoded.texts), default=0.0)

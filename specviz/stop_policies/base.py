@@ -130,6 +130,11 @@ class StopPolicy(PlugIn[StopOptionsT_co]):
         """Told before each round but the first how many levels the last draft had and how many were accepted."""
         return
 
+    def rests(self) -> bool:
+        """Whether this round drafts nothing, as was settled in one before that had no draft. It then costs what plain
+        decoding does: nothing is looked at, and `learn` is not told of it."""
+        return False
+
     def levels(self) -> int | None:
         """The draft of this round shall be no deeper than this, and a chain may go on to here, beyond the length that
         its tree policy gives it; None: as deep as that makes it."""

@@ -42,7 +42,7 @@ def seconds(
 ) -> float:
     """Until the last of the texts has ended: chains of `gamma`, or with None what the budget grants."""
     budget = Budget(prices)
-    runs = [Pausable(_writing(number, text, gamma, prices, most, seed, spread)) for number, text in enumerate(texts)]
+    runs = [Pausable(_writing(number, text, gamma, budget, most, seed, spread)) for number, text in enumerate(texts)]
     clock = 0.0
     while waiting := [run for run in runs if not run.over]:
         turn = min((run.asked[0] for run in waiting), key=TURNS.index)
@@ -56,17 +56,24 @@ def seconds(
             clock += float(rows[min(sum(run.asked[1] for run in served), len(rows) - 1)])
         for run, answer in zip(served, answers, strict=True):
             run.answer(answer)
+        if any(run.over for run in waiting):
+            budget.go_on(sum(not run.over for run in waiting))
     return clock
 
 
 def _writing(
-    number: int, text: Writer, gamma: int | None, prices: Prices, most: int, seed: int, spread: float
+    number: int, text: Writer, gamma: int | None, budget: Budget, most: int, seed: int, spread: float
 ) -> Callable[[Callable[[tuple[str, int | Wish]], int]], None]:
     def body(ask: Callable[[tuple[str, int | Wish]], int]) -> None:
         drawn, level = random.Random(1000 * seed + number), Level()
-        policy = BudgetStopPolicy(StopOptions(prices.levels), lambda wish: ask(("budget", wish)), number, most)
+        options = StopOptions(budget.prices.levels)
+        policy = BudgetStopPolicy(options, budget, lambda wish: ask(("budget", wish)), number, most)
         written, unread = 0, 1
         while written < text.tokens:
+            if gamma is None and policy.rests():
+                ask(("target", 1))
+                written, unread = written + 1, unread + 1
+                continue
             wanted = policy.levels() if gamma is None else gamma
             drafted = accepted = read = 0
             while drafted < min(wanted, most - written - 1) and (gamma is not None or policy._left > 0):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from specviz.batch.budget import REST, Budget, BudgetStopPolicy, Prices, Wish, grant, worth
+from specviz.batch.budget import Budget, BudgetStopPolicy, Prices, Wish, grant, worth
 from specviz.batch.together import Model, Turn, decode_together
 from specviz.drafters.base import DraftPolicies
 from specviz.engine.pairing import follow
@@ -141,19 +141,53 @@ def test_a_budget_remembers_what_its_round_has_settled() -> None:
     assert budget.saves == {0: pytest.approx(behind + 2.25 / 1.75), 1: pytest.approx(ahead + 2.25 / 1.75)}
 
 
-def test_a_text_whose_batch_gained_nothing_asks_again_after_some_rounds() -> None:
-    """-`REST` for a round in which nothing paid; then as many rounds without a question."""
+def test_a_text_whose_batch_gained_nothing_asks_again_after_some_rounds_and_each_time_later() -> None:
+    """-7 for a round in which nothing paid; then 7 rounds without a question, and 15 after the next."""
     budget, asked = Budget(priced(steep, steep)), list[int]()
 
     def grants(wish: Wish) -> int:
         asked.append(wish.left)
         return budget.grant([wish])[0]
 
-    policy = BudgetStopPolicy(StopOptions(2), grants, 0, 20)
-    for _ in range(2 + REST):
-        assert policy.levels() == 0
-        policy.learn(0, 0)
-    assert asked == [20, 20 - 1 - REST]
+    policy = BudgetStopPolicy(StopOptions(2), budget, grants, 0, 60)
+    for _ in range(1 + 7 + 1 + 15 + 1):
+        if not policy.rests():
+            assert policy.levels() == 0
+            policy.learn(0, 0)
+    assert asked == [60, 60 - 8, 60 - 24]
+
+
+def test_the_rest_ends_where_a_quarter_of_the_texts_has_ended() -> None:
+    """Four texts ask in vain and rest; with three they ask at once, and rest as long as at first."""
+    budget = Budget(priced(steep, steep))
+    wishes = [wish(text, 9, 0.5) for text in range(4)]
+    policy = BudgetStopPolicy(StopOptions(2), budget, lambda asked: budget.grant([asked])[0], 0, 60)
+    assert budget.grant(wishes) == [-7] * 4
+    assert (policy.levels(), policy.rests()) == (0, True)
+    budget.grant(wishes)
+    budget.go_on(4)
+    assert policy.rests()
+    budget.go_on(3)
+    assert not policy.rests()
+    assert budget.grant(wishes[:3]) == [-7] * 3
+
+
+def test_a_draft_that_is_granted_makes_the_rest_short_again() -> None:
+    budget = Budget(priced(flat, steep))
+    dear, cheap = wish(0, 9, 0.5, unread=9.0), wish(0, 9, 0.5, unread=0.5)
+    rests = [budget.grant([asked])[0] for asked in (dear, dear, cheap, dear)]
+    assert rests == [-7, -15, 1, -7]
+
+
+@pytest.mark.parametrize("saves", [1.0, 2.0, 2.5, 4.0])
+def test_what_is_given_up_at_a_glance_is_what_the_queue_would_not_grant(saves, monkeypatch) -> None:
+    """A row costs 1 s and a candidate's chance is a half: up to 2 s a token nothing pays."""
+    wishes = [wish(0, 9, 0.5), wish(1, 9, 0.5)]
+    prices = priced(by_the_row(1.0))
+    granted = grant(wishes, [saves] * 2, 2, 2, prices)
+    monkeypatch.setattr("specviz.batch.budget._hopeless", lambda *_: False)
+    assert granted == grant(wishes, [saves] * 2, 2, 2, prices)
+    assert any(granted) == (saves > 2.0)
 
 
 def test_a_drafter_that_was_not_asked_reads_what_it_missed_shared_out_over_the_rounds_that_are_left() -> None:
@@ -165,7 +199,7 @@ def test_a_drafter_that_was_not_asked_reads_what_it_missed_shared_out_over_the_r
         asked.append(wish)
         return len(asked) == 1
 
-    policy = BudgetStopPolicy(StopOptions(2), grants, 3, 9)
+    policy = BudgetStopPolicy(StopOptions(2), Budget(priced(steep)), grants, 3, 9)
     for drafted, accepted in ((1, 1), (0, 0), (0, 0), (0, 0)):
         policy.levels()
         policy.learn(drafted, accepted)
@@ -173,10 +207,10 @@ def test_a_drafter_that_was_not_asked_reads_what_it_missed_shared_out_over_the_r
     assert [wish.unread for wish in asked] == [1.0, 1 + 1 / 3.5, 1 + 2 / 3, 1 + 3 / 2.5]
 
 
-def by_budget(number: int, sampling, levels: int = 3):
+def by_budget(number: int, sampling, budget: Budget, levels: int = 3):
     def make(target, drafter):
         session = session_of(number, (1,) * levels, sampling)(target, drafter)
-        policy = BudgetStopPolicy(StopOptions(levels), target.grants, number, 14)
+        policy = BudgetStopPolicy(StopOptions(levels), budget, target.grants, number, 14)
         follow(session.method.drafter, DraftPolicies(stop_policy=policy))
         return session
 
@@ -185,8 +219,9 @@ def by_budget(number: int, sampling, levels: int = 3):
 
 def decoded(pair, sampling, target_s):
     models = [Model(one, one.new_batch()) for one in pair]
-    sessions = [by_budget(number, sampling) for number in range(4)]
-    return decode_together(*models, sessions, budget=Budget(priced(target_s, levels=3)))
+    budget = Budget(priced(target_s, levels=3))
+    sessions = [by_budget(number, sampling, budget) for number in range(4)]
+    return decode_together(*models, sessions, budget=budget)
 
 
 @pytest.mark.parametrize("target_s", [flat, steep, by_the_row(0.5)], ids=["flat", "steep", "by the row"])
@@ -211,7 +246,9 @@ def test_free_rows_are_all_drafted_and_dear_ones_cost_not_even_a_pass_of_the_dra
 
 def test_a_session_that_drafts_by_a_budget_needs_a_batch_that_has_one(pair) -> None:
     with pytest.raises(AssertionError, match="the batch has none"):
-        decode_together(*(Model(one, one.new_batch()) for one in pair), [by_budget(0, SAMPLINGS["greedy"])])
+        decode_together(
+            *(Model(one, one.new_batch()) for one in pair), [by_budget(0, SAMPLINGS["greedy"], Budget(priced(flat)))]
+        )
 
 
 def test_small_batches_by_the_clock() -> None:

@@ -183,7 +183,7 @@ class Watched(LlamaBatch):
     """Takes down how many sequences it holds at each pass."""
 
     def forward(self, shares):
-        self.held = [*getattr(self, "held", []), len(self._caches)]
+        self.held = [*getattr(self, "held", []), len(self._caches) - len(self._left)]
         return super().forward(shares)
 
 
@@ -194,7 +194,7 @@ def test_who_is_over_is_in_no_pass_and_holds_no_place_any_more(pair):
     assert (decoded.passes[Turn.TARGET], decoded.shares) == (4, 4 + 3 + 2 + 2)
     assert target.batch.held[-4:] == [4, 3, 2, 2]
     assert decoded.passes[Turn.DRAFTER] == 0
-    assert target.batch._caches == []
+    assert target.batch._caches == target.batch._left == []
 
 
 def test_the_order_of_the_texts_changes_none_of_them(pair):

@@ -61,20 +61,21 @@ def joint_law(
     script: tuple[int, ...] | None = ()
     while script is not None:
         randomness = EnumeratedRandom(script)
-        sessions = [_session(text, case, own(randomness, text), prices) for text, case in enumerate(cases)]
+        budget = prices and Budget(prices)
+        sessions = [_session(text, case, own(randomness, text), budget) for text, case in enumerate(cases)]
         models = Model(target, batch_of(target)), Model(drafter, batch_of(drafter))
-        decoded = decode_together(*models, sessions, budget=prices and Budget(prices))
+        decoded = decode_together(*models, sessions, budget=budget)
         law[tuple(tuple(text.tokens) for text in decoded.texts)] += randomness.weight()
         script = randomness.next_script(0)
     return dict(law)
 
 
-def _session(text: int, case: ProofCase, randomness: RandomSource, prices: Prices | None) -> SessionOf:
+def _session(text: int, case: ProofCase, randomness: RandomSource, budget: Budget | None) -> SessionOf:
     def make(target: LanguageModel, drafter: LanguageModel) -> Session:
         session = session_of(case, randomness, (target, drafter))
-        if prices is not None:
+        if budget is not None:
             assert isinstance(target, Seat)
-            policy = BudgetStopPolicy(StopOptions(longest=case.length), target.grants, text, case.length)
+            policy = BudgetStopPolicy(StopOptions(longest=case.length), budget, target.grants, text, case.length)
             follow(session.method.drafter, DraftPolicies(stop_policy=policy))
         return session
 

@@ -202,6 +202,9 @@ class ModelDraft:
         """The tree that the model makes of the text, as tree policy and stop policy say; `draws` draws of the round
         were made by others before."""
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
+        if stop_policy.rests():
+            self.draws = draws
+            return proposal
         self._last.report(stop_policy, context)
         room = self._cache.room(context.tokens)
         wanted = stop_policy.levels()

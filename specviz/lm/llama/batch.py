@@ -4,7 +4,8 @@
                                                 └─► without a compiler: attention in one call over padded lanes, masked
 
 No sequence sees another: each has a lane of the storage, and what its rows see ends where its own text does. A lane is
-freed by the last lane moving into it, so that the lanes in use always stand together. A pass over more rows than a
+freed by the last lane moving into it, so that the lanes in use stand together where a pass goes over all of them; a
+compiled call does not, and so nothing moves before another pass or another sequence comes. A pass over more rows than a
 compiled call takes is several of them, of whole shares: every row then has the numbers that it has alone, bit for bit.
 Where the model replays its passes, those of a batch are replayed over as many lanes as are in use, rounded up like the
 rows of each (`replay`).
@@ -88,6 +89,8 @@ class LlamaBatch:
         self._model = model
         self._caches: list[LaneCache] = []
         """by lane"""
+        self._left: list[LaneCache] = []
+        """those of them whose sequence is over"""
         self._held = [self._room_for(1, FIRST_ROWS)]
         if model.replays is not None:
             finalize(self, model.replays.give_back, self._held)
@@ -106,6 +109,7 @@ class LlamaBatch:
 
     def new_cache(self) -> LaneCache:
         """Only between passes."""
+        self._close_up()
         lane = len(self._caches)
         if lane == self.storage.shape[2]:
             self._grow(2 * lane, self.storage.shape[3])
@@ -130,10 +134,21 @@ class LlamaBatch:
         for cache in self._caches:
             cache.sit(cache.lane)
 
-    @torch.inference_mode()
     def leave(self, cache: Cache) -> None:
         """See `Batch.leave`."""
-        own, last = self._own(cache), self._caches.pop()
+        self._left.append(self._own(cache))
+        if len(self._left) == len(self._caches):  # or batch and caches would hold each other
+            self._caches.clear()
+            self._left.clear()
+
+    def _close_up(self) -> None:
+        """Have the lanes in use stand together."""
+        while self._left:
+            self._free(self._left.pop())
+
+    @torch.inference_mode()
+    def _free(self, own: LaneCache) -> None:
+        last = self._caches.pop()
         if last is not own:
             self.storage[:, :, own.lane, : last.length] = self.storage[:, :, last.lane, : last.length]
             self._caches[own.lane] = last
@@ -161,6 +176,8 @@ class LlamaBatch:
 
     def _pass(self, shares: Sequence[Share]) -> list[Tensor]:
         model, caches = self._model, [self._own(share.cache) for share in shares]
+        if model.replays is not None or not model.at_once:
+            self._close_up()
         assert len({cache.lane for cache in caches}) == len(shares), "two shares of a pass are of one sequence."
         context = model.info.context_length
         placements = [
@@ -247,6 +264,7 @@ class LlamaBatch:
     def _own(self, cache: Cache) -> LaneCache:
         assert isinstance(cache, LaneCache), "this cache belongs to another adapter."
         assert self._caches[cache.lane : cache.lane + 1] == [cache], "this cache has left the batch."
+        assert cache not in self._left, "this cache has left the batch."
         return cache
 
 

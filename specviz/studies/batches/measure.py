@@ -176,7 +176,7 @@ def _session(plan: BatchPlan, shape: Shape, number: int, budget: Budget) -> Sess
             alone: Grants = lambda wish: budget.grant([wish])[0]  # noqa: E731
             grants = target.grants if isinstance(target, Seat) else alone
             tokens = plan.limits.max_new_tokens
-            policy = BudgetStopPolicy(StopOptions(len(shape)), grants, number, tokens)
+            policy = BudgetStopPolicy(StopOptions(len(shape)), budget, grants, number, tokens)
             follow(drafting, DraftPolicies(stop_policy=policy))
         verifier = VERIFIERS.get("greedy" if plan.sampling.greedy else "sequential").of({})  # as `auto` chooses
         method = Method(drafting, verifier, plan.sampling, SeededRandom(plan.seed + number))

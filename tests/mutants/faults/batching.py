@@ -61,7 +61,9 @@ FAULTS: Edits = {
         "budget: what the drafter missed is read for nothing": edit("1.0 + (self._unread - 1) / rounds", "1.0"),
         "budget: a token is worth as much to whoever is ahead": edit("-chance * saved", "-chance"),
         "budget: handling a candidate is free": edit("spent += lost + handling_s", "spent += lost"),
-        "budget: where nothing pays it is asked in every round": edit("[-REST] * len(wishes)", "granted"),
+        "budget: where nothing pays it is asked in every round": edit("[-rest] * len(granted)", "granted"),
+        "budget: a batch that has shrunk rests on": edit("            self.news += 1\n", ""),
+        "budget: at a glance only one more candidate is seen": edit("- more * best >= least", "- best >= least"),
         "budget: what a round has granted takes no row": edit("self.rows += sum(map(bool, granted))", "pass"),
     },
     ("specviz/studies/batches/measure.py", "tests/studies/test_batches_measured.py"): {
