@@ -51,7 +51,7 @@ def test_settings_reach_the_engine(monkeypatch: pytest.MonkeyPatch, fake_source:
     monkeypatch.setattr(specviz, "_engine", Source)
     trace = specviz.run("one two", drafter="ngram", drafter_options={"gamma": 3}, seed=11)
     assert trace == assemble(fake_source.run(RunRequest("one two")))
-    assert asked == [RunRequest("one two", drafter=Choice("ngram", {"gamma": 3}), seed=11)]
+    assert asked == [RunRequest("one two", drafter=Choice("ngram", {"gamma": 3}), seed=11, stepwise=False)]
 
 
 def test_an_unknown_setting_is_named_before_anything_is_loaded() -> None:
