@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from statistics import median
 
 import numpy as np
 
@@ -42,6 +43,8 @@ Key = tuple[Shape, int]
 """a way of decoding, and the size of its batches"""
 HANDLED = 4
 """texts by which it is measured what a candidate costs outside the passes"""
+HANDLINGS = 5
+"""times that it is measured"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,20 +147,23 @@ def _prices(
 
 
 def _handling_s(target: GivesBatches, drafter: GivesBatches, plan: BatchPlan, longest: Shape, clock: Clock) -> float:
-    """Seconds of a candidate outside the passes: the same few texts plainly, and with every candidate granted."""
+    """Seconds of a candidate outside the passes: the same few texts plainly, and with every candidate granted, in
+    turns. The median, since a round that is disturbed once would keep the budget from drafting for the whole study."""
     free = Prices.of(lambda texts, rows: 1.0, lambda texts, rows: 0.0, HANDLED, len(longest))
-    round_s = handling_s = 0.0
-    for shape in (longest, PLAIN, longest):  # the first warms up
+
+    def outside(shape: Shape) -> tuple[float, list[BatchText]]:
         budget = Budget(free)
         sessions = _sessions(plan, shape, budget)[:HANDLED]
         decoded = decode_together(_model(target), _model(drafter), sessions, clock, budget)
-        seconds, rounds = decoded.seconds - decoded.pass_s, sum(text.rounds for text in decoded.texts)
-        if shape == PLAIN:
-            round_s = seconds / rounds
-        else:
-            drafted = sum(text.drafted for text in decoded.texts)
-            handling_s = max(0.0, seconds - rounds * round_s) / max(1, drafted)
-    return handling_s
+        return decoded.seconds - decoded.pass_s, decoded.texts
+
+    taken = list[float]()
+    for _ in range(1 + HANDLINGS):  # the first warms up
+        (plain_s, plain), (seconds, drafting) = outside(PLAIN), outside(longest)
+        round_s = plain_s / sum(text.rounds for text in plain)
+        drafted = sum(text.drafted for text in drafting)
+        taken.append(max(0.0, seconds - round_s * sum(text.rounds for text in drafting)) / max(1, drafted))
+    return median(taken[1:])
 
 
 def _model(model: GivesBatches) -> Model:
