@@ -16,7 +16,7 @@ import numpy as np
 
 from specviz.batch.budget import Budget, BudgetStopPolicy, Grants, Prices
 from specviz.batch.pass_times import PassTimes, pass_times, switch_times
-from specviz.batch.together import Clock, Decoded, Model, Seat, SessionOf, Turn, decode_together
+from specviz.batch.together import Clock, Decoded, Model, Seat, SessionOf, Turn, Written, decode_together
 from specviz.bench.core.contest import rotated
 from specviz.bench.core.passes import work_clock
 from specviz.bench.core.report import machine_load, now_utc, origin_here
@@ -151,7 +151,7 @@ def _handling_s(target: GivesBatches, drafter: GivesBatches, plan: BatchPlan, lo
     turns. The median, since a round that is disturbed once would keep the budget from drafting for the whole study."""
     free = Prices.of(lambda texts, rows: 1.0, lambda texts, rows: 0.0, HANDLED, len(longest))
 
-    def outside(shape: Shape) -> tuple[float, list[BatchText]]:
+    def outside(shape: Shape) -> tuple[float, list[Written]]:
         budget = Budget(free)
         sessions = _sessions(plan, shape, budget)[:HANDLED]
         decoded = decode_together(_model(target), _model(drafter), sessions, clock, budget)
