@@ -67,9 +67,10 @@ def decode(
     finally:
         if isinstance(session.method.drafter, Releases):
             session.method.drafter.release()
-    with lane:
-        steps = recorder.rounds(waiting)
-    yield from steps
+    if waiting:
+        with lane:
+            steps = recorder.rounds(waiting)
+        yield from steps
     output = session.tokens[prompt_length:]
     yield recorder.finished(
         Finished(reason, message, output, session.ending.text(output), prefill_s, session.decode_s, recorder.seconds)

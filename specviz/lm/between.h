@@ -1,9 +1,21 @@
-/* What stands between the products of a network (`products.h`): norms and gates of a few rows, and room for them. */
+/* What stands between the products of a network (`products.h`): norms and gates of a few rows, room for them, and what
+   a chain asks between its steps. */
 
 #ifndef SPECVIZ_BETWEEN
 #define SPECVIZ_BETWEEN
 
+#include <time.h>
+
 #include "products.h"
+
+/* The token that a step of a chain takes from its logits [vocab] */
+typedef int64_t (*Choose)(const float *logits, int64_t vocab, int64_t step, const void *how);
+
+INLINE double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
 
 /* RMSNorm (1910.07467, eq. 4) as x / √(‖x‖² + H·ε), times √H and its weight where there is one */
 static void normed(const float *x, const float *weight, float eps, int n, int64_t hidden, float *y) {
@@ -46,5 +58,14 @@ static void look_up(const int64_t *tokens, const char *table, int half, int64_t 
 static int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* One piece of memory for so many parts of 4-byte numbers, each on a line of the cache; NULL where there is none */
+static void *room_for(void **const *parts, const int64_t *sizes, int count) {
+  int64_t bytes = 64;
+  for (int i = 0; i < count; i++) bytes += padded(sizes[i] * 4);
+  char *all = malloc((size_t)bytes), *at = all + (64 - (uintptr_t)all % 64) % 64;
+  for (int i = 0; all && i < count; i++) *parts[i] = at, at += padded(sizes[i] * 4);
+  return all;
+}
 
 #endif

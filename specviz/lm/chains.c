@@ -2,14 +2,12 @@
 
    Shapes: V vocabulary, R rank of a table of which token follows which. */
 
-#include "products.h"
+#include "between.h"
 
 typedef struct { /* before[a] · after[b] is added to the logit of b behind a */
   Matrix after;
   const float *before; /* [V, R] */
 } Bigram;
-
-typedef int64_t (*Choose)(const float *logits, int64_t vocab, int64_t step, const void *how);
 
 /* A chain through places whose logits [steps, V] are known but for what the token before adds: logits, with pairs
    raised by that, chosen [steps] */

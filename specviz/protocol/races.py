@@ -163,17 +163,17 @@ def compare(
         if reason is not None:
             raise OptionError(reason)
     so_far = Equality(request.max_new_tokens, (), (), 0, False)
-    for tokens, margins, _ in _tokens(source, plain, cancelled):
+    for tokens, margins, _, _ in _tokens(source, plain, cancelled):
         so_far = replace(so_far, plain=tokens, margins=margins if cold.record else ())
         yield so_far
-    for tokens, _, (passes, over) in _tokens(source, cold, cancelled):
+    for tokens, _, passes, over in _tokens(source, cold, cancelled):
         so_far = replace(so_far, drafted=tokens, passes=passes, finished=over and not cancelled())
         yield so_far
 
 
 def _tokens(
     source: TraceSource, request: RunRequest, cancelled: Callable[[], bool]
-) -> Iterator[tuple[tuple[int, ...], tuple[float | None, ...], tuple[int, bool]]]:
+) -> Iterator[tuple[tuple[int, ...], tuple[float | None, ...], int, bool]]:
     """The output so far, the margins at the roots of its rounds, the target passes it took, and whether that is
     all."""
     tokens: tuple[int, ...] = ()
@@ -184,9 +184,9 @@ def _tokens(
             tokens += tuple(item.token for item in step.event.committed.tokens)
             margins += (_margin(step.event),)
             passes += 1
-            yield tokens, margins, (passes, False)
+            yield tokens, margins, passes, False
         elif isinstance(step.event, Finished):
-            yield tuple(step.event.output_ids), margins, (passes, True)
+            yield tuple(step.event.output_ids), margins, passes, True
 
 
 def _margin(done: Round) -> float | None:

@@ -5,8 +5,8 @@
 
 The tokens are decoded plainly and in the ways that are asked for, because a round is more than its passes. Medians
 count, and all is timed by the clock of its thread where there is one, so that other programs of a shared machine
-disturb little. Place in the flow: the live source is asked for a
-clock by the page and by `specviz predict`; `theory.sweep_clock` puts a sweep on it.
+disturb little. Place in the flow: the live source is asked for a clock by the page and by `specviz predict`;
+`theory.sweep_clock` puts a sweep on it.
 """
 
 from __future__ import annotations

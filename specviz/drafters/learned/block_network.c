@@ -37,11 +37,7 @@ static void *make_room(const Block *block, int64_t n, Room *room) {
   const int64_t sizes[] = {n * hidden, n * hidden, n * 3 * hidden, n * 2 * inner, columns_of(most(hidden, inner), n)};
   void **parts[] = {(void **)&room->x, (void **)&room->inputs, (void **)&room->qkv, (void **)&room->gate_up,
                     (void **)&room->columns};
-  int64_t bytes = 64;
-  for (int i = 0; i < 5; i++) bytes += padded(sizes[i] * 4);
-  char *all = malloc((size_t)bytes), *at = all + (64 - (uintptr_t)all % 64) % 64;
-  for (int i = 0; all && i < 5; i++) *parts[i] = at, at += padded(sizes[i] * 4);
-  return all;
+  return room_for(parts, sizes, 5);
 }
 
 INLINE Vec some_of(const float *x, int64_t k, int64_t size) {

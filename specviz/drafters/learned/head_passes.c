@@ -3,8 +3,6 @@
 
    Shapes: n rows, H hidden size, V vocabulary, V' tokens that are read out. */
 
-#include <time.h>
-
 #include "../../lm/between.h"
 
 typedef struct {
@@ -17,29 +15,17 @@ typedef struct {
   float eps;
 } Heads;
 
-typedef int64_t (*Choose)(const float *logits, int64_t vocab, int64_t step, const void *how);
-
 typedef struct {
   float *inputs, *sums, *states, *said;
   uint32_t *columns;
 } Room;
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* For n rows, and rows of up to `ins` numbers */
 static void *make_room(const Heads *heads, int64_t n, int64_t ins, Room *room) {
   const int64_t hidden = heads->hidden, sizes[] = {n * ins, n * 2 * hidden, n * hidden, n * hidden, columns_of(ins, n)};
   void **parts[] = {(void **)&room->inputs, (void **)&room->sums, (void **)&room->states, (void **)&room->said,
                     (void **)&room->columns};
-  int64_t bytes = 64;
-  for (int i = 0; i < 5; i++) bytes += padded(sizes[i] * 4);
-  char *all = malloc((size_t)bytes), *at = all + (64 - (uintptr_t)all % 64) % 64;
-  for (int i = 0; all && i < 5; i++) *parts[i] = at, at += padded(sizes[i] * 4);
-  return all;
+  return room_for(parts, sizes, 5);
 }
 
 /* to [n, H] = x [n, H], `apart` numbers from one row to the next, + SiLU(y [n, H], as far apart) */

@@ -8,8 +8,6 @@
 
    Shapes: n new rows, T rows visible at most, H query heads, G key/value heads, D head size. */
 
-#include <time.h>
-
 #include "../between.h"
 
 typedef struct {
@@ -291,11 +289,7 @@ static void *make_room(const Model *model, int64_t n, int64_t count, Room *room)
                            most(columns_of(most(most(inputs, model->ffn), queries), n), columns_of(model->size, n * shared))};
   void **parts[] = {(void **)&room->x, (void **)&room->inputs, (void **)&room->qkv, (void **)&room->queries, (void **)&room->scores,
                     (void **)&room->attended, (void **)&room->gate_up, (void **)&room->columns};
-  int64_t bytes = 64;
-  for (int i = 0; i < 8; i++) bytes += padded(sizes[i] * 4);
-  char *all = malloc((size_t)bytes), *at = all + (64 - (uintptr_t)all % 64) % 64;
-  for (int i = 0; all && i < 8; i++) *parts[i] = at, at += padded(sizes[i] * 4);
-  return all;
+  return room_for(parts, sizes, 8);
 }
 
 static int parts_of(const Model *model) { return model->half_rows ? 2 : 3; }
@@ -381,14 +375,6 @@ int forward(const Model *model, const Share *shares, int64_t count, const int64_
   free(all);
   return 0;
 }
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-typedef int64_t (*Choose)(const float *logits, int64_t vocab, int64_t step, const void *how);
 
 /* Whole passes one after the other: tokens [n], then what `choose` takes of each pass's last row, the last of them left
    unread → logits [steps, outs], chosen [steps], seconds [steps] of the passes alone */

@@ -125,7 +125,7 @@ FAULTS: Edits = {
             "or last.proposal.late_exhibits or", "or"
         ),
         "decode: rounds that wait for the end of a run are lost": edit(
-            "steps = recorder.rounds(waiting)\n    yield", "steps = []\n    yield"
+            "steps = recorder.rounds(waiting)\n        yield", "steps = []\n        yield"
         ),
     },
     ("specviz/engine/recorder.py", RECORDER): {
