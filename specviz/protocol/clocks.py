@@ -38,6 +38,8 @@ class TriedRounds:
     target_pass_s: float
     rest_s: float
     """beside both"""
+    draft_passes: float = 0.0
+    """of the drafter's model, in the mean"""
 
     @property
     def candidates(self) -> float:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
-from statistics import fmean, median
+from statistics import fmean, linear_regression, median
 
 from specviz.errors import OptionError
 from specviz.protocol.choice import STANDARD
@@ -27,6 +27,8 @@ from specviz.theory.speedup import times_as_fast
 
 MOST_WIDTHS = 24
 """of target passes that are timed for one sweep"""
+CHAIN, TREE = (True, True), (True, False)
+"""how a model's case drafts (`_shape`)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,7 @@ class _Paces:
         """Real rounds there, against the recorded ones and the bare passes there."""
         times = self.times_of(recorded[0])
         draft = rounds.draft_s / self.chain_s(recorded[0], rounds.candidates)
-        was_s = median(_draft_s(point) / self.chain_s(point, _candidates(point)) for point in recorded)
+        was_s = self.recorded_s(rounds, recorded)
         was_rest_s = median(_rest_s(point.cost) / point.rounds for point in recorded)
         return _Pace(
             rows=median(1 + _candidates(point) for point in recorded),
@@ -226,16 +228,36 @@ class _Paces:
             rest_ratio=rounds.rest_s / was_rest_s if was_rest_s > 0 else 1.0,
         )
 
+    def recorded_s(self, rounds: TriedRounds, recorded: Sequence[SweepPoint]) -> float:
+        """What drafting such rounds took in the sweep. A tree that grows as its text goes asks its model 2 times in
+        some rounds and 15 times in others, so those that asked as often count."""
+        seconds = [_draft_s(point) / self.chain_s(point, _candidates(point)) for point in recorded]
+        passes = [point.cost.draft_passes / point.rounds for point in recorded]
+        if _shape(recorded[0]) != TREE or len(set(passes)) < 2:
+            return median(seconds)
+        each_s, first_s = linear_regression(passes, seconds)
+        return first_s + each_s * rounds.draft_passes
+
     def chain_s(self, point: SweepPoint, candidates: float) -> float:
         """Seconds of drafting so many candidates as a chain there; 1 for drafts that do not grow like one."""
-        return self.chain.at(candidates) if _shape(point) == (True, True) else 1.0
+        return self.chain.at(candidates) if _shape(point) == CHAIN else 1.0
 
     def draft_and_rest(self, point: SweepPoint, pace: _Pace) -> tuple[float, float]:
         """Seconds of drafting, and of all that is neither drafting nor a target pass: as real rounds there took, or as
         recorded and so many times longer as those of a case that is like it."""
-        if title(point) in self.tried:
-            return point.rounds * pace.draft * self.chain_s(point, _candidates(point)), point.rounds * pace.rest
-        return point.cost.draft_s * self.step(point) * pace.draft_ratio, _rest_s(point.cost) * pace.rest_ratio
+        was = point.cost
+        tried, shape, usual = title(point) in self.tried, _shape(point), STANDARD["drafter"].name
+        rest_s = point.rounds * pace.rest if tried else _rest_s(was) * pace.rest_ratio
+        if (tried and shape != TREE) or (shape == CHAIN and point.drafter == usual and usual in self.tried):
+            round_s = pace.draft * self.chain_s(point, _candidates(point)) * self.against_usual(point)
+            return point.rounds * round_s, rest_s
+        return was.draft_s * self.step(point) * pace.draft_ratio, rest_s
+
+    def against_usual(self, point: SweepPoint) -> float:
+        """A step of its drafter's model there, over that of the model whose chains were decoded there."""
+        names = (title(point), STANDARD["drafter"].name)
+        its, usual = (self.clock.draft_steps.get(self.models.get(name, "")) for name in names)
+        return its / usual if its and usual else 1.0
 
     def like(self, point: SweepPoint) -> _Pace:
         """Between the shortest and the longest drafts of the same title, or else of one that drafts alike; where none

@@ -117,6 +117,31 @@ def test_a_drafter_that_was_not_decoded_there_changes_as_one_that_drafts_alike()
     assert (now.label, now.decode_s) == ("rest", pytest.approx(6 * (0.002 + 0.0045 + 0.003)))
 
 
+def test_a_chain_of_another_model_takes_what_its_steps_take_beside_the_usual_models_there() -> None:
+    """A round of the usual model's two candidates takes 3 ms there, a step of the other model 0.8 of a step of it.
+    What its own step took when the sweep was recorded says nothing."""
+    weak = replace(drafted(), label="model with weak", draft_step_s=99.0)
+    result = sweep_result(plain(), drafted(), weak)
+    card = replace(result.provenance.drafters["model"], weights_sha256="ww")
+    drafters = {**result.provenance.drafters, "model with weak": card}
+    result = replace(result, provenance=replace(result.provenance, drafters=drafters))
+    clock = tried(TriedRounds(("model", 2), 0.003, (3, 3), 0.005, 0.001))
+    *_, now = predict(result, replace(clock, draft_steps={"dd": 0.0005, "ww": 0.0004})).points
+    assert (now.label, now.cost.draft_s) == ("model with weak", pytest.approx(6 * 0.003 * 0.8))
+
+
+def test_a_tree_that_asks_its_model_more_often_on_one_prompt_takes_longer_there() -> None:
+    """Recorded were 2 ms of drafting for two passes a round and 5 ms for eight; four took 6 ms there, twice the 3 ms
+    that lie between."""
+    trees = [
+        drafted(gamma=None, prompt=prompt, cost=replace(drafted().cost, draft_passes=6 * passes, draft_s=6 * seconds))
+        for prompt, passes, seconds in (("a", 2, 0.002), ("b", 8, 0.005))
+    ]
+    clock = tried(TriedRounds(("model", None), 0.006, (3,), 0.005, 0.001, draft_passes=4))
+    points = predict(sweep_result(plain(), plain(prompt="b"), *trees), clock).points
+    assert [now.cost.draft_s for now in points[2:]] == pytest.approx([6 * 0.004, 6 * 0.01])
+
+
 def test_rounds_that_drafted_nothing_are_passes_over_one_row() -> None:
     """3 rounds over 5 rows and 3 over one: 18 rows. On the line 5 rows take 6.5 ms."""
     seldom = drafted(accepted_lengths=(1, 1, 1))

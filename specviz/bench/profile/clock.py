@@ -130,6 +130,7 @@ def _rounds(case: Case, run: Collected, prompt: str) -> TriedRounds:
         rows=tuple(this.scored.target_pass.rows for this in rounds),
         target_pass_s=target_pass_s,
         rest_s=fmean(this.seconds for this in rounds) - draft_s - target_pass_s,
+        draft_passes=fmean(len(this.drafted.passes) for this in rounds),
     )
 
 

@@ -69,6 +69,15 @@ def test_ways_of_drafting_are_decoded_with_plain_decoding_before_and_behind_each
     assert [request.drafter.name for request in source.requests] == ["none", "model", "none"] * 3
 
 
+def test_of_a_way_the_drafters_passes_in_a_round_are_counted_without_the_first_rounds():
+    def drafted(passes):
+        scored = SimpleNamespace(target_pass=SimpleNamespace(rows=3, seconds=1.0))
+        return SimpleNamespace(drafted=SimpleNamespace(passes=[None] * passes, seconds=0.5), scored=scored, seconds=2.0)
+
+    run = SimpleNamespace(rounds=[drafted(9), drafted(2), drafted(4)])
+    assert timing._rounds(("model", None), run, "") == TriedRounds(("model", None), 0.5, (3, 3), 1.0, 0.5, 3.0)
+
+
 def test_they_are_decoded_behind_the_prompt_of_the_set_that_is_named(passes):
     source = FakeSource()
     clocks(source, replace(REQUEST, prompt_id="two"))

@@ -39,7 +39,7 @@ FAULTS: Edits = {
             "count * self.times_of(point).at(rows) for rows", "count * self.times_of(point).at(1) for rows"
         ),
         "sweep clock: a drafter's passes cost what they cost where they were recorded": edit(
-            "point.cost.draft_s * self.step(point) * pace.draft_ratio", "point.cost.draft_s * pace.draft_ratio"
+            "was.draft_s * self.step(point) * pace.draft_ratio", "was.draft_s * pace.draft_ratio"
         ),
         "sweep clock: drafters that work beside the target are predicted like others": edit(
             "return model is None or not point.drafted", "return True"
