@@ -293,9 +293,11 @@ def check_target(made_for: str, of_family: str, called: str, target: ModelInfo) 
     original weights, a quantised file of them) is taken; `DrafterModule.learnt_from` then says so."""
     related = family(of_family) != "" and family(of_family) == family(target.name)
     if made_for != target.weights_sha256 and not related:
+        named = f" ({of_family})" if of_family else ""
         raise ModelError(
-            f"the weights {called} were trained on the states of the target {made_for[:12]}, but {target.name} has the "
-            f"weights {target.weights_sha256[:12]}; train them on it (`specviz train module`), or choose other weights."
+            f"the weights {called} were trained on the states of the target {made_for[:12]}{named}, but {target.name} "
+            f"has the weights {target.weights_sha256[:12]}; "
+            "choose that target, train them on this one (`specviz train module`), or choose other weights."
         )
 
 
