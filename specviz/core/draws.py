@@ -85,8 +85,8 @@ class Chooser:
         """[steps, V], what each token was drawn from; None: the most probable were taken"""
         self._u = (ctypes.c_double * steps)(*u) if temperature else None
         self._prob = (ctypes.c_float * steps)() if temperature else None
-        self._choice = _Choice(temperature, *map(_at, (self._u, None, self._prob)))
-        self.function = ctypes.cast(compiled.choose, _pointer)
+        self._choice = _Choice(temperature, _at(self._u), None, _at(self._prob))
+        self.function = _choose(compiled)
         """int64 (const float *logits, int64 V, int64 step, const void *how)"""
 
     @classmethod
@@ -94,7 +94,9 @@ class Chooser:
         """At temperature 0 the most probable token, lowest id on a tie; else a draw by inverse CDF, `u[i]` its number
         in step i. None where there is no compiler."""
         compiled = _library()
-        return None if compiled is None else cls(compiled, steps, temperature, u)
+        if compiled is None:
+            return None
+        return cls(compiled, steps, temperature, u) if temperature else _most_probable(compiled, steps)
 
     def how(self, vocab: int) -> object:
         """The function's last argument, for rows of so many numbers."""
@@ -108,5 +110,16 @@ class Chooser:
         return [] if self._prob is None else list(self._prob)
 
 
-def _at(array: ctypes.Array[Any] | None) -> ctypes.c_void_p | None:
-    return None if array is None else ctypes.cast(array, _pointer)
+@cache
+def _most_probable(compiled: ctypes.CDLL, steps: int) -> Chooser:
+    """The same one for every chain of so many steps: nothing is written down of what it takes."""
+    return Chooser(compiled, steps, 0.0, ())
+
+
+@cache
+def _choose(compiled: ctypes.CDLL) -> ctypes.c_void_p:
+    return ctypes.cast(compiled.choose, _pointer)
+
+
+def _at(array: ctypes.Array[Any] | None) -> int | None:
+    return None if array is None else ctypes.addressof(array)

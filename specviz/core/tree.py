@@ -97,7 +97,7 @@ class DraftTree:
 
     def rows(self) -> list[int]:
         """Per node its row in a pass over the tree: see `rows_of`."""
-        return rows_of(self.parents, self.tokens)
+        return list(range(len(self))) if self.is_chain() else rows_of(self.parents, self.tokens)
 
     def path(self, node: int) -> list[int]:
         """Nodes from depth 1 down to `node`; empty for the root."""
@@ -136,7 +136,7 @@ class DraftTree:
             self._drawn_probs[node] = prob
 
     def is_chain(self) -> bool:
-        return all(parent == i - 1 for i, parent in enumerate(self.parents))
+        return self.parents == list(range(-1, len(self.parents) - 1))
 
     def token_path(self, node: int) -> list[int]:
         return [self.tokens[i] for i in self.path(node)]

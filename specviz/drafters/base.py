@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
+from specviz.frozen import frozen
 from specviz.lm.base import Blocks, LanguageModel, SplitModel, Unfinished
 from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
@@ -30,7 +31,7 @@ from specviz.trace.header import Exhibit, bytes_per_pass
 from specviz.tree_policies.base import TargetProposal, TreePolicy
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DraftPass:
     """One forward pass of the drafter's model, timed by the drafter (device synchronised)."""
 
@@ -42,7 +43,7 @@ class DraftPass:
     """bytes of weights that it reads, for MBSU (`bytes_of` and the like below); None: nobody counted them"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proposal:
     """A draft and what went into it."""
 
@@ -67,7 +68,7 @@ class Proposal:
         return [node for node in range(1, len(self.tree)) if node not in riding]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DraftContext:
     """What a drafter may look at in one round."""
 
@@ -94,7 +95,7 @@ class DraftContext:
     """the engine's clock as the round begins, in seconds since the first round did; it stands still between rounds"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoundOutcome:
     """What the target said to a draft, for drafters that learn from it."""
 

@@ -21,18 +21,32 @@ def score(target: LanguageModel, cache: Cache, tree: DraftTree, unfinished: Unfi
 
     Node i becomes cache row start + `tree.rows()[i]`: nodes of the same text share a row. `unfinished` holds the rows'
     first layers where the drafter has run them already."""
+    if tree.is_chain():
+        return _answered(target, cache, tree.tokens, None, unfinished)
     start, rows = cache.length, tree.rows()
     node_of = {row: node for node, row in reversed(list(enumerate(rows)))}  # the first node of each row
     nodes = [node_of[row] for row in range(len(node_of))]
     tokens = [tree.tokens[node] for node in nodes]
-    parents = None if tree.is_chain() else [start - 1, *(start + rows[tree.parents[node]] for node in nodes[1:])]
+    parents = [start - 1, *(start + rows[tree.parents[node]] for node in nodes[1:])]
+    logits = _answered(target, cache, tokens, parents, unfinished)
+    return logits if len(nodes) == len(tree) else logits[rows]
+
+
+def _answered(
+    target: LanguageModel,
+    cache: Cache,
+    tokens: Sequence[int],
+    parents: Sequence[int] | None,
+    unfinished: Unfinished | None,
+) -> Tensor:
+    """Logits [n, V] of the target's pass over n rows."""
     if unfinished is None:
         logits = target.forward(tokens, cache, parents)
     else:
         assert isinstance(target, SplitModel), "only a split model leaves something unfinished."
         logits = target.finish(tokens, cache, parents, unfinished)
-    logits = logits[:, : target.info.vocab_size]
-    return logits if len(nodes) == len(tree) else logits[rows]
+    vocab = target.info.vocab_size
+    return logits if logits.shape[1] == vocab else logits[:, :vocab]
 
 
 class ScoredTree:

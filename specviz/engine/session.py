@@ -34,6 +34,7 @@ from specviz.engine.pairing import check_models, check_pairing
 from specviz.engine.scoring import Foresight, ScoredTree, score
 from specviz.engine.termination import Ending
 from specviz.errors import DraftError, OptionError, PromptError
+from specviz.frozen import frozen
 from specviz.lm.base import GivesFeatures, LanguageModel
 from specviz.options import Options
 from specviz.trace.events import CommittedToken, EndReason, LaneSpan, TrimReason
@@ -66,7 +67,7 @@ class Start:
     """number of the first round in the keys of draws: a branch goes on with the noise of the run it left"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Commitment:
     """What became final in a round, and what that did to the cache (in rows)."""
 
@@ -78,7 +79,7 @@ class Commitment:
     cache_dropped: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Times:
     """Seconds per phase."""
 
@@ -92,7 +93,7 @@ class Times:
         return self.draft + self.target + self.judge + self.commit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoundRecord:
     """Everything about one round, with its tensors still on the device."""
 
@@ -135,6 +136,8 @@ class Session:
         self._cache = target.new_cache()
         self._kinds = drafter.kinds(method.sampling)
         self._draft_policies = policies_of(drafter)
+        self._observes = drafter if isinstance(drafter, Observes) else None
+        self._beside = drafter if isinstance(drafter, DraftsBeside) else None
         if isinstance(drafter, Attaches):
             drafter.attach(target, self._cache)
         self._features: GivesFeatures | None = None
@@ -184,22 +187,22 @@ class Session:
         """One round: draft, score, judge, commit."""
         assert self.finished is None, "the text is over."
         method, base_length, clock = self.method, len(self.tokens), PhaseClock(self.target.device)
-        with clock.phase("draft"):
-            proposal = self._propose()
-        with clock.phase("target"):
-            cache_before = self._cache.length
-            logits = score(self.target, self._cache, proposal.tree, proposal.unfinished)
-        with clock.phase("judge"):
-            features = self._seen(self._features, proposal.tree) if self._features else None
-            scored = ScoredTree(proposal.tree, logits, method.sampling)
-            verdict = self._judge(proposal.tree, scored)
-        with clock.phase("commit"):
-            commitment = self._commit(proposal.tree, verdict, cache_before)
-            left_open = commitment.trimmed == "open"
-            self._target_proposal = TargetProposal(verdict.token, logits[verdict.path[-1]]) if left_open else None
-        with clock.phase("draft"):  # what a drafter learns is for its next drafts
-            learned = self._observe(RoundOutcome(proposal.tree, logits, verdict.path, self.tokens, features))
-            lanes = method.drafter.lanes() if isinstance(method.drafter, DraftsBeside) else []
+        proposal = self._propose()
+        clock.ended("draft")
+        cache_before = self._cache.length
+        logits = score(self.target, self._cache, proposal.tree, proposal.unfinished)
+        clock.ended("target")
+        features = self._seen(self._features, proposal.tree) if self._features else None
+        scored = ScoredTree(proposal.tree, logits, method.sampling)
+        verdict = self._judge(proposal.tree, scored)
+        clock.ended("judge")
+        commitment = self._commit(proposal.tree, verdict, cache_before)
+        left_open = commitment.trimmed == "open"
+        self._target_proposal = TargetProposal(verdict.token, logits[verdict.path[-1]]) if left_open else None
+        clock.ended("commit")
+        learned = self._observe(proposal.tree, logits, verdict, features)
+        lanes = self._beside.lanes() if self._beside else []
+        clock.ended("draft")  # what a drafter learns is for its next drafts
         times = Times(**clock.seconds)
         record = RoundRecord(
             index=self.rounds,
@@ -224,9 +227,10 @@ class Session:
         states = target.seen(self._cache)
         return states if len(states) == len(tree) else states[tree.rows()]
 
-    def _observe(self, outcome: RoundOutcome) -> list[Exhibit]:
-        drafter = self.method.drafter
-        return drafter.observe(outcome) if isinstance(drafter, Observes) else []
+    def _observe(self, tree: DraftTree, logits: Tensor, verdict: Verdict, features: Tensor | None) -> list[Exhibit]:
+        if self._observes is None:
+            return []
+        return self._observes.observe(RoundOutcome(tree, logits, verdict.path, self.tokens, features))
 
     def _left(self) -> int:
         """Tokens that may still be committed."""

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from specviz.core.draws import Chooser
+from specviz.frozen import frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +232,7 @@ class GivesFeatures(LanguageModel, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chain:
     """What a model wrote by itself."""
 

@@ -212,6 +212,15 @@ class TreeCache(ABC):
         self._spine += placement.on_spine
         self._beside += placement.beside
 
+    def go_on(self, tokens: Sequence[int]) -> None:
+        """Record the rows of a chain behind the spine, as `place` and `add` would."""
+        start = self.length
+        assert start == self._spine, "a chain goes on behind the spine."
+        self.tokens += tokens
+        self._parents += range(start - 1, self.length - 1)
+        self._positions += range(start, self.length)
+        self._spine = self.length
+
     def keep(self, rows: Sequence[int]) -> None:
         """Make the path `rows` the continuation of the text and drop every other tree row (see `Cache.keep`)."""
         base = self.base

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from specviz.frozen import frozen
 from specviz.trace.header import Exhibit, Started
 from specviz.trace.header import Option as Option
 from specviz.trace.notebook import html_of, line_of
@@ -53,7 +54,7 @@ class LaneSpan:
     """drafted, or thrown away"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopK:
     """The head of a distribution and how much mass lies outside it."""
 
@@ -64,7 +65,7 @@ class TopK:
     """1 - sum(probs), at least 0"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Agreement:
     """Target p against draft q for the token after a node, worked out on whole distributions while recording."""
 
@@ -80,7 +81,7 @@ class Agreement:
     3.5), and 1 minus the total variation distance"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """One node of the draft tree. Node 0 is the root: the last committed token, not yet in the cache."""
 
@@ -121,7 +122,7 @@ class Node:
     """the same of what both models believe themselves; None where `agreement` says it already"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pass:
     """One forward pass of a model."""
 
@@ -136,7 +137,7 @@ class Pass:
     """drafter passes: bytes of weights that it reads; None: nobody counted them / target, whose card says it"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drafted:
     """The drafter proposed a tree."""
 
@@ -156,7 +157,7 @@ class Drafted:
     time; empty for drafters that take turns with the target, and before format 1.2"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scored:
     """One target pass over the root and all nodes."""
 
@@ -164,7 +165,7 @@ class Scored:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trial:
     """One accept-or-reject decision, in the order they were made."""
 
@@ -183,7 +184,7 @@ class Trial:
     docs/trace_format.md"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judged:
     """The verdicts of one round."""
 
@@ -212,7 +213,7 @@ class Judged:
     parent was accepted and keeps the longest path"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommittedToken:
     token: int
     origin: Origin
@@ -220,7 +221,7 @@ class CommittedToken:
     """the node it was in the tree; None for the round's last token"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Committed:
     """What became final."""
 
@@ -352,7 +353,7 @@ class Trace:
         return html_of(self)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One event of a run in progress, with the vocabulary entries it is the first to use."""
 

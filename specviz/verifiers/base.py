@@ -16,6 +16,7 @@ from torch import Tensor
 from specviz.core.randomness import RandomSource
 from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree, Shape
+from specviz.frozen import frozen
 from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
 from specviz.trace.declared_rule import Rule, parse
@@ -64,7 +65,7 @@ class TargetRows(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TrialRecord:
     node: int
     target_prob: float

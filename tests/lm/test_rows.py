@@ -44,6 +44,17 @@ def test_a_chain_after_the_text_needs_no_mask():
     assert placement.positions == [2, 3, 4]
 
 
+def test_a_chain_that_went_on_behind_the_text_can_be_branched_from_and_kept_like_any_rows():
+    cache = after_text(7, 8)
+    cache.go_on([1, 2, 3])
+    assert cache.tokens == [7, 8, 1, 2, 3]
+    placement = add(cache, [4, 5], [4, 2])
+    assert placement.positions == [5, 3]
+    assert picture(placement) == ["xxxxxx.", "xxx...x"]
+    cache.keep([2, 6])
+    assert (cache.tokens, cache.base, cache.moves) == ([7, 8, 1, 5], 4, [([6], 3)])
+
+
 def test_siblings_do_not_see_each_other_and_share_a_position():
     cache = after_text(7, 8)
     placement = add(cache, [1, 2, 3, 4], [1, 2, 2, 4])

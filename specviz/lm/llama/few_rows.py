@@ -185,7 +185,7 @@ class FewRows:
             seconds,
         )
         _check(failed, n)
-        return Chain(list(chosen), logits, list(seconds))
+        return Chain(chosen[:], logits, seconds[:])
 
     def run(self, x: Tensor, chosen: bytes, cached: Tensor, placement: Placement) -> Tensor:
         """The residual stream [n, hidden] after the blocks that `chosen` names, one byte for each layer; their keys and

@@ -161,9 +161,11 @@ class LlamaModel(LlamaRows):
             return None
         if cache.watched or start > cache.base or stop > self._info.context_length:
             return None
-        with torch.inference_mode():
-            chain = few_rows.write_chain(self._embedding, cache.room(stop), start, tokens, chooser)
-        cache.add(cache.place([*tokens, *chain.tokens[:-1]], None, self._info.context_length))
+        if not torch.is_inference_mode_enabled():
+            with torch.inference_mode():
+                return self.write_chain(tokens, cache, chooser)
+        chain = few_rows.write_chain(self._embedding, cache.room(stop), start, tokens, chooser)
+        cache.go_on([*tokens, *chain.tokens[:-1]])
         return chain
 
     def _in_parts(self, tokens: Sequence[int], cache: LlamaCache, part: int) -> Tensor:

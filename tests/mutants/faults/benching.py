@@ -8,8 +8,8 @@ TIMES = "tests/engine/test_round_times.py"
 FAULTS: Edits = {
     ("specviz/engine/session.py", TIMES): {
         "session: learning counts as committing": edit(
-            'with clock.phase("draft"):  # what a drafter learns is for its next drafts',
-            'with clock.phase("commit"):  # what a drafter learns is for its next drafts',
+            'clock.ended("draft")  # what a drafter learns is for its next drafts',
+            'clock.ended("commit")  # what a drafter learns is for its next drafts',
         ),
         "session: judging and committing change places": edit(
             "times = Times(**clock.seconds)",
