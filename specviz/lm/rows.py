@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import eq
 
 import numpy as np
@@ -22,6 +21,7 @@ import torch
 from torch import Tensor
 
 from specviz.errors import ModelError, OptionError
+from specviz.frozen import frozen
 
 Mask = npt.NDArray[np.bool_]
 SHAPES = 4
@@ -68,7 +68,7 @@ def build(parents: Sequence[int]) -> Mask:
     return mask
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placement:
     """Where the n rows of one forward call stand."""
 

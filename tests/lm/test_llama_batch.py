@@ -12,6 +12,7 @@ from specviz.errors import ModelError
 from specviz.lm.base import GivesBatches, Share
 from specviz.lm.llama import batch as llama_batch
 from specviz.lm.llama import rows as llama_rows
+from specviz.lm.llama.few_rows import Seat
 from specviz.lm.load import load
 from tests.lm.tiny_models import CONTEXT, error, random_tokens
 
@@ -168,7 +169,7 @@ def test_a_row_in_a_strangers_lane_a_mask_that_ends_nowhere_and_a_shifted_row_ar
 
 
 def in_a_strangers_lane(batch, text):
-    return text._replace(cached=batch.storage[:, :, 0])
+    return text._replace(seat=Seat(batch.storage[:, :, 0]))
 
 
 def under_a_mask_that_ends_nowhere(batch, text):

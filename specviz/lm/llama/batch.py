@@ -55,7 +55,7 @@ class RunsRows(GivesFeatures, SplitModel, Protocol):
         """See `LlamaModel.at_once`."""
         ...
 
-    def in_one_call(self, texts: Sequence[TextRows]) -> tuple[Tensor, Tensor | None]:
+    def in_one_call(self, texts: Sequence[TextRows]) -> Tensor:
         """See `LlamaModel.in_one_call`."""
         ...
 
@@ -204,8 +204,8 @@ class LlamaBatch:
             calls[-1].append(lane)
         wanted, found = dict(zip(asked, counts, strict=True)), dict[int, Tensor]()
         for lanes in calls:
-            texts = [TextRows(self._caches[lane].room(0), asked[lane], wanted[lane]) for lane in lanes]
-            logits, _ = self._model.in_one_call(texts)
+            texts = [TextRows(self._caches[lane].seat(0), asked[lane], wanted[lane]) for lane in lanes]
+            logits = self._model.in_one_call(texts)
             found |= zip(lanes, logits.split([text.wanted for text in texts]), strict=True)
         return found
 

@@ -156,5 +156,6 @@ class Captioner(LlamaModel):
         # Not in the table's own precision: published in 16 bits, it would round what is seen.
         shown._embedding = self._embedding.to(seen.dtype, copy=True)
         shown._embedding[self.picture_ids] = seen
+        shown._few_rows = shown._compiled_with(shown._head)
         shown._last_trimmed = None  # it was made of the model that saw something else
         return shown

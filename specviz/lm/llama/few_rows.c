@@ -21,6 +21,8 @@ typedef struct {
   Matrix head;
   const float *norm;
   const float *turns; /* [context, D / 2, 2]: cosines and sines of every position */
+  const char *table; /* embeddings [vocab, hidden], float32 or bfloat16 (`half_table`) */
+  int64_t half_table;
   int64_t count, hidden, heads, groups, size, ffn;
   int64_t half_rows; /* whether the cache is bfloat16: then numbers need be no finer where tiles multiply them */
   float eps;
@@ -31,7 +33,8 @@ typedef struct { /* what one text asks of a pass */
   int64_t layer, head, room; /* numbers from one layer, and from one head, to the next */
   int64_t start, n; /* rows in it before the pass, and new ones */
   int64_t wanted; /* its last so many rows are read out */
-  const int64_t *positions; /* [n], or NULL for a chain from `start` on */
+  const int64_t *tokens; /* [n] */
+  const int64_t *positions; /* [n], of rows that are no chain */
   const uint8_t *visible; /* [n, start + n], or NULL for a chain */
 } Share;
 
@@ -69,7 +72,7 @@ static void rotate(float *x, const float *turns, const Share *share, int64_t hea
   for (int64_t i = 0; i < share->n; i++)
     for (int64_t head = 0; head < heads; head++) {
       float *at = x + i * stride + head * size;
-      const float *turn = turns + (share->positions ? share->positions[i] : share->start + i) * size;
+      const float *turn = turns + (share->visible ? share->positions[i] : share->start + i) * size;
       for (int64_t k = 0; k < size; k += 2) {
         float a = at[k], b = at[k + 1];
         at[k] = a * turn[k] - b * turn[k + 1];
@@ -349,10 +352,9 @@ static void blocks(const Model *model, const Pass *pass, const uint8_t *chosen, 
 
 /* --- what Python calls: 0, or 1 where there was no memory ------------------------------------------------------- */
 
-/* A whole pass of `count` texts: tokens [n] through their rows of `table` [vocab, hidden] and all blocks → logits [rows
-   that are wanted, outs], and what is watched on the way */
-int forward(const Model *model, const Share *shares, int64_t count, const int64_t *tokens, const char *table,
-            int64_t half_table, const Watch *watch, float *logits) {
+/* A whole pass of `count` texts: tokens through their rows of the table and all blocks → logits [rows that are wanted,
+   outs], and what is watched on the way */
+int forward(const Model *model, const Share *shares, int64_t count, const Watch *watch, float *logits) {
   const Pass pass = pass_of(shares, count);
   const int64_t hidden = model->hidden;
   Room room;
@@ -360,11 +362,13 @@ int forward(const Model *model, const Share *shares, int64_t count, const int64_
   if (!all) return 1;
   TileShapes before;
   begin_tiles(&before);
-  if (half_table) look_up(tokens, table, 1, pass.n, hidden, room.x);
-  else look_up(tokens, table, 0, pass.n, hidden, room.x);
+  float *end = room.x;
+  for (int64_t k = 0; k < count; end += shares[k++].n * hidden)
+    if (model->half_table) look_up(shares[k].tokens, model->table, 1, shares[k].n, hidden, end);
+    else look_up(shares[k].tokens, model->table, 0, shares[k].n, hidden, end);
   blocks(model, &pass, 0, room.x, watch, &room);
-  const float *end = room.x;
   int64_t wanted = 0;
+  end = room.x;
   for (int64_t k = 0; k < count; wanted += shares[k++].wanted) {
     end += shares[k].n * hidden;
     normed(end - shares[k].wanted * hidden, model->norm, model->eps, (int)shares[k].wanted, hidden,
@@ -376,19 +380,19 @@ int forward(const Model *model, const Share *shares, int64_t count, const int64_
   return 0;
 }
 
-/* Whole passes one after the other: tokens [n], then what `choose` takes of each pass's last row, the last of them left
-   unread → logits [steps, outs], chosen [steps], seconds [steps] of the passes alone */
-int write_chain(const Model *model, const Share *share, const int64_t *tokens, const char *table, int64_t half_table,
-                int64_t steps, Choose choose, const void *how, float *logits, int64_t *chosen, double *seconds) {
+/* Whole passes one after the other: the share's tokens, then what `choose` takes of each pass's last row, the last of
+   them left unread → logits [steps, outs], chosen [steps], seconds [steps] of the passes alone */
+int write_chain(const Model *model, const Share *share, int64_t steps, Choose choose, const void *how, float *logits,
+                int64_t *chosen, double *seconds) {
   Share rows = *share;
   for (int64_t step = 0; step < steps; step++) {
     float *to = logits + step * model->head.outs;
     const double began = now();
-    if (forward(model, &rows, 1, tokens, table, half_table, &(Watch){0}, to)) return 1;
+    if (forward(model, &rows, 1, &(Watch){0}, to)) return 1;
     seconds[step] = now() - began;
     chosen[step] = choose(to, model->head.outs, step, how);
     rows.start += rows.n;
-    tokens = chosen + step, rows.n = 1;
+    rows.tokens = chosen + step, rows.n = 1;
   }
   return 0;
 }

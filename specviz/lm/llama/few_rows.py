@@ -5,7 +5,7 @@
 As fast as memory gives the weights, in float32 and in bfloat16, and nearly the same time for 1 to 16 rows: a product by
 torch costs more with every row, and between products a small model waits for calls. What leaves it is float32. A
 float32 model whose checkpoint holds bfloat16 is read as it is stored: the same numbers from half the bytes. The rows of
-`forward` may be those of several texts, each in a cache of its own (`batch`): no row's numbers depend on the others.
+`forward_texts` are those of several texts, each in a cache of its own (`batch`): no row's numbers depend on the others.
 Drafters' blocks run by it too (`draft_block`, and `fill` after `read_context`). Used where torch computes on one thread
 of the CPU and a compiler is at hand; the plain forward does the same without it.
 """
@@ -23,7 +23,7 @@ from torch import Tensor
 from specviz.core.compiled import library
 from specviz.core.draws import Chooser
 from specviz.lm.base import Chain
-from specviz.lm.products import FORMATS, Matrix, matrix, most_rows, pointer, takes, whole
+from specviz.lm.products import FORMATS, MOST_ROWS, Matrix, matrix, most_rows, pointer, takes, whole
 
 if TYPE_CHECKING:
     from specviz.lm.kernels import Projection
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from specviz.lm.rows import Mask, Placement
 
 SOURCE = Path(__file__).with_name("few_rows.c")
+SPARE_BYTES = 1 << 17
+"""of logits taken at a time for passes that have one row read out: torch takes 0.02 ms for it behind a pass"""
 ATTENTION, MLP = 1, 2
 """what is run of a layer: either, both (3) or neither (0)"""
 
@@ -57,7 +59,8 @@ class _Model(ctypes.Structure):
         ("head", Matrix),
         ("norm", pointer),
         ("turns", pointer),
-        *((name, whole) for name in ("count", "hidden", "heads", "groups", "size", "ffn", "half_rows")),
+        ("table", pointer),
+        *((name, whole) for name in ("half_table", "count", "hidden", "heads", "groups", "size", "ffn", "half_rows")),
         ("eps", ctypes.c_float),
     )
 
@@ -66,6 +69,7 @@ class _Share(ctypes.Structure):
     _fields_ = (
         ("rows", pointer),
         *((name, whole) for name in ("layer", "head", "room", "start", "n", "wanted")),
+        ("tokens", ctypes.POINTER(whole)),
         ("positions", ctypes.POINTER(whole)),
         ("visible", ctypes.c_char_p),
     )
@@ -73,13 +77,48 @@ class _Share(ctypes.Structure):
 
 NOTHING = ctypes.byref(_Watch())
 """is watched"""
+ONE = whole(1)
+
+
+class Seat:
+    """Where passes meet one cache: what they are told about it, written into the same struct each time. Weights drive
+    everything else out of the processor's cache, and an object made anew there costs 0.01 to 0.02 ms."""
+
+    def __init__(self, cached: Tensor) -> None:
+        """cached [layers, 2 * G, rows, D], with room for the new rows."""
+        self.cached, self.room = cached, cached.shape[2]
+        self._tokens, self._positions = (whole * MOST_ROWS)(), (whole * MOST_ROWS)()
+        lies = cached.data_ptr(), cached.stride(0), cached.stride(1), self.room
+        self.share = _Share(*lies, tokens=self._tokens, positions=self._positions)
+        self.at = ctypes.byref(self.share)
+
+    def behind(self, start: int, n: int, wanted: int = 0) -> Seat:
+        """A chain of n rows behind the first `start`, of which the last `wanted` are read out."""
+        share = self.share
+        share.start, share.n, share.wanted, share.visible = start, n, wanted, None
+        return self
+
+    def reading(self, tokens: Sequence[int]) -> Seat:
+        """The rows are those of these tokens [n]."""
+        self._tokens[: len(tokens)] = [*tokens]
+        return self
+
+    def seeing(self, positions: Sequence[int], visible: Mask) -> Seat:
+        """The rows stand at these positions [n] and see these rows [n, start + n]."""
+        self._positions[: len(positions)] = [*positions]
+        self.share.visible = visible.tobytes()
+        return self
+
+    def holding(self, placement: Placement, wanted: int = 0) -> Seat:
+        """Rows that stand so."""
+        self.behind(placement.start, len(placement.tokens), wanted).reading(placement.tokens)
+        return self if placement.visible is None else self.seeing(placement.positions, placement.visible)
 
 
 class TextRows(NamedTuple):
     """What one text asks of a pass."""
 
-    cached: Tensor
-    """[layers, 2 * G, rows, D], with room for the new ones"""
+    seat: Seat
     placement: Placement
     wanted: int
     """its last so many rows are read out"""
@@ -96,7 +135,7 @@ class FewRows:
         turns: Tensor,
         read_out: tuple[Norm, Projection] | None,
     ) -> None:
-        self._compiled = compiled
+        self._compiled, self._forward = compiled, compiled.forward
         self._held: list[Tensor] = []
         """what the structs point into"""
         projections = [*_projections(layers), *(read_out or ())[1:]]
@@ -118,6 +157,11 @@ class FewRows:
             eps=shape.norm_eps,
         )
         self._last_norm = self._hold(read_out[0].weight.float()) if read_out else None
+        self._table: Tensor | None = None
+        self.looks_up = False
+        """whether `forward` and `write_chain` have a table of embeddings that they can take"""
+        self._spare: list[tuple[Tensor, ctypes.c_void_p]] = []
+        """logits [1, V] that nobody has yet"""
         self._at = ctypes.byref(self._model)
         half = all(projection.short or projection.weight.dtype == torch.bfloat16 for projection in projections)
         self.most = most_rows(compiled, half)
@@ -139,44 +183,64 @@ class FewRows:
         """Whether a pass over so many rows is one for it."""
         return takes(n, self.most)
 
-    def reads(self, table: Tensor) -> bool:
-        """Whether `forward` looks embeddings up in this table: as it is, none of its numbers need be rounded."""
-        return table.dtype == torch.bfloat16 or (table.dtype == torch.float32 and not self._model.half_rows)
+    def look_up_in(self, table: Tensor) -> None:
+        """Have `forward` and `write_chain` take embeddings from this table [V, hidden]: as it is, so only where none of
+        its numbers need be rounded."""
+        half = table.dtype == torch.bfloat16
+        self.looks_up = half or (table.dtype == torch.float32 and not self._model.half_rows)
+        self._table = table  # which the struct points to
+        self._model.table, self._model.half_table = table.data_ptr(), half
+
+    @property
+    def at_once(self) -> int:
+        """Rows up to which `forward` and `write_chain` take a pass; 0 where they look nothing up, or torch has more
+        threads."""
+        return self.most if self.looks_up and torch.get_num_threads() == 1 else 0
 
     def forward(
-        self, table: Tensor, texts: Sequence[TextRows], depths: Sequence[int] = ()
+        self, seat: Seat, placement: Placement, wanted: int, depths: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor | None]:
-        """Logits [wanted of all texts, V] of the rows of one text after another: embeddings from `table` [V, hidden],
-        all blocks, norm and head.
+        """Logits [wanted, V] of the last rows of a text: embeddings, all blocks, norm and head.
         Beside them what is seen at these depths [n, len(depths), hidden], where there are any: the residual stream,
         behind the last layer normed."""
-        tokens = [token for text in texts for token in text.placement.tokens]
-        n = len(tokens)
-        logits = torch.empty(sum(text.wanted for text in texts), self._model.head.outs)
+        n = len(placement.tokens)
         states = torch.empty(n, len(depths), self._model.hidden) if depths else None
-        failed = self._compiled.forward(
-            self._at,
-            (_Share * len(texts))(*(_share(*text) for text in texts)),
-            whole(len(texts)),
-            (whole * n)(*tokens),
-            pointer(table.data_ptr()),
-            whole(table.dtype == torch.bfloat16),
-            NOTHING if states is None else self._watch(depths, states),
-            pointer(logits.data_ptr()),
-        )
-        _check(failed, n)
+        watch = NOTHING if states is None else self._watch(depths, states)
+        logits, to = self._logits(wanted)
+        if self._forward(self._at, seat.holding(placement, wanted).at, ONE, watch, to):
+            _check(1, n)
         return logits, states
 
-    def write_chain(self, table: Tensor, cached: Tensor, start: int, tokens: Sequence[int], chooser: Chooser) -> Chain:
+    def forward_texts(self, texts: Sequence[TextRows]) -> Tensor:
+        """Logits [wanted of all texts, V] of the rows of one text after another."""
+        shares = [text.seat.holding(text.placement, text.wanted).share for text in texts]
+        logits, to = self._logits(sum(text.wanted for text in texts))
+        failed = self._forward(self._at, (_Share * len(texts))(*shares), whole(len(texts)), NOTHING, to)
+        _check(failed, sum(share.n for share in shares))
+        return logits
+
+    def _logits(self, wanted: int) -> tuple[Tensor, ctypes.c_void_p]:
+        """Room for logits [wanted, V], and where it is. A single row's is taken with that of others, in one piece."""
+        if wanted > 1:
+            logits = torch.empty(wanted, self._model.head.outs)
+            return logits, pointer(logits.data_ptr())
+        try:
+            return self._spare.pop()
+        except IndexError:
+            vocab = self._model.head.outs
+            with torch.inference_mode():
+                rows = torch.empty(max(1, SPARE_BYTES // (4 * vocab)), 1, vocab).unbind()
+            spare = [(row, pointer(row.data_ptr())) for row in rows]
+            self._spare = spare[1:]
+            return spare[0]
+
+    def write_chain(self, seat: Seat, start: int, tokens: Sequence[int], chooser: Chooser) -> Chain:
         """Passes one after the other behind `start` rows: over `tokens`, then over each token that `chooser` took."""
         n, steps, vocab = len(tokens), chooser.steps, self._model.head.outs
         logits, chosen, seconds = torch.empty(steps, vocab), (whole * steps)(), (ctypes.c_double * steps)()
         failed = self._compiled.write_chain(
             self._at,
-            ctypes.byref(_behind(cached, start, n, wanted=1)),
-            (whole * n)(*tokens),
-            pointer(table.data_ptr()),
-            whole(table.dtype == torch.bfloat16),
+            seat.behind(start, n, wanted=1).reading(tokens).at,
             whole(steps),
             chooser.function,
             chooser.how(vocab),
@@ -191,8 +255,7 @@ class FewRows:
         """The residual stream [n, hidden] after the blocks that `chosen` names, one byte for each layer; their keys and
         values are then in `cached` [layers, 2 * G, rows, D]."""
         x = x.to(torch.float32, copy=True).contiguous()
-        share, at = ctypes.byref(_share(cached, placement)), pointer(x.data_ptr())
-        failed = self._compiled.run_blocks(self._at, share, chosen, at)
+        failed = self._compiled.run_blocks(self._at, Seat(cached).holding(placement).at, chosen, pointer(x.data_ptr()))
         _check(failed, len(x))
         return x
 
@@ -203,7 +266,7 @@ class FewRows:
         outputs = torch.empty(len(x), self._layers[0].down.outs)
         failed = self._compiled.draft_block(
             self._at,
-            ctypes.byref(_share(cached, placement)),
+            Seat(cached).holding(placement).at,
             pointer(inputs.data_ptr()),
             pointer(x.data_ptr()),
             pointer(outputs.data_ptr()),
@@ -227,11 +290,9 @@ class FewRows:
         first, count = wanted
         x = words.to(torch.float32).contiguous()
         logits = torch.empty(count, self._model.head.outs)
-        share = _behind(cached, start, len(x))
-        share.positions, share.visible = (whole * len(x))(*positions), visible.tobytes()
         failed = self._compiled.fill_block(
             self._at,
-            ctypes.byref(share),
+            Seat(cached).behind(start, len(x)).seeing(positions, visible).at,
             pointer(x.data_ptr()),
             whole(first),
             whole(count),
@@ -248,8 +309,8 @@ class FewRows:
         """Put keys and values of the target's states [n, what `fuse` reads] of the tokens from `start` on into
         `cached` [layers, 2 * G, rows, D]."""
         features = features.to(torch.float32).contiguous()
-        share, at = ctypes.byref(_behind(cached, start, len(features))), pointer(features.data_ptr())
-        failed = self._compiled.read_context(self._at, ctypes.byref(context), share, at)
+        seat, at = Seat(cached).behind(start, len(features)), pointer(features.data_ptr())
+        failed = self._compiled.read_context(self._at, ctypes.byref(context), seat.at, at)
         _check(failed, len(features))
 
     def read_out(self, x: Tensor) -> Tensor:
@@ -286,18 +347,6 @@ class FewRows:
 def _projections(layers: Sequence[Layer]) -> Iterator[Projection]:
     for layer in layers:
         yield from (layer.qkv, layer.output, layer.gate_up, layer.down)
-
-
-def _behind(cached: Tensor, start: int, n: int, wanted: int = 0) -> _Share:
-    """A chain of n rows behind the first `start` of a cache."""
-    return _Share(cached.data_ptr(), cached.stride(0), cached.stride(1), cached.shape[2], start, n, wanted)
-
-
-def _share(cached: Tensor, placement: Placement, wanted: int = 0) -> _Share:
-    share, visible = _behind(cached, placement.start, len(placement.tokens), wanted), placement.visible
-    if visible is not None:
-        share.positions, share.visible = (whole * share.n)(*placement.positions), visible.tobytes()
-    return share
 
 
 def _check(failed: int, n: int) -> None:

@@ -102,7 +102,10 @@ class LlamaModel(LlamaRows):
         return self._last_trimmed[1]
 
     def _compiled_with(self, head: Projection) -> FewRows | None:
-        return FewRows.of(self.shape, self._layers, self.turns.cos, (self._norm, head))
+        few_rows = FewRows.of(self.shape, self._layers, self.turns.cos, (self._norm, head))
+        if few_rows is not None:
+            few_rows.look_up_in(self._embedding)
+        return few_rows
 
     def forward(
         self,
@@ -113,10 +116,30 @@ class LlamaModel(LlamaRows):
     ) -> Tensor:
         """Logits [n, V], or [1, V] with `last_only` (see `LanguageModel.forward`)."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        few_rows = self._few_rows
+        if few_rows is not None and len(tokens) <= few_rows.at_once and self.replays is None:
+            return self._called(few_rows, tokens, cache, parents, last_only)
         if torch.is_inference_mode_enabled():  # as in every round: to enter it again takes a tenth of a small pass
             return self._forward(tokens, cache, parents, last_only)
         with torch.inference_mode():
             return self._forward(tokens, cache, parents, last_only)
+
+    def _called(
+        self,
+        few_rows: FewRows,
+        tokens: Sequence[int],
+        cache: LlamaCache,
+        parents: Sequence[int] | None,
+        last_only: bool,
+    ) -> Tensor:
+        """By one compiled call, which needs no inference mode."""
+        placement = cache.place(tokens, parents, self._info.context_length)
+        seat, wanted = cache.seat(placement.stop), 1 if last_only else len(tokens)
+        logits, states = few_rows.forward(seat, placement, wanted, cache.watched)
+        if states is not None:
+            cache.see_all(states.to(self.dtype))
+        cache.add(placement)
+        return logits
 
     def _forward(
         self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None, last_only: bool
@@ -130,27 +153,18 @@ class LlamaModel(LlamaRows):
                 return self.read_out(self._replayed(replays, tokens, cache, parents, read=False)[0][-1:])
             logits = self._replayed(replays, tokens, cache, parents)[1]
             return (logits[-1:] if last_only else logits).clone()
-        if len(tokens) <= self.at_once:
-            placement = cache.place(tokens, parents, self._info.context_length)
-            rows = TextRows(cache.room(placement.stop), placement, 1 if last_only else len(tokens))
-            logits, states = self.in_one_call([rows], cache.watched)
-            if states is not None:
-                cache.see_all(states.to(self.dtype))
-            cache.add(placement)
-            return logits
         x = self._hidden(tokens, cache, parents)
         return self.read_out(x[-1:] if last_only else x)
 
     @property
     def at_once(self) -> int:
         """Rows up to which a pass is one compiled call; 0 where none is."""
-        few_rows = self._few_rows
-        return few_rows.most if few_rows and few_rows.takes(1) and few_rows.reads(self._embedding) else 0
+        return 0 if self._few_rows is None else self._few_rows.at_once
 
-    def in_one_call(self, texts: Sequence[TextRows], depths: Sequence[int] = ()) -> tuple[Tensor, Tensor | None]:
-        """See `FewRows.forward`; over `at_once` rows at most."""
+    def in_one_call(self, texts: Sequence[TextRows]) -> Tensor:
+        """See `FewRows.forward_texts`; over `at_once` rows at most."""
         assert self._few_rows is not None, "no pass is compiled here."
-        return self._few_rows.forward(self._embedding, texts, depths)
+        return self._few_rows.forward_texts(texts)
 
     def write_chain(self, tokens: Sequence[int], cache: Cache, chooser: Chooser) -> Chain | None:
         """See `lm.base.WritesChains`: by one compiled call, or not at all."""
@@ -161,10 +175,7 @@ class LlamaModel(LlamaRows):
             return None
         if cache.watched or start > cache.base or stop > self._info.context_length:
             return None
-        if not torch.is_inference_mode_enabled():
-            with torch.inference_mode():
-                return self.write_chain(tokens, cache, chooser)
-        chain = few_rows.write_chain(self._embedding, cache.room(stop), start, tokens, chooser)
+        chain = few_rows.write_chain(cache.seat(stop), start, tokens, chooser)
         cache.go_on([*tokens, *chain.tokens[:-1]])
         return chain
 
@@ -174,7 +185,7 @@ class LlamaModel(LlamaRows):
         cache.room(cache.place(tokens, None, self._info.context_length).stop)
         seen = list[Tensor]()
         for start in range(0, len(tokens), part):
-            logits = self._forward(tokens[start : start + part], cache, None, last_only=True)
+            logits = self.forward(tokens[start : start + part], cache, None, last_only=True)
             seen += [cache.seen] if cache.watched else []
         if seen:
             cache.see_all(torch.cat(seen))
@@ -288,6 +299,8 @@ class LlamaModel(LlamaRows):
     def embedding(self) -> Tensor:
         """See `GivesFeatures.embedding`; held in the model's format from the first question on."""
         self._embedding = self._embedding.to(self.dtype)
+        if self._few_rows is not None:
+            self._few_rows.look_up_in(self._embedding)
         return self._embedding[: self._info.vocab_size]
 
     def head(self) -> Tensor:
@@ -299,7 +312,7 @@ class LlamaModel(LlamaRows):
 
     def new_batch(self) -> LlamaBatch:
         """See `lm.base.GivesBatches`."""
-        if self._few_rows and not self._few_rows.reads(self._embedding):
+        if self._few_rows is not None and not self._few_rows.looks_up:
             self.embedding()  # a compiled call of several texts looks rows up itself
         return LlamaBatch(self)
 

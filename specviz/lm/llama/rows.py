@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from specviz.lm.kernels import Projection
-from specviz.lm.llama.few_rows import ATTENTION, MLP
+from specviz.lm.llama.few_rows import ATTENTION, MLP, Seat
 from specviz.lm.llama.shape import BlockSizes, LlamaShape
 from specviz.lm.products import shortened
 from specviz.lm.rotary import Turns, paired
@@ -67,6 +67,8 @@ class Norm:
 class LlamaCache(TreeCache):
     """Keys and values of all layers in one tensor [layers, 2 * G, rows, D]; keys are the first G heads of a layer."""
 
+    _seat: Seat | None = None
+
     def __init__(self, shape: LlamaShape, device: torch.device, dtype: torch.dtype) -> None:
         super().__init__()
         self._kv = torch.empty(
@@ -83,6 +85,13 @@ class LlamaCache(TreeCache):
             grown[:, :, : self.length] = self._kv[:, :, : self.length]
             self._kv = grown
         return self._kv
+
+    def seat(self, rows: int) -> Seat:
+        """Of compiled passes, with room for `rows` rows: the same for as long as the storage is."""
+        seat = self._seat
+        if seat is None or seat.cached is not self._kv or rows > seat.room:
+            seat = self._seat = Seat(self.room(rows))
+        return seat
 
     @torch.inference_mode()
     def _move_rows(self, rows: list[int], start: int) -> None:

@@ -24,7 +24,7 @@ FAULTS: Edits = {
             "share->start + r % n + 1,", "share->start + r % n + 2,"
         ),
         "few rows: rows of a tree turn as if they were a chain": edit(
-            "(share->positions ? share->positions[i] : share->start + i)", "(share->start + i)"
+            "(share->visible ? share->positions[i] : share->start + i)", "(share->start + i)"
         ),
         "few rows: keys beyond the first sixteen score as those do": edit(
             "keys->weight + t * bytes, 0, 0, count", "keys->weight, 0, 0, count"
