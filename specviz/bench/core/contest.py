@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from specviz.allocator import leave_alone
 from specviz.errors import BenchError
 from specviz.protocol.runs import Catalog, PromptCard
 from specviz.protocol.sweeps.points import BASELINE
@@ -32,11 +33,13 @@ def interleaved(
     ways: Sequence[T], prompts: Sequence[PromptCard], repeats: int = 1, before: Callable[[int], None] | None = None
 ) -> Iterator[tuple[int, PromptCard, list[T]]]:
     """(repeat, prompt, all ways in the order in which they run there): repeat by repeat, prompt by prompt, the first
-    way another one each time. `before` is called at the start of each repeat. Every timed comparison runs in it."""
+    way another one each time. `before` is called at the start of each repeat. Every timed comparison runs in it, and no
+    way has to find the garbage of those before."""
     for repeat in range(repeats):
         if before is not None:
             before(repeat)
         for number, prompt in enumerate(prompts):
+            leave_alone()
             yield repeat, prompt, rotated(ways, repeat + number)
 
 

@@ -1,5 +1,7 @@
 """The bench's loop, with contestants whose clocks are written out."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -35,6 +37,20 @@ class Clockwork:
     def decode(self, prompt: PromptCard, cancelled: Callable[[], bool], repeat: int = 0) -> Measured | None:
         self.log.append(f"{self.name}{prompt.id}")
         return Measured(list(self.output), self.seconds, self.prefill, RunCounts(len(self.output), 4))
+
+
+def test_before_each_prompt_garbage_is_collected_and_what_stays_is_left_alone() -> None:
+    turns = interleaved("ab", PROMPTS)
+    for _ in PROMPTS:
+        gc.unfreeze()
+        circle, stays = Clockwork("A", 1.0), [[]]
+        circle.log.append(circle)
+        garbage = weakref.ref(circle)
+        del circle
+        next(turns)
+        assert garbage() is None
+        assert not any(each is stays for each in gc.get_objects()), "it is out of the collector's sight"
+    gc.unfreeze()
 
 
 def test_every_contestant_warms_up_once_and_then_the_order_rotates() -> None:
