@@ -29,9 +29,9 @@ enum { MOST_DOTS = 8, MOST_AT_ONCE = LANES == 16 ? 6 : 4 };
 
 /* How weights come near. Prefetchers follow who reads in order of memory, and lose the way among several places. So for
    one or two rows of x the next rows of weights are really READ in that order while these are multiplied; where they are
-   LONG, or the products few (DOTS), one row of x takes them one by one and is FOLLOWED. More rows ASK for what lies well
-   ahead. Rows of weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX processors do was measured
-   there. */
+   LONG one row of x, and where the products are few (DOTS) one or two, take them one by one and are FOLLOWED. More rows
+   ASK for what lies well ahead. Rows of weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX
+   processors do was measured there. */
 enum { FOLLOWED, ASKED, READ };
 #ifdef __AMX_BF16__
 enum { ONE_BY_ONE = 0, MOST_READ = 0, AHEAD = 0, SHORT = 0, LONG = 0 };
@@ -170,9 +170,10 @@ INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x
       const char *w = by->weight + j * size;
       float *to = y + i * stride + j;
       const int coming = near || part ? FOLLOWED : read && j + 2 * OUTS <= last ? READ : ASKED;
-      const int alone = ONE_BY_ONE && n == 1 && !near && !read;
+      const int followed = ONE_BY_ONE && !near && !read ? n : 0;
       if (j >= last) tile(w, mode, 1, FOLLOWED, ins, rows, 1, 1, to, stride, bias, scales, add);
-      else if (alone) tile(w, mode, 1, FOLLOWED, ins, rows, 1, OUTS, to, stride, bias, scales, add);
+      else if (followed == 1) tile(w, mode, 1, FOLLOWED, ins, rows, 1, OUTS, to, stride, bias, scales, add);
+      else if (followed == 2 && mode == DOTS) tile(w, mode, 1, FOLLOWED, ins, rows, 2, OUTS, to, stride, bias, scales, add);
 #define CASE(count) case count: tile(w, mode, wide, coming, ins, rows, count, OUTS, to, stride, bias, scales, add); break
       else switch (some) {
         CASE(1);

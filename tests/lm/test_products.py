@@ -59,6 +59,18 @@ def test_a_product_is_torchs_with_and_without_a_residual(kind, outs, ins):
 
 
 @needs_compiler
+@pytest.mark.parametrize("ins", [320, 1024])
+@pytest.mark.parametrize("kind", ["float32", "read in bfloat16", "bfloat16"])
+def test_a_row_of_a_wide_product_is_the_same_bit_for_bit_alone_and_beside_others(kind, ins):
+    weight = weight_of("float32" if kind == "float32" else "bfloat16", 24, ins)
+    product = Product.of(weight.bfloat16() if kind == "bfloat16" else weight, None)
+    x = torch.randn(9, ins)
+    alone = torch.cat([product(row) for row in x.split(1)])
+    for n in range(2, 10):
+        assert torch.equal(product(x[:n]), alone[:n])
+
+
+@needs_compiler
 @torch.inference_mode()
 def test_a_layer_takes_rows_of_any_arrangement_and_more_of_them_than_compiled_code_does():
     layer = Linear(64, 48)
