@@ -297,12 +297,25 @@ static void *make_room(const Model *model, int64_t n, int64_t count, Room *room)
 
 static int parts_of(const Model *model) { return model->half_rows ? 2 : 3; }
 
+/* Has the processor look up where each page of a layer's keys and values lies, while it multiplies. Weights drive the
+   tables of pages out of its cache too, and attention waited for them. Inlined, or GCC takes the call for one that does
+   nothing. */
+INLINE void look_up_pages(const Model *model, const Share *share, int64_t layer) {
+  enum { PAGE = 4096 };
+  const int64_t width = model->half_rows ? 2 : 4, bytes = (share->start + share->n) * model->size * width;
+  for (int64_t head = 0; head < 2 * model->groups; head++) {
+    const char *rows = share->rows + (layer * share->layer + head * share->head) * width;
+    for (const char *at = rows - (uintptr_t)rows % PAGE; at < rows + bytes; at += PAGE) ask(at, 1);
+  }
+}
+
 /* x [n, hidden] plus what attention of layer i makes of inputs [n, what its projections read] */
 static void attend(const Model *model, const Pass *pass, int64_t i, const float *inputs, float *x, Room *room) {
   const Layer *layer = model->layers + i;
   const int64_t turning = model->heads + model->groups, stride = (turning + model->groups) * model->size;
   const int n = (int)pass->n;
   float *qkv = room->qkv, *attended = room->attended;
+  for (int64_t k = 0; k < pass->count; k++) look_up_pages(model, pass->shares + k, i);
   product(&layer->qkv, parts_of(model), inputs, n, room->qkv, 0, room->columns);
   norm_heads(room->qkv, layer->head_norms, model->eps, n, turning, stride, model->size);
   for (const Share *share = pass->shares; share < pass->shares + pass->count; share++) {
