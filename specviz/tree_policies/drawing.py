@@ -9,7 +9,6 @@ probable in order, as point masses.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -109,7 +108,6 @@ AUTO = {
 }
 
 
-@cache
 def choose_draw(name: str, is_tree: bool, greedy: bool) -> Draw:
     """The way called `name`; `auto` depends on the draft's shape and on the temperature being zero."""
     return DRAWS[AUTO[Shape(is_tree, greedy)] if name == "auto" else name]
