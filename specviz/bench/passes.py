@@ -155,7 +155,7 @@ def time_rounds(
         asked = replace(request, temperature=temperature)
         steps = _StepsAlone(target, drafter)
         run = _collected(source, asked, steps)
-        later = zip(run.rounds[1:], run.replayed, steps.after_target[1:], strict=True)
+        later = zip(run.rounds[1:], run.replayed[1:], steps.after_target[1:], strict=True)
         drafted = [(this.drafted.seconds, alone, after) for this, (alone, _), after in later if alone]
         if not drafted:
             raise BenchError(f"no round of the run at temperature {temperature:g} drafted; take another drafter.")

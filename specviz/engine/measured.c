@@ -1,5 +1,5 @@
-/* What a trace keeps of whole distributions, in one sweep over each row: its head, its entropy, how far it agrees with
-   the row it is compared with, and the rank of tokens.
+/* What a trace keeps of whole distributions, of all rows of several rounds in one call: of each its head, its entropy,
+   how far it agrees with the row it is compared with, and the rank of tokens.
 
    Compiled where a compiler is at hand (`core.compiled`), called by `measured`, whose torch path says the same.
 
@@ -7,7 +7,12 @@
 
 #include "../core/vectors.h"
 
-enum { CHUNK = 64 * LANES, REST = 0, BITS, DIVERGENCE, OVERLAP, NUMBERS };
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+enum { COLUMNS = 4, BLOCK = COLUMNS * LANES, CHUNK = 64 * LANES, REST = 0, BITS, DRAFT_BITS, DIVERGENCE, OVERLAP, NUMBERS };
+enum { NOTHING, PROBABILITIES, LOGITS };
 static const double DIGITS = 1e6, DECIMALS = 1e4, LN2 = 0.693147180559945309;
 
 INLINE Vec chosen(Ints which, Vec a, Vec b) { return (Vec)(((Ints)a & which) | ((Ints)b & ~which)); }
@@ -43,24 +48,52 @@ INLINE Vec logarithm(Vec x) { /* of numbers from 0 on; Cephes' logf, of a subnor
 
 static double rounded(double x, double units) { return nearbyint(x * units) / units; }
 
-INLINE int any(Ints which) {
-  uint64_t parts[LANES / 2], all = 0;
-  memcpy(parts, &which, sizeof which);
-  UNROLL for (int i = 0; i < LANES / 2; i++) all |= parts[i];
-  return all != 0;
+INLINE uint32_t lanes(Ints which) { /* a bit for each lane that is true */
+#ifdef __AVX512F__
+  return _mm512_movepi32_mask((__m512i)which);
+#else
+  int32_t each[LANES];
+  uint32_t bits = 0;
+  memcpy(each, &which, sizeof which);
+  UNROLL for (int i = 0; i < LANES; i++) bits |= (uint32_t)(each[i] & 1) << i;
+  return bits;
+#endif
 }
 
-/* The `top` largest numbers of a row, of equal ones the lowest ids; how many there are above minus infinity */
+/* Puts x among the `held` largest numbers so far, with its id, behind equal ones; how many they are now, at most `top` */
+INLINE int64_t held_with(float x, int64_t id, int64_t held, int64_t top, int64_t *ids, float *best) {
+  int64_t to = held < top ? held++ : top - 1;
+  for (; to > 0 && best[to - 1] < x; to--) best[to] = best[to - 1], ids[to] = ids[to - 1];
+  best[to] = x, ids[to] = id;
+  return held;
+}
+
+/* The `top` largest numbers of a row, of equal ones the lowest ids; how many there are above minus infinity. At least
+   `top` numbers reach what as many of the columns of blocks reach, so that few others are looked at. */
 static __attribute__((noinline)) int64_t head(const float *row, int64_t vocab, int64_t top, int64_t *ids, float *best) {
+  Vec columns[COLUMNS];
+  UNROLL for (int c = 0; c < COLUMNS; c++) columns[c] = every(-INFINITY);
+  for (int64_t t = 0; t + BLOCK <= vocab; t += BLOCK)
+    UNROLL for (int c = 0; c < COLUMNS; c++) columns[c] = larger(load(row + t + c * LANES), columns[c]);
+  float each[BLOCK], floor = -INFINITY;
+  UNROLL for (int c = 0; c < COLUMNS; c++) store(each + c * LANES, columns[c]);
   int64_t held = 0;
-  float floor = -INFINITY;
+  for (int i = 0; i < BLOCK; i++)
+    if (held < top || each[i] > best[top - 1]) held = held_with(each[i], i, held, top, ids, best);
+  if (held == top) floor = nextafterf(best[top - 1], -INFINITY);
+  held = 0;
   for (int64_t t = 0; t < vocab; t += LANES) {
-    if (!any(from(row + t, vocab - t, -INFINITY) > every(floor))) continue;
-    for (int64_t id = t; id < vocab && id < t + LANES; id++) {
-      if (!(row[id] > floor)) continue;
-      int64_t to = held < top ? held++ : top - 1;
-      for (; to > 0 && best[to - 1] < row[id]; to--) best[to] = best[to - 1], ids[to] = ids[to - 1];
-      best[to] = row[id], ids[to] = id;
+    if (t % BLOCK == 0 && t + BLOCK <= vocab) {
+      Vec most = every(-INFINITY);
+      UNROLL for (int c = 0; c < COLUMNS; c++) most = larger(load(row + t + c * LANES), most);
+      if (!lanes(most > every(floor))) {
+        t += BLOCK - LANES;
+        continue;
+      }
+    }
+    for (uint32_t left = lanes(from(row + t, vocab - t, -INFINITY) > every(floor)); left; left &= left - 1) {
+      const int64_t id = t + __builtin_ctz(left);
+      if (row[id] > floor) held = held_with(row[id], id, held, top, ids, best);
       if (held == top) floor = best[top - 1];
     }
   }
@@ -74,12 +107,14 @@ typedef struct {
 } Row;
 
 /* One of logits whose largest is `top`, the weights of which go to `room` */
-static __attribute__((noinline)) Row of_logits(const float *row, int64_t vocab, float top, float *room, double *nats) {
+static __attribute__((noinline)) Row of_logits(const float *row, int64_t vocab, float top, const float *next, float *room,
+                                               double *nats) {
   double sum = 0.0, mean = 0.0;
   for (int64_t t = 0; t < vocab; t += CHUNK) {
     Vec some = every(0.0f), moments = every(0.0f);
     for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
       Vec x = from(row + s, vocab - s, -INFINITY), below = x - top;
+      __builtin_prefetch(next + s, 0, 2);
       Ints possible = x > every(-INFINITY);
       Vec weight = (Vec)((Ints)exponential(below) & possible);
       some += weight;
@@ -93,12 +128,14 @@ static __attribute__((noinline)) Row of_logits(const float *row, int64_t vocab, 
 }
 
 /* One of probabilities, the logarithms of which go to `room` */
-static __attribute__((noinline)) Row of_probabilities(const float *row, int64_t vocab, float *room, double *nats) {
+static __attribute__((noinline)) Row of_probabilities(const float *row, int64_t vocab, const float *next, float *room,
+                                                      double *nats) {
   double mean = 0.0;
   for (int64_t t = 0; t < vocab; t += CHUNK) {
     Vec some = every(0.0f);
     for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
       Vec x = from(row + s, vocab - s, 0.0f), logs = logarithm(x);
+      __builtin_prefetch(next + s, 0, 2);
       some += (Vec)((Ints)(x * logs) & (x > every(0.0f)));
       store(room + s, logs);
     }
@@ -127,50 +164,71 @@ static __attribute__((noinline)) double divergence(const Row *p, const Row *q, i
   return sum / p->sum - p->shift + q->shift;
 }
 
-/* rows [n] of V logits, or probabilities; drafts [n]: the row q that row p is compared with, or -1; room [n, V and a
-   vector's width] → ids and probs [n, top], shown [n]: how many of them are not 0, numbers [n, 4]: what is left of 1,
-   entropy in bits, KL in bits, overlap; all rounded as a trace holds them */
-void sweep(const float *const *rows, int64_t n, int64_t vocab, int64_t logits, const int64_t *drafts, int64_t top,
-           float *room, int64_t *ids, double *probs, int64_t *shown, double *numbers) {
-  const int64_t width = (vocab + LANES - 1) / LANES * LANES;
-  Row known[n];
+/* What is asked of n rows of V numbers, and where the answers go; all rounded as a trace holds them */
+typedef struct {
+  int64_t n, vocab, top, count;
+  const float *const *rows;
+  const int64_t *kinds, *drafts; /* [n]: what lies in a row; the row q that row p is compared with, or -1 */
+  const int64_t *row_of, *tokens; /* [count]: tokens whose ranks are asked for, and in which row */
+  int64_t *ids, *shown, *ranks; /* [n, top]; [n]: how many of them are not 0, before -1; [count]: 1 is the first */
+  double *probs, *numbers; /* [n, top]; [n, NUMBERS] */
+  float *room; /* [2, V and a vector's width] */
+} Asked;
+
+/* The head and the entropy of row i, whose logarithms or weights go to `room`; meanwhile row `next` comes from memory */
+static Row measured(const Asked *asked, int64_t i, int64_t next, float *room) {
+  const float *row = asked->rows[i], *after = asked->rows[next < asked->n ? next : i];
+  const int64_t vocab = asked->vocab, top = asked->top, logits = asked->kinds[i] == LOGITS;
   float best[top];
-  for (int64_t i = 0; i < n; i++) {
-    double nats, left = 1.0, *to = numbers + i * NUMBERS;
-    int64_t held = head(rows[i], vocab, top, ids + i * top, best);
-    known[i] = logits ? of_logits(rows[i], vocab, held ? best[0] : 0.0f, room + i * width, &nats)
-                      : of_probabilities(rows[i], vocab, room + i * width, &nats);
-    shown[i] = 0;
-    for (int64_t k = 0; k < held; k++) {
-      double prob = logits ? exp((double)best[k] - known[i].shift) : best[k];
-      probs[i * top + k] = rounded(prob, DIGITS);
-      shown[i] += probs[i * top + k] > 0.0;
-    }
-    for (int64_t k = 0; k < shown[i]; k++) left -= probs[i * top + k];
-    to[REST] = rounded(left > 0.0 ? left : 0.0, DIGITS);
-    to[BITS] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
+  double nats, left = 1.0, *to = asked->numbers + i * NUMBERS, *probs = asked->probs + i * top;
+  const int64_t held = head(row, vocab, top, asked->ids + i * top, best);
+  const Row known = logits ? of_logits(row, vocab, held ? best[0] : 0.0f, after, room, &nats)
+                           : of_probabilities(row, vocab, after, room, &nats);
+  int64_t shown = 0;
+  for (int64_t k = 0; k < held; k++) {
+    double prob = logits ? exp((double)best[k] - known.shift) : best[k];
+    probs[k] = rounded(prob, DIGITS);
+    shown += probs[k] > 0.0;
   }
-  for (int64_t i = 0; i < n; i++) {
-    double overlap = 0.0, nats = 0.0, *to = numbers + i * NUMBERS;
-    if (drafts[i] >= 0) nats = divergence(known + i, known + drafts[i], vocab, &overlap);
-    to[DIVERGENCE] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
-    to[OVERLAP] = rounded(overlap > 1.0 ? 1.0 : overlap, DECIMALS);
-  }
+  for (int64_t k = 0; k < shown; k++) left -= probs[k];
+  to[REST] = rounded(left > 0.0 ? left : 0.0, DIGITS);
+  to[BITS] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
+  asked->shown[i] = shown;
+  return known;
 }
 
-/* For each of `count` tokens, how many of the numbers [V] of its row it comes behind; of equal ones the lowest id is
-   first */
-void ranked(const float *const *rows, int64_t vocab, const int64_t *row_of, const int64_t *tokens, int64_t count,
-            int64_t *before) {
-  for (int64_t i = 0; i < count; i++) {
-    const float *row = rows[row_of[i]], value = row[tokens[i]];
-    Ints above = {0}, alike = {0};
-    int64_t t = 0, behind = 0;
-    for (; t + LANES <= vocab; t += LANES) above -= load(row + t) > every(value);
-    for (; t < vocab; t++) behind += row[t] > value;
-    for (t = 0; t + LANES <= tokens[i]; t += LANES) alike -= load(row + t) == every(value);
-    for (; t < tokens[i]; t++) behind += row[t] == value;
-    for (int lane = 0; lane < LANES; lane++) behind += above[lane] + alike[lane];
-    before[i] = behind;
+/* How many of the numbers [V] of a row a token comes behind; of equal ones the lowest id is first */
+static int64_t behind(const float *row, int64_t vocab, int64_t token) {
+  const float value = row[token];
+  Ints above = {0}, alike = {0};
+  int64_t t = 0, count = 0;
+  for (; t + LANES <= vocab; t += LANES) above -= load(row + t) > every(value);
+  for (; t < vocab; t++) count += row[t] > value;
+  for (t = 0; t + LANES <= token; t += LANES) alike -= load(row + t) == every(value);
+  for (; t < token; t++) count += row[t] == value;
+  for (int lane = 0; lane < LANES; lane++) count += above[lane] + alike[lane];
+  return count;
+}
+
+/* Row by row, each with the one it is compared with and with the tokens that are ranked in it, while it is in the
+   cache; a draft's row stands behind those of its target, so `shown` says whether its turn has been */
+void sweep(const Asked *asked) {
+  const int64_t width = (asked->vocab + LANES - 1) / LANES * LANES;
+  int64_t ranked = 0;
+  for (int64_t i = 0; i < asked->n; i++) {
+    if (asked->kinds[i] != NOTHING && asked->shown[i] < 0) {
+      const int64_t draft = asked->drafts[i];
+      const Row p = measured(asked, i, draft < 0 ? i + 1 : draft, asked->room);
+      double overlap = 0.0, nats = 0.0, *to = asked->numbers + i * NUMBERS;
+      if (draft >= 0) {
+        const Row q = measured(asked, draft, i + 1, asked->room + width);
+        nats = divergence(&p, &q, asked->vocab, &overlap);
+        to[DRAFT_BITS] = asked->numbers[draft * NUMBERS + BITS];
+      }
+      to[DIVERGENCE] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
+      to[OVERLAP] = rounded(overlap > 1.0 ? 1.0 : overlap, DECIMALS);
+    }
+    for (; ranked < asked->count && asked->row_of[ranked] <= i; ranked++)
+      asked->ranks[ranked] = 1 + behind(asked->rows[asked->row_of[ranked]], asked->vocab, asked->tokens[ranked]);
   }
 }

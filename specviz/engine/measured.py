@@ -2,19 +2,17 @@
 
     rows of logits or probabilities ─► one sweep over each ─► top-k and rest, bits, KL and overlap per node
 
-By one call of compiled C where rows are float32 on the CPU and a compiler is at hand, otherwise by torch, with the same
-numbers up to rounding. The recorder asks once per round, after the clock has stopped.
+By one call of compiled C where rows are float32 on the CPU and a compiler is at hand, for all rounds that are recorded
+together; otherwise by torch, with the same numbers up to rounding. The recorder asks after a round's clock has stopped.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from math import inf, isfinite, log
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +22,7 @@ from specviz.core.compiled import library
 from specviz.core.sampling import ON_CPU
 from specviz.core.transfer import Fetch, brought
 from specviz.core.tree import DraftTree
+from specviz.frozen import frozen
 from specviz.trace.events import Agreement, TopK
 
 SOURCE = Path(__file__).with_name("measured.c")
@@ -35,31 +34,35 @@ UNITS = 10.0**DIGITS
 DECIMALS = 4
 """of a node's bits and overlap"""
 
-_pointer, _whole = ctypes.c_void_p, ctypes.c_int64
+NOTHING, PROBABILITIES, LOGITS = range(3)
+"""what is to be told of a row, as `measured.c` names it: its head and entropy as what it holds, or nothing but ranks"""
+NUMBERS = 5
+"""of a row: what its head leaves, bits, those of the draft's, divergence, overlap"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Swept:
     """Of one round, per node."""
 
     targets: list[TopK]
     drafts: dict[int, TopK]
     """at the nodes that have a row of the drafter's"""
-    agreements: dict[int, Agreement]
-    """at every node"""
+    agreements: Sequence[Agreement | None]
 
 
 Rows = tuple[Sequence[int], Tensor]
-"""(nodes, the drafter's rows [len(nodes), V] there)"""
+"""(nodes, the drafter's rows [len(nodes), V] there, or the row [V] of a single node)"""
+Ranks = list[int | None]
 
 
 class Sweep:
-    """Of one run, whose rounds share its room."""
+    """Of one run. What is asked is answered when somebody wants to see an answer: then all that was asked until then,
+    of any number of rounds, by one compiled call."""
 
     def __init__(self, top: int) -> None:
         self._top = top
         self._compiled = library(SOURCE)
-        self._room: _Room | None = None
+        self._waiting: _Waiting | None = None
 
     def __call__(self, targets: Tensor, drafts: Sequence[Rows], logits: bool = False) -> Swept:
         """targets [nodes, V] and the drafter's rows at some of the nodes: probabilities, or `logits` of such."""
@@ -73,14 +76,17 @@ class Sweep:
         logits: bool = False,
         beside: Tensor | None = None,
     ) -> Callable[[], Swept]:
-        """The same, not yet waited for where the rows lie on a device. `beside` [V] is measured as one more node."""
+        """The same, not yet worked out, nor waited for where the rows lie on a device; until then nothing may write
+        over them. `beside` [V] is measured as one more node."""
         asked = [node for nodes, _ in drafts for node in nodes]
-        own = [targets] if beside is None else [targets, beside.unsqueeze(0)]
-        blocks, n = [*own, *(rows for _, rows in drafts)], sum(block.shape[0] for block in own)
+        own = [targets] if beside is None else [targets, beside]
+        blocks, n = [*own, *(rows for _, rows in drafts)], targets.shape[0] + len(own) - 1
         if self._compiled is not None and all(map(_plain, blocks)):
-            swept = self._swept(self._compiled, blocks, n, asked, logits)
-            return lambda: swept
-        rows = torch.cat(blocks)
+            waiting = self._rows_of(self._compiled, targets.shape[1])
+            first = waiting.add(blocks, LOGITS if logits else PROBABILITIES)
+            waiting.compare(first, n, asked)
+            return lambda: waiting.swept(first, n, asked)
+        rows = torch.vstack(blocks)
         if logits:
             rows = (rows if rows.dtype == torch.float64 else rows.float()).softmax(-1)
         best = rows.topk(min(self._top, rows.shape[-1]), dim=-1)
@@ -99,123 +105,147 @@ class Sweep:
         """Of one distribution [V]."""
         return self(probs.unsqueeze(0), []).targets[0]
 
-    def _swept(
-        self, compiled: ctypes.CDLL, blocks: Sequence[Tensor], nodes: int, asked: Sequence[int], logits: bool
-    ) -> Swept:
-        """The first `nodes` rows are the target's, the others stand in the order of `asked`."""
-        vocab = blocks[0].shape[1]
-        addresses = [address for block in blocks for address in _addresses(block)]
-        n, top = len(addresses), min(self._top, vocab)
-        if self._room is None or not self._room.holds(n, vocab, top):
-            self._room = _Room(n, vocab, top)
-        room, compared = self._room, [-1] * n
-        for row, node in enumerate(asked, start=nodes):
-            compared[node] = row
-        compiled.sweep(
-            _array(_pointer, n)(*addresses),
-            _whole(n),
-            _whole(vocab),
-            _whole(logits),
-            _array(_whole, n)(*compared),
-            _whole(top),
-            *room.addresses,
-        )
-        heads, numbers = room.heads(n)
-        agreed = {}
-        for node, row in enumerate(compared[:nodes]):
-            _, bits, divergence, overlap = numbers[node]
-            agreed[node] = (
-                Agreement(bits)
-                if row < 0
-                else Agreement(bits, numbers[row][1], divergence if divergence < inf else None, overlap)
-            )
-        return Swept(heads[:nodes], dict(zip(asked, heads[nodes:], strict=True)), agreed)
+    def ask_ranks(self, fetch: Fetch, logits: Tensor, tree: DraftTree) -> Callable[[], Ranks]:
+        """See `ranks`; not yet worked out, as above. Rows of which a sweep was asked are not read again."""
+        parents, tokens = tree.parents[1:], tree.tokens[1:]
+        if not tokens:
+            return lambda: [None]
+        if logits.device.type not in ON_CPU:
+            seen = fetch.leave(_before_on_device(logits, parents, tokens))
+            return lambda: [None, *(1 + int(before) for before in seen()[0].tolist())]
+        if self._compiled is not None and _plain(logits):
+            waiting = self._rows_of(self._compiled, logits.shape[1])
+            at = waiting.rank(logits, parents, tokens)
+            return lambda: [None, *waiting.answers.ranks[at : at + len(tokens)]]
+        counted: Ranks = [None, *(1 + before for before in _before_on_cpu(logits, parents, tokens))]
+        return lambda: counted
+
+    def _rows_of(self, compiled: ctypes.CDLL, vocab: int) -> _Waiting:
+        """Where rows of so many numbers wait now."""
+        waiting = self._waiting
+        if waiting is None or waiting.seen or waiting.vocab != vocab:
+            waiting = self._waiting = _Waiting(compiled, vocab, min(self._top, vocab))
+        return waiting
 
 
-class _Room:
-    """Where the compiled sweep computes and leaves its numbers, for up to n rows."""
+class _Asked(ctypes.Structure):
+    """As `measured.c` declares it."""
 
-    def __init__(self, n: int, vocab: int, top: int) -> None:
-        self._sizes = n, vocab, top
-        self.work = np.empty((n, vocab + LANES), np.float32)
-        self.ids = np.empty((n, top), np.int64)
-        self.probs = np.empty((n, top), np.float64)
-        self.shown = np.empty(n, np.int64)
-        self.numbers = np.empty((n, 4), np.float64)
-        arrays = self.work, self.ids, self.probs, self.shown, self.numbers
-        self.addresses = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("n", "vocab", "top", "count")),
+        *((name, ctypes.c_void_p) for name in ("rows", "kinds", "drafts", "row_of", "tokens")),
+        *((name, ctypes.c_void_p) for name in ("ids", "shown", "ranks", "probs", "numbers", "room")),
+    )
 
-    def holds(self, n: int, vocab: int, top: int) -> bool:
-        return n <= self._sizes[0] and (vocab, top) == self._sizes[1:]
 
-    def heads(self, n: int) -> tuple[list[TopK], list[list[float]]]:
-        """Of the first n rows, and their numbers."""
-        ids, probs, numbers = (array[:n].tolist() for array in (self.ids, self.probs, self.numbers))
-        top = self._sizes[2]
-        for row, shown in enumerate(self.shown[:n].tolist()):
-            if shown < top:
-                ids[row], probs[row] = ids[row][:shown], probs[row][:shown]
-        rests = [row[0] for row in numbers]
-        return list(map(TopK, ids, probs, rests)), numbers
+@frozen
+class _Answers:
+    """Of n rows."""
+
+    heads: list[TopK]
+    numbers: list[list[float]]
+    """[n, NUMBERS]"""
+    ranks: list[int]
+    """in the order in which they were asked for"""
+
+
+class _Waiting:
+    """Rows of one vocabulary that wait for the compiled sweep, held until then."""
+
+    def __init__(self, compiled: ctypes.CDLL, vocab: int, top: int) -> None:
+        self.vocab = vocab
+        self._compiled, self._top = compiled, top
+        self._blocks: dict[int, tuple[Tensor, int]] = {}
+        """by their ids: each tensor, and which row its first is"""
+        self._rows: list[int] = []
+        self._kinds: list[int] = []
+        self._drafts: list[int] = []
+        self._row_of: list[int] = []
+        self._tokens: list[int] = []
+        self._answers: _Answers | None = None
+
+    @property
+    def seen(self) -> bool:
+        """Whether it is over: whoever asks now waits elsewhere."""
+        return self._answers is not None
+
+    def add(self, blocks: Sequence[Tensor], kind: int) -> int:
+        """The number of their first row."""
+        first = len(self._rows)
+        for block in blocks:
+            self._blocks[id(block)] = block, len(self._rows)
+            self._rows += _addresses(block)
+        self._kinds += [kind] * (len(self._rows) - first)
+        self._drafts += [-1] * (len(self._rows) - first)
+        return first
+
+    def compare(self, first: int, nodes: int, asked: Sequence[int]) -> None:
+        """The target's rows from `first` on with the drafter's behind them, in the order of `asked`."""
+        for row, node in enumerate(asked, start=first + nodes):
+            self._drafts[first + node] = row
+
+    def rank(self, logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> int:
+        """The number of the first rank."""
+        known = self._blocks.get(id(logits))
+        first, at = self.add([logits], NOTHING) if known is None else known[1], len(self._tokens)
+        self._row_of += [first + parent for parent in parents]
+        self._tokens += tokens
+        return at
+
+    @property
+    def answers(self) -> _Answers:
+        """All, at the first question."""
+        if self._answers is None:
+            self._answers = self._swept()
+            self._blocks.clear()
+        return self._answers
+
+    def swept(self, first: int, nodes: int, asked: Sequence[int]) -> Swept:
+        """Of the rows from `first` on, the target's and then the drafter's."""
+        answers, end = self.answers, first + nodes
+        heads, drafts = answers.heads, self._drafts[first:end]
+        agreements = [
+            Agreement(bits) if row < 0 else Agreement(bits, draft_bits, kl_bits if kl_bits < inf else None, overlap)
+            for row, (_, bits, draft_bits, kl_bits, overlap) in zip(drafts, answers.numbers[first:end], strict=True)
+        ]
+        return Swept(heads[first:end], dict(zip(asked, heads[end : end + len(asked)], strict=True)), agreements)
+
+    def _swept(self) -> _Answers:
+        n, top, count = len(self._rows), self._top, len(self._tokens)
+        lists = self._rows, self._kinds, self._drafts, self._row_of, self._tokens
+        given = [np.array(values, np.int64) for values in lists]
+        ids, shown, ranks = np.empty((n, top), np.int64), np.full(n, -1), np.empty(count, np.int64)
+        probs, numbers = np.empty((n, top)), np.empty((n, NUMBERS))
+        room = np.empty(2 * (self.vocab + LANES), np.float32)
+        arrays = *given, ids, shown, ranks, probs, numbers, room
+        asked = _Asked(n, self.vocab, top, count, *(array.ctypes.data for array in arrays))
+        self._compiled.sweep(ctypes.byref(asked))
+        told = numbers.tolist()
+        heads = [
+            TopK(tokens, values, rest) if many == top else TopK(tokens[:many], values[:many], rest)
+            for tokens, values, many, (rest, *_) in zip(ids.tolist(), probs.tolist(), shown.tolist(), told, strict=True)
+        ]
+        return _Answers(heads, told, ranks.tolist())
 
 
 def _plain(rows: Tensor) -> bool:
-    """Whether rows [n, V] lie as the compiled functions read them."""
+    """Whether rows [n, V] or [V] lie as the compiled functions read them."""
     return rows.dtype is torch.float32 and rows.is_cpu and rows.stride(-1) == 1
 
 
 def _addresses(rows: Tensor) -> list[int]:
-    """Of each row of a [n, V] in float32."""
-    first, n = rows.data_ptr(), rows.shape[0]
-    if n == 1:
+    """Of each row of a [n, V] or [V] in float32."""
+    first = rows.data_ptr()
+    if rows.dim() == 1:
         return [first]
+    n = rows.shape[0]
     step = rows.stride(0) * 4
     return list(range(first, first + n * step, step)) if step else [first] * n
 
 
-@lru_cache(maxsize=256)
-def _array(kind: type[Any], n: int) -> Callable[..., ctypes.Array[Any]]:
-    """The type of n such numbers, held: to ask ctypes for it again takes longer than to fill it."""
-    array: type[ctypes.Array[Any]] = kind * n
-    return array
-
-
-Ranks = list[int | None]
-
-
 def ranks(logits: Tensor, tree: DraftTree) -> Ranks:
     """logits [nodes, V] → per candidate 1 + how many tokens its parent's row puts before it, equal ones by id."""
-    return ask_ranks(Fetch(), logits, tree)()
-
-
-def ask_ranks(fetch: Fetch, logits: Tensor, tree: DraftTree) -> Callable[[], Ranks]:
-    """The same, not yet waited for where the rows lie on a device."""
-    parents, tokens = tree.parents[1:], tree.tokens[1:]
-    if not tokens:
-        return lambda: [None]
-    if logits.device.type not in ON_CPU:
-        seen = fetch.leave(_before_on_device(logits, parents, tokens))
-        return lambda: [None, *(1 + int(before) for before in seen()[0].tolist())]
-    count = _before_compiled if _plain(logits) and library(SOURCE) else _before_on_cpu
-    counted: Ranks = [None, *(1 + before for before in count(logits, parents, tokens))]
-    return lambda: counted
-
-
-def _before_compiled(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
-    """logits float32 [nodes, V] on the CPU, where there is a compiler."""
-    compiled, rows, n = library(SOURCE), _addresses(logits), len(tokens)
-    assert compiled is not None, "there is no compiler."
-    of_tokens = _array(_whole, n)
-    before = of_tokens()
-    compiled.ranked(
-        _array(_pointer, len(rows))(*rows),
-        _whole(logits.shape[1]),
-        of_tokens(*parents),
-        of_tokens(*tokens),
-        _whole(n),
-        before,
-    )
-    return list(before)
+    return Sweep(1).ask_ranks(Fetch(), logits, tree)()
 
 
 def _before_on_device(logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> Tensor:
@@ -257,7 +287,7 @@ def _top_row(tokens: list[int], values: list[float]) -> TopK:
 
 def agreements(target: Tensor, drafts: Mapping[int, Tensor]) -> dict[int, Agreement]:
     """target [nodes, V] and the drafts' rows [V] at some of the nodes → the five numbers per node."""
-    return _agreements(brought(*_columns(target, drafts)), list(drafts))
+    return dict(enumerate(_agreements(brought(*_columns(target, drafts)), list(drafts))))
 
 
 def _columns(target: Tensor, drafts: Mapping[int, Tensor]) -> list[Tensor]:
@@ -276,9 +306,9 @@ def _columns(target: Tensor, drafts: Mapping[int, Tensor]) -> list[Tensor]:
     return [bits, torch.stack([_entropy_bits(q, finite), kl, torch.minimum(p, q).sum(-1)], dim=-1)]
 
 
-def _agreements(columns: Sequence[Tensor], nodes: Sequence[int]) -> dict[int, Agreement]:
+def _agreements(columns: Sequence[Tensor], nodes: Sequence[int]) -> list[Agreement]:
     """Of columns as they were brought, with drafts at these nodes."""
-    rows = {node: Agreement(_rounded(bits)) for node, bits in enumerate(columns[0].tolist())}
+    rows = [Agreement(_rounded(bits)) for bits in columns[0].tolist()]
     if nodes:
         for node, (bits, divergence, overlap) in zip(nodes, columns[1].tolist(), strict=True):
             kl_bits = _rounded(divergence) if isfinite(divergence) else None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Protocol
 from weakref import WeakKeyDictionary
@@ -19,8 +19,9 @@ from torch import Tensor
 
 from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree
-from specviz.engine.measured import DIGITS, Ranks, Sweep, Swept, ask_ranks
+from specviz.engine.measured import DIGITS, Ranks, Sweep, Swept
 from specviz.engine.session import RoundRecord
+from specviz.frozen import frozen
 from specviz.trace.events import (
     Committed,
     Drafted,
@@ -41,7 +42,6 @@ from specviz.trace.tree_shape import tidy_layout
 from specviz.verifiers.base import Verdict
 
 NOTHING = TopK([], [], 1.0)
-NO_ROWS = Swept([], {}, {})
 ENTRIES: WeakKeyDictionary[TokenTexts, dict[int, tuple[str, VocabEntry]]] = WeakKeyDictionary()
 """of each tokenizer the tokens that runs have mentioned: id in decimal and entry"""
 
@@ -52,7 +52,7 @@ class TokenTexts(Protocol):
     def token_bytes(self, token: int) -> bytes: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """What a round's record asks of whole distributions: all of it is asked before any of it is waited for."""
 
@@ -64,7 +64,7 @@ class Asked:
     """at temperature 0, per parent the distribution its drawn children came from"""
     ranks: Callable[[], Ranks]
     residual: Callable[[], Swept] | None
-    """whose last target is the head of what the verdict left, where it left something"""
+    """whose last target is the head of what the verdict left; None where it left nothing, or `judged` has it"""
 
 
 class Recorder:
@@ -76,7 +76,7 @@ class Recorder:
         self._keep = keep_distributions
         self._known: set[int] = set()
         self._entries = ENTRIES.setdefault(texts, {})
-        self._layouts: dict[tuple[int, ...], list[tuple[float, float]]] = {}
+        self._layouts: dict[tuple[int, ...], Sequence[Sequence[float]]] = {}
         self.seconds = 0.0
 
     def started(self, event: Started) -> Step:
@@ -85,86 +85,81 @@ class Recorder:
     def finished(self, event: Finished) -> Step:
         return Step(event, self._new_entries(event.output_ids))
 
+    @torch.inference_mode()
     def rounds(self, waiting: list[RoundRecord]) -> list[Step]:
-        """These rounds, in their order, as events; none waits any more."""
-        steps = [self.round(record) for record in waiting]
+        """These rounds, in their order, as events, each with the tokens it is the first to mention; none waits any
+        more. What all of them ask of whole distributions is asked before any of it is waited for."""
+        began = time.perf_counter()
+        asked = [self._asked(record) for record in waiting]
+        events = map(self._event, waiting, asked)
+        steps = [Step(event, self._new_entries(_mentioned(event))) for event in events]
         waiting.clear()
+        self.seconds += time.perf_counter() - began
         return steps
 
-    @torch.inference_mode()
     def round(self, record: RoundRecord) -> Step:
-        """The round as an event, with the tokens it is the first to mention."""
-        began = time.perf_counter()
-        tree, times = record.proposal.tree, record.times
-        passes = [
-            Pass(pass_.rows, pass_.cached_rows, pass_.seconds, pass_.depth, pass_.read)
-            for pass_ in record.proposal.passes
-        ]
-        asked = self._asked(record)
-        target_pass = Pass(1 + max(tree.rows()), record.commitment.cache_before, times.target)
-        event = Round(
+        """The same of a single one."""
+        return self.rounds([record])[0]
+
+    def _event(self, record: RoundRecord, asked: Asked) -> Round:
+        done, times, judged = record.commitment, record.times, asked.judged and asked.judged()
+        rows = done.cache_kept + done.cache_dropped - done.cache_before
+        return Round(
             index=record.index,
             base_length=record.base_length,
             start_s=record.start_s,
-            nodes=self._nodes(record, asked),
-            drafted=_drafted(record, passes),
-            scored=Scored(target_pass, times.target),
-            judged=_judged(record, asked),
+            nodes=self._nodes(record, asked, judged),
+            drafted=_drafted(record),
+            scored=Scored(Pass(rows, done.cache_before, times.target), times.target),
+            judged=_judged(record, asked.residual() if asked.residual else judged),
             committed=_committed(record),
         )
-        entries = self._new_entries(_mentioned(event))
-        self.seconds += time.perf_counter() - began
-        return Step(event, entries)
 
-    def _new_entries(self, tokens: Iterable[int]) -> dict[str, VocabEntry]:
-        known = self._known
-        new = list(dict.fromkeys([token for token in tokens if token not in known]))
-        known.update(new)
-        entries = self._entries
+    def _new_entries(self, tokens: Sequence[int]) -> dict[str, VocabEntry]:
+        missing = set(tokens) - self._known
+        if not missing:
+            return {}
+        self._known |= missing
+        new, entries = [token for token in dict.fromkeys(tokens) if token in missing], self._entries
         for token in new:
             if token not in entries:
                 entries[token] = str(token), vocab_entry(self._texts.token_bytes(token))
         return dict(map(entries.__getitem__, new))
 
-    def _nodes(self, record: RoundRecord, asked: Asked) -> list[Node]:
+    def _nodes(self, record: RoundRecord, asked: Asked, judged: Swept | None) -> list[Node]:
         tree = record.proposal.tree
-        judged, raw = asked.judged and asked.judged(), asked.raw and asked.raw()
+        n, nothing = len(tree), [None] * len(tree)
+        raw = asked.raw and asked.raw()
         target_rows, draft_rows = self._rows(record, asked, judged)
         raw_heads = None if record.sampling.plain else raw
-        agreed, believed = (judged or NO_ROWS).agreements, (raw or NO_ROWS).agreements
-        if len(tree) > 1:
-            record.scored.candidate_prob(1)  # brings those of the draft along
-        fates, places = _fates(tree, record.verdict), self._places(tree)
-        ranked = asked.ranks()
-        return [
-            Node(
-                id=i,
-                parent=tree.parents[i],
-                depth=tree.depths[i],
-                token=token,
-                kind=tree.kinds[i],
-                fate=fates[i],
-                source=tree.sources[i],
-                draft_prob=round(tree.proposal_prob(i), DIGITS) if i else None,
-                target_prob=round(record.scored.candidate_prob(i), DIGITS) if i else None,
-                draft=draft_rows.get(i),
-                target=target_rows[i],
-                x=places[i][0],
-                y=places[i][1],
-                draft_raw=raw_heads.drafts.get(i) if raw_heads else None,
-                target_raw=raw_heads.targets[i] if raw_heads else None,
-                rank=ranked[i],
-                agreement=agreed.get(i),
-                agreement_raw=believed.get(i),
-            )
-            for i, token in enumerate(tree.tokens)
-        ]
+        draft_probs, target_probs = _probs(record)
+        columns = (  # in the order of the fields of `Node`
+            range(n),
+            tree.parents,
+            tree.depths,
+            tree.tokens,
+            tree.kinds,
+            _fates(tree, record.verdict),
+            tree.sources,
+            draft_probs,
+            target_probs,
+            map(draft_rows.get, range(n)),
+            target_rows,
+            *self._places(tree),
+            map(raw_heads.drafts.get, range(n)) if raw_heads else nothing,
+            raw_heads.targets if raw_heads else nothing,
+            asked.ranks(),
+            judged.agreements if judged else nothing,
+            raw.agreements if raw else nothing,
+        )
+        return list(map(Node, *columns))
 
-    def _places(self, tree: DraftTree) -> list[tuple[float, float]]:
+    def _places(self, tree: DraftTree) -> Sequence[Sequence[float]]:
+        """Of all nodes x, and of all nodes y."""
         key = tuple(tree.parents)
         places = self._layouts.get(key)
         if places is None:
-            places = self._layouts[key] = tidy_layout(tree.parents, tree.depths)
+            places = self._layouts[key] = list(zip(*tidy_layout(tree.parents, tree.depths), strict=True))
         return places
 
     def _asked(self, record: RoundRecord) -> Asked:
@@ -173,22 +168,20 @@ class Recorder:
             return Asked(None, None, {}, lambda: [None] * len(tree), None)
         fetch = scored.fetch or Fetch()
         ask, asked, drawn = partial(self._sweep.ask, fetch), record.proposal.draft_logits, _drawn(tree)
-        ranked, rest = ask_ranks(fetch, scored.logits, tree), record.verdict.residual
+        rest, ranks = record.verdict.residual, partial(self._sweep.ask_ranks, fetch, scored.logits, tree)
         if sampling.greedy:
             residual = None if rest is None else ask(rest.unsqueeze(0))
             heads = {parent: ask(q.unsqueeze(0)) for parent, q in drawn.items()}
-            return Asked(None, ask(scored.logits, asked, logits=True), heads, ranked, residual)
-        drafts = [((parent,), q.unsqueeze(0)) for parent, q in drawn.items()]
-        judged = ask(scored.all_probs(), drafts, beside=rest)
-        residual = None if rest is None else judged
+            return Asked(None, ask(scored.logits, asked, logits=True), heads, ranks(), residual)
+        judged = ask(scored.all_probs(), [((parent,), q) for parent, q in drawn.items()], beside=rest)
         if not sampling.plain:
-            return Asked(judged, ask(scored.logits, asked, logits=True), {}, ranked, residual)
+            return Asked(judged, ask(scored.logits, asked, logits=True), {}, ranks(), None)
         # the transform changes nothing: only what was asked and not drawn from is news
         news = [([node], rows[i : i + 1]) for nodes, rows in asked for i, node in enumerate(nodes) if node not in drawn]
         if not news:
-            return Asked(judged, None, {}, ranked, residual)
-        raw, fresh = ask(scored.logits, news, logits=True), [node for (node,), _ in news]
-        return Asked(judged, lambda: _only(raw(), fresh), {}, ranked, residual)
+            return Asked(judged, None, {}, ranks(), None)
+        raw, fresh = ask(scored.logits, news, logits=True), {node for (node,), _ in news}
+        return Asked(judged, lambda: _only(raw(), fresh), {}, ranks(), None)
 
     def _rows(self, record: RoundRecord, asked: Asked, judged: Swept | None) -> tuple[list[TopK], dict[int, TopK]]:
         """Per node the target's head, and per parent that of the distribution its drawn children came from; a lone
@@ -200,16 +193,34 @@ class Recorder:
         for parent, token, proposal in zip(tree.parents[1:], tree.tokens[1:], tree.proposals[1:], strict=True):
             if proposal is None:
                 points.setdefault(parent, []).append(token)
-        drafts = {parent: TopK(tokens, [1.0], 0.0) for parent, tokens in points.items() if len(tokens) == 1}
+        drafts = {parent: point(tokens[0]) for parent, tokens in points.items() if len(tokens) == 1}
         if judged is None:
-            targets = [TopK([record.scored.argmax(i)], [1.0], 0.0) for i in range(len(tree))]
+            targets = [point(record.scored.argmax(i)) for i in range(len(tree))]
             return targets, drafts | {parent: head().targets[0] for parent, head in asked.drawn.items()}
         return judged.targets, drafts | judged.drafts
 
 
-def _only(swept: Swept, nodes: Iterable[int]) -> Swept:
+@lru_cache(maxsize=65_536)
+def point(token: int) -> TopK:
+    """A point mass."""
+    return TopK([token], [1.0], 0.0)
+
+
+def _only(swept: Swept, nodes: Collection[int]) -> Swept:
     """With the agreements of these nodes alone."""
-    return replace(swept, agreements={node: swept.agreements[node] for node in nodes})
+    return replace(swept, agreements=[it if node in nodes else None for node, it in enumerate(swept.agreements)])
+
+
+def _probs(record: RoundRecord) -> tuple[list[float | None], list[float | None]]:
+    """Per candidate what the draft and the target gave its token; the root has neither."""
+    tree, candidates = record.proposal.tree, range(1, len(record.proposal.tree))
+    of_target = [record.scored.candidate_prob(i) for i in candidates]  # brings those of the draft along
+    of_draft = [tree.proposal_prob(i) for i in candidates]
+    return [None, *map(_rounded, of_draft)], [None, *map(_rounded, of_target)]
+
+
+def _rounded(prob: float) -> float:
+    return prob if prob in (0.0, 1.0) else round(prob, DIGITS)  # rounding takes ten times as long as looking
 
 
 def _drawn(tree: DraftTree) -> dict[int, Tensor]:
@@ -237,7 +248,8 @@ def _fates(tree: DraftTree, verdict: Verdict) -> list[Fate]:
     return fates
 
 
-def _judged(record: RoundRecord, asked: Asked) -> Judged:
+def _judged(record: RoundRecord, swept: Swept | None) -> Judged:
+    """The last target of `swept` is what the verdict left, where it left something."""
     verdict = record.verdict
     return Judged(
         rule=record.rule,
@@ -255,7 +267,7 @@ def _judged(record: RoundRecord, asked: Asked) -> Judged:
         ],
         path=verdict.path,
         final_node=verdict.path[-1] if verdict.path else 0,
-        residual=None if asked.residual is None else asked.residual().targets[-1],
+        residual=None if swept is None or verdict.residual is None else swept.targets[-1],
         residual_mass=verdict.residual_mass,
         token=verdict.token,
         origin=verdict.origin,
@@ -265,8 +277,9 @@ def _judged(record: RoundRecord, asked: Asked) -> Judged:
     )
 
 
-def _drafted(record: RoundRecord, passes: list[Pass]) -> Drafted:
+def _drafted(record: RoundRecord) -> Drafted:
     made = record.proposal
+    passes = [Pass(pass_.rows, pass_.cached_rows, pass_.seconds, pass_.depth, pass_.read) for pass_ in made.passes]
     riding, shown = sorted(made.riding), [*made.exhibits, *(draw_up() for draw_up in made.late_exhibits)]
     return Drafted(passes, record.times.draft, made.note, shown, record.learned, riding, record.lanes)
 

@@ -374,8 +374,8 @@ class TraceSource(Protocol):
     def run(
         self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
     ) -> Iterator[Step]:
-        """Yields Started, then each Round as soon as it is computed, or several at a time where the request is not
-        `stepwise`, then Finished (reason `cancelled` if stopped)."""
+        """Yields Started, then each Round as soon as it is computed, then Finished (reason `cancelled` if stopped).
+        Where the request is not `stepwise`, Started comes once the prompt is read, and rounds several at a time."""
         ...
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:

@@ -8,6 +8,7 @@ import pytest
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import Drafter, Proposal
 from specviz.drafters.model import ModelDrafter
+from specviz.drafters.none import NoDrafter
 from specviz.engine import decode
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import Session
@@ -282,10 +283,35 @@ def arrivals(source, request, stop_after=None):
 PLAIN = replace(REQUEST, drafter=Choice("none"), max_new_tokens=36)
 
 
-def test_rounds_that_nobody_watches_come_the_first_alone_and_then_sixteen_at_a_time(source):
+def test_rounds_that_nobody_watches_come_many_at_a_time(source, monkeypatch):
     assert arrivals(source, PLAIN)[1] == list(range(1, 37))
-    begun = arrivals(source, replace(PLAIN, stepwise=False))[1]
-    assert begun == [1, *[17] * 16, *[33] * 16, *[36] * 3]
+    monkeypatch.setattr(decode, "TOGETHER", 16)
+    assert arrivals(source, replace(PLAIN, stepwise=False))[1] == [*[16] * 16, *[32] * 16, *[36] * 4]
+
+
+@pytest.mark.parametrize("stepwise", [True, False])
+def test_the_header_comes_before_the_prompt_is_read_where_somebody_watches_and_else_after_it(stepwise, monkeypatch):
+    run, read = session(TableModel(5, seed=1), NoDrafter(Options()), [1, 2], new_tokens=4), []
+    monkeypatch.setattr(Session, "begin", lambda self: read.append(self) or 0.5)
+    header = SimpleNamespace(prompt_ids=[1, 2])
+    steps = decode.decode(header, run, Recorder(Letters(5)), stepwise=stepwise)
+    assert next(steps).event is header
+    assert read == ([] if stepwise else [run])
+    *_, last = steps
+    assert last.event.prefill_s == 0.5
+
+
+@pytest.mark.parametrize("stepwise", [True, False])
+def test_what_is_refused_while_the_prompt_is_read_ends_the_run_behind_its_header(stepwise, monkeypatch):
+    def refuse(self):
+        raise PromptError("too long.")
+
+    run = session(TableModel(5, seed=1), NoDrafter(Options()), [1, 2], new_tokens=4)
+    monkeypatch.setattr(Session, "begin", refuse)
+    header = SimpleNamespace(prompt_ids=[1, 2])
+    begun, ended = decode.decode(header, run, Recorder(Letters(5)), stepwise=stepwise)
+    assert begun.event is header
+    assert (ended.event.reason, ended.event.message) == ("failed", "too long.")
 
 
 def test_they_are_the_rounds_that_come_one_by_one(source):
@@ -297,7 +323,7 @@ def test_they_are_the_rounds_that_come_one_by_one(source):
 
 def test_rounds_that_wait_when_a_run_is_stopped_are_in_its_trace(source):
     steps, begun = arrivals(source, replace(PLAIN, stepwise=False), stop_after=5)
-    assert begun == [1, 6, 6, 6, 6]
+    assert begun == [6] * 5
     assert steps[-1].event.reason == "cancelled"
     assert len(steps[-1].event.output_ids) == 5
 
@@ -305,7 +331,7 @@ def test_rounds_that_wait_when_a_run_is_stopped_are_in_its_trace(source):
 def test_rounds_over_a_large_vocabulary_wait_for_as_many_numbers_as_memory_is_meant_for(source, monkeypatch):
     vocab = next(source.run(PLAIN)).event.target.vocab_size
     monkeypatch.setattr(decode, "WAITING_LOGITS", 2 * vocab)
-    assert arrivals(source, replace(PLAIN, max_new_tokens=6, stepwise=False))[1] == [1, 3, 3, 5, 5, 6]
+    assert arrivals(source, replace(PLAIN, max_new_tokens=6, stepwise=False))[1] == [2, 2, 4, 4, 6, 6]
 
 
 def test_what_a_drafter_shows_late_is_drawn_up_before_its_next_draft():

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from specviz.core.compiled import library
+from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree
 from specviz.engine import measured
-from specviz.engine.measured import SOURCE, Sweep, ranks
+from specviz.engine.measured import SOURCE, Sweep, Swept, ranks
 from specviz.trace.events import Agreement, TopK
 
 needs_compiler = pytest.mark.skipif(library(SOURCE) is None, reason="there is no compiler here")
@@ -40,11 +41,11 @@ def test_of_equally_probable_tokens_the_lowest_ids_are_in_the_head():
 def test_bits_divergence_and_overlap_are_those_of_the_pair_at_a_node(sweep):
     targets = torch.tensor([[0.5, 0.25, 0.25], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
     swept = sweep(3)(targets, [([1, 0], torch.tensor([[0.25, 0.25, 0.5], [0.25, 0.5, 0.25]]))])
-    assert swept.agreements == {
-        0: Agreement(target_bits=1.5, draft_bits=1.5, kl_bits=0.25, overlap=0.75),
-        1: Agreement(target_bits=1.0, draft_bits=1.5, kl_bits=1.0, overlap=0.5),
-        2: Agreement(target_bits=0.0),
-    }
+    assert swept.agreements == [
+        Agreement(target_bits=1.5, draft_bits=1.5, kl_bits=0.25, overlap=0.75),
+        Agreement(target_bits=1.0, draft_bits=1.5, kl_bits=1.0, overlap=0.5),
+        Agreement(target_bits=0.0),
+    ]
     assert swept.targets[1] == TopK([0, 1], [0.5, 0.5], 0.0)
     assert swept.drafts == {0: TopK([1, 0, 2], [0.5, 0.25, 0.25], 0.0), 1: TopK([2, 0, 1], [0.5, 0.25, 0.25], 0.0)}
 
@@ -77,7 +78,7 @@ def test_the_compiled_sweep_says_what_torch_says(monkeypatch, vocab, logits):
     for head, same in zip(heads, others, strict=True):
         assert head.tokens == same.tokens
         assert [*head.probs, head.rest] == pytest.approx([*same.probs, same.rest], abs=1.01e-6)
-    for node, agreement in swept.agreements.items():
+    for node, agreement in enumerate(swept.agreements):
         same = plain.agreements[node]
         assert agreement.target_bits == pytest.approx(same.target_bits, abs=1.01e-4)
         if node != 2:
@@ -91,6 +92,41 @@ def test_a_sweep_goes_on_to_more_rows_and_another_vocabulary():
     sweep = Sweep(2)
     sweep.head(torch.tensor([1.0, 0.0]))
     assert sweep(torch.eye(3), []).targets == [TopK([i], [1.0], 0.0) for i in range(3)]
+
+
+def test_whoever_asks_before_others_have_seen_their_answers_gets_the_own_ones(sweep):
+    """Rows of two vocabularies; a single row of a draft; ranks in rows that are swept and in others."""
+    tree = DraftTree.from_root(0)
+    tree.add(0, 2, "point_mass", None, "test")
+    fetch, whole = Fetch(), sweep(1)
+    half, quarter = torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[0.25, 0.25, 0.5]])
+    first = whole.ask(fetch, half, [([0], quarter[0])])
+    second = whole.ask(fetch, quarter, beside=half[0])
+    ranked, unswept = whole.ask_ranks(fetch, quarter, tree), whole.ask_ranks(fetch, quarter + 1, tree)
+    third = whole.ask(fetch, torch.eye(4)[3:])
+    assert third().targets == [TopK([3], [1.0], 0.0)]
+    assert second().targets == [TopK([2], [0.5], 0.5), TopK([0], [0.5], 0.5)]
+    assert second().agreements == [Agreement(target_bits=1.5)] * 2
+    assert first() == Swept(
+        [TopK([0], [0.5], 0.5)],
+        {0: TopK([2], [0.5], 0.5)},
+        [Agreement(1.5, draft_bits=1.5, kl_bits=0.25, overlap=0.75)],
+    )
+    assert ranked() == unswept() == [None, 1]
+    assert whole.head(half[0]) == TopK([0], [0.5], 0.5), "one who asks later is answered too"
+
+
+@needs_compiler
+@pytest.mark.parametrize("top", [1, 10, 64, 70])
+@pytest.mark.parametrize("vocab", [63, 64, 131, 640])
+def test_a_compiled_head_is_that_of_a_stable_sort_where_many_numbers_are_equal(top, vocab):
+    torch.manual_seed(top)
+    logits = torch.randint(0, 5, (6, vocab)).float()
+    logits[0] = 7.0
+    logits[1, :50] = -inf
+    for row, head in zip(logits, Sweep(top)(logits, [], logits=True).targets, strict=True):
+        order = row.argsort(descending=True, stable=True)[:top].tolist()
+        assert head.tokens == [token for token in order if row[token] > -inf]
 
 
 @pytest.mark.parametrize("way", WAYS)

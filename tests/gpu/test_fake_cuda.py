@@ -271,7 +271,7 @@ PHASES = {
     "engine.scoring.score": "pass",
     "engine.session._judge": "verdicts",
     "engine.session._commit": "commit",
-    "engine.recorder.round": "record",
+    "engine.recorder.rounds": "record",
 }
 
 

@@ -66,7 +66,8 @@ class Collected:
     wall_s: float
     """from call to end as the caller saw it, replays left out"""
     replayed: tuple[tuple[float, float], ...] = ()
-    """per round but the first, which holds the prompt's pass: (seconds of its passes alone, seconds of the round)"""
+    """per round: (seconds of its passes alone, seconds of the round); of several that were handed over together the
+    first has those of all"""
 
     @property
     def trace(self) -> Trace:
@@ -103,7 +104,7 @@ def collect(
             check_deployable(step.event)
         elif replay is not None and isinstance(step.event, Round):
             replayed.append((replay.replay(step.event), took))
-    return _finished(request, steps, wall_s, replayed[1:])
+    return _finished(request, steps, wall_s, replayed)
 
 
 def _finished(

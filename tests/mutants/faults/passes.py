@@ -122,20 +122,18 @@ FAULTS: Edits = {
     },
     ("specviz/engine/decode.py", "tests/engine/test_decode.py"): {
         "decode: what a drafter shows late is drawn up after its next draft": edit(
-            "or last.proposal.late_exhibits or", "or"
+            "if last.proposal.late_exhibits or not", "if not"
         ),
         "decode: rounds that wait for the end of a run are lost": edit(
             "steps = recorder.rounds(waiting)\n        yield", "steps = []\n        yield"
         ),
     },
     ("specviz/engine/recorder.py", RECORDER): {
-        "recorder: the target's own head as the residual": edit(
-            "asked.residual().targets[-1]", "asked.residual().targets[0]"
-        ),
+        "recorder: the target's own head as the residual": edit("else swept.targets[-1]", "else swept.targets[0]"),
         "recorder: time stamps half as long again": edit("start_s=record.start_s,", "start_s=1.5 * record.start_s,"),
         "recorder: a candidate keeps the probability of its sibling": edit(
-            "target_prob=round(record.scored.candidate_prob(i), DIGITS) if i else None,",
-            "target_prob=round(record.scored.candidate_prob(max(1, i - 1)), DIGITS) if i else None,",
+            "[record.scored.candidate_prob(i) for i in candidates]",
+            "[record.scored.candidate_prob(max(1, i - 1)) for i in candidates]",
         ),
     },
     ("specviz/engine/measured.py", RECORDER): {
@@ -146,6 +144,17 @@ FAULTS: Edits = {
         "recorder: raw rows of the draft in another order": edit(
             "asked = [node for nodes, _ in drafts for node in nodes]",
             "asked = [node for nodes, _ in drafts for node in reversed(nodes)]",
+        ),
+    },
+    ("specviz/engine/measured.py", "tests/engine/test_measured.py"): {
+        "recorder: all rounds have the heads of the first": edit("Swept(heads[first:end],", "Swept(heads[:nodes],"),
+        "recorder: ranks in the rows of another round": edit(
+            "[first + parent for parent in parents]", "[parent for parent in parents]"
+        ),
+    },
+    ("specviz/engine/measured.c", "tests/engine/test_measured.py"): {
+        "recorder: a head leaves out what reaches its bound and no more": edit(
+            "floor = nextafterf(best[top - 1], -INFINITY);", "floor = best[top - 1];"
         ),
     },
     ("specviz/lm/ranks.py", "tests/lm/test_spread.py"): {
