@@ -170,7 +170,7 @@ typedef struct {
   const float *const *rows;
   const int64_t *kinds, *drafts; /* [n]: what lies in a row; the row q that row p is compared with, or -1 */
   const int64_t *row_of, *tokens; /* [count]: tokens whose ranks are asked for, and in which row */
-  int64_t *ids, *shown, *ranks; /* [n, top]; [n]: how many of them are not 0, before -1; [count]: 1 is the first */
+  int64_t *ids, *shown, *ranks; /* [n, top]; [n]: how many of them are not 0; [count]: 1 is the first */
   double *probs, *numbers; /* [n, top]; [n, NUMBERS] */
   float *room; /* [2, V and a vector's width] */
 } Asked;
@@ -215,8 +215,9 @@ static int64_t behind(const float *row, int64_t vocab, int64_t token) {
 void sweep(const Asked *asked) {
   const int64_t width = (asked->vocab + LANES - 1) / LANES * LANES;
   int64_t ranked = 0;
+  for (int64_t i = 0; i < asked->n; i++) asked->shown[i] = asked->kinds[i] == NOTHING ? 0 : -1;
   for (int64_t i = 0; i < asked->n; i++) {
-    if (asked->kinds[i] != NOTHING && asked->shown[i] < 0) {
+    if (asked->shown[i] < 0) {
       const int64_t draft = asked->drafts[i];
       const Row p = measured(asked, i, draft < 0 ? i + 1 : draft, asked->room);
       double overlap = 0.0, nats = 0.0, *to = asked->numbers + i * NUMBERS;

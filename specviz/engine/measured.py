@@ -9,10 +9,12 @@ together; otherwise by torch, with the same numbers up to rounding. The recorder
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import inf, isfinite, log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -143,8 +145,8 @@ class _Answers:
     """Of n rows."""
 
     heads: list[TopK]
-    numbers: list[list[float]]
-    """[n, NUMBERS]"""
+    numbers: list[float]
+    """NUMBERS of each row"""
     ranks: list[int]
     """in the order in which they were asked for"""
 
@@ -203,27 +205,33 @@ class _Waiting:
     def swept(self, first: int, nodes: int, asked: Sequence[int]) -> Swept:
         """Of the rows from `first` on, the target's and then the drafter's."""
         answers, end = self.answers, first + nodes
-        heads, drafts = answers.heads, self._drafts[first:end]
+        heads, drafts, numbers = (
+            answers.heads,
+            self._drafts[first:end],
+            answers.numbers[NUMBERS * first : NUMBERS * end],
+        )
         agreements = [
             Agreement(bits) if row < 0 else Agreement(bits, draft_bits, kl_bits if kl_bits < inf else None, overlap)
-            for row, (_, bits, draft_bits, kl_bits, overlap) in zip(drafts, answers.numbers[first:end], strict=True)
+            for row, bits, draft_bits, kl_bits, overlap in zip(
+                drafts, *(numbers[number::NUMBERS] for number in range(1, NUMBERS)), strict=True
+            )
         ]
         return Swept(heads[first:end], dict(zip(asked, heads[end : end + len(asked)], strict=True)), agreements)
 
     def _swept(self) -> _Answers:
         n, top, count = len(self._rows), self._top, len(self._tokens)
         lists = self._rows, self._kinds, self._drafts, self._row_of, self._tokens
-        given = [np.array(values, np.int64) for values in lists]
-        ids, shown, ranks = np.empty((n, top), np.int64), np.full(n, -1), np.empty(count, np.int64)
-        probs, numbers = np.empty((n, top)), np.empty((n, NUMBERS))
-        room = np.empty(2 * (self.vocab + LANES), np.float32)
-        arrays = *given, ids, shown, ranks, probs, numbers, room
-        asked = _Asked(n, self.vocab, top, count, *(array.ctypes.data for array in arrays))
+        given = [array("q", values) for values in lists]
+        ids, shown, ranks = (array("q", bytes(8 * size)) for size in (n * top, n, count))
+        probs, numbers = (array("d", bytes(8 * size)) for size in (n * top, n * NUMBERS))
+        room = array("f", bytes(4 * 2 * (self.vocab + LANES)))
+        buffers: list[array[Any]] = [*given, ids, shown, ranks, probs, numbers, room]
+        asked = _Asked(n, self.vocab, top, count, *(buffer.buffer_info()[0] for buffer in buffers))
         self._compiled.sweep(ctypes.byref(asked))
-        told = numbers.tolist()
+        tokens, values, told = ids.tolist(), probs.tolist(), numbers.tolist()
         heads = [
-            TopK(tokens, values, rest) if many == top else TopK(tokens[:many], values[:many], rest)
-            for tokens, values, many, (rest, *_) in zip(ids.tolist(), probs.tolist(), shown.tolist(), told, strict=True)
+            TopK(tokens[at : at + many], values[at : at + many], rest)
+            for at, many, rest in zip(range(0, n * top, top), shown, told[::NUMBERS], strict=True)
         ]
         return _Answers(heads, told, ranks.tolist())
 
