@@ -116,6 +116,7 @@ CHAINS = {
     "its slots as they are": Choice("masked_block", {"nodes": 0, "lattice": False}),
     "dflash": Choice("dflash", {"gamma": 5}),
     "dspark": Choice("dspark", {"gamma": 5}),
+    "eagle": Choice("eagle"),
 }
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from specviz.core import compiled
+from specviz.core.draws import Chooser
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.eagle import EagleDrafter, EagleModule
 from specviz.drafters.learned.eagle_network import STEP_WEIGHT, EagleShape
@@ -12,6 +14,7 @@ from specviz.drafters.learned.module import FeatureBatch, TargetParts, divergenc
 from specviz.drafters.learned.token_map import TokenMap
 from specviz.drafters.learned.weights import read_module, write_module
 from specviz.errors import ModelError, OptionError, TrainingError
+from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase, toy
@@ -76,6 +79,28 @@ def test_a_draft_row_by_row_is_what_training_unrolls(target, module):
             row = cache.length - 1
             torch.testing.assert_close(lean.logits(out)[-1], wanted[step][0, place], rtol=1e-4, atol=1e-4)
         cache.keep([])
+
+
+@torch.inference_mode()
+@pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
+def test_a_chain_by_one_call_is_the_one_row_by_row(target, module):
+    """Behind three rows of text; a smaller head's tokens go through a map, so there it is made row by row."""
+    tokens = text(6)
+    lean = module.lean()
+    states = lean.state_of(batch_of(target, tokens, module.depths()).features[0])[:5]
+    cache, other = lean.new_cache(), lean.new_cache()
+    for each in (cache, other):
+        lean.run(tokens[1:4], states[:3], each)
+        each.keep(range(3))
+    chain = lean.block.write_chain(lean.join, tokens[4:], states[3:], cache, Chooser.of(4))
+    assert (chain is None) == bool(module.options.draft_tokens)
+    if chain is not None:
+        out, row = lean.run(tokens[4:], states[3:], other)[-1:], 4
+        for logits, token in zip(chain.logits, chain.tokens, strict=True):
+            torch.testing.assert_close(logits[None], lean.logits(out), rtol=1e-5, atol=1e-5)
+            assert token == int(logits.argmax())
+            out, row = lean.run([token], out, other, [row]), row + 1
+        assert (cache.tokens, cache.length) == (tokens[1:], 5)
 
 
 @torch.inference_mode()

@@ -20,13 +20,14 @@ import torch
 from torch import Tensor
 
 from specviz.core.clock import now
+from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcome, bytes_of
 from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
 from specviz.drafters.learned.eagle_network import EagleTrunk
 from specviz.drafters.learned.weights import WEIGHTS_HELP
-from specviz.lm.base import Cache, GivesFeatures, LanguageModel
+from specviz.lm.base import Cache, Chain, GivesFeatures, LanguageModel
 from specviz.options import option
 from specviz.protocol.trainings import SHIPPED
 from specviz.trace.header import Exhibit
@@ -83,6 +84,23 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         states = self._lean.state_of(features)
         self._waiting = states if self._waiting is None else torch.cat([self._waiting, states])
 
+    def _chain(self, context: DraftContext, proposal: Proposal, chooser: Chooser) -> Chain | None:
+        """A chain below the root by one call of the network, where it can."""
+        assert self._waiting is not None, "no state waits."
+        base, waiting = self._cache.base, self._waiting
+        following = context.tokens[base + 1 :]
+        count = len(following)
+        chain = self._lean.block.write_chain(self._lean.join, following, waiting[:count], self._cache, chooser)
+        if chain is not None:
+            self._cache.keep(range(base, base + count))
+            self._waiting = waiting[count:] if len(waiting) > count else None
+            proposal.note["states_read"] = len(waiting)
+            proposal.note["depths"] = ",".join(map(str, self.depths()))
+            for depth, seconds in enumerate(chain.seconds, 1):
+                rows, cached, more = (count, base, self._fuse_reads) if depth == 1 else (1, base + count + depth - 2, 0)
+                proposal.passes.append(DraftPass(rows, cached, seconds, depth, self._reads + more))
+        return chain
+
     def _catch_up(self, following: Sequence[int], unknown: int = 0) -> Tensor:
         """Make rows of the text of the first states that wait and the tokens `following` them; the last output, and
         those of so many placeholders behind it [1 + unknown, H + extra]."""
@@ -127,6 +145,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
                 if parallel
                 else (lambda nodes, at: self._answer(context, proposal, nodes, at)),
                 self.name,
+                chain_of=lambda chooser: None if parallel else self._chain(context, proposal, chooser),
             )
             self.tree_policy.grow(draft)
             proposal.note.update(stop_policy.state())

@@ -14,6 +14,7 @@ Shapes: B texts, T rows, H hidden size, D head size, V vocabulary.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +22,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from specviz.core.draws import Chooser
+from specviz.lm.base import Chain
 from specviz.lm.kernels import calibrate
-from specviz.lm.llama.few_rows import FewRows
+from specviz.lm.llama.few_rows import FewRows, Join
 from specviz.lm.llama.rows import Attends, Layer, LlamaCache, LlamaRows, Norm, head_factors, projected
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import paired
@@ -180,6 +183,19 @@ class LeanBlock(LlamaRows):
         if self._few_rows is not None and self._few_rows.takes(len(x)):
             return self._few_rows.draft_block(inputs, x, cache.room(placement.stop), placement).to(self.dtype)
         return self.run(inputs, x, self.step(placement, cache))
+
+    def write_chain(
+        self, join: Join | None, tokens: Sequence[int], states: Tensor, cache: LlamaCache, chooser: Chooser
+    ) -> Chain | None:
+        """Rows of tokens and the states [n, H] before them, and on along a chain, of which only they stay in `cache`.
+        None where that is not one call."""
+        start, few_rows = cache.length, self._few_rows
+        stop = start + len(tokens) + chooser.steps - 1
+        if join is None or few_rows is None or not few_rows.takes(len(tokens)) or stop > self.shape.context_length:
+            return None
+        chain = few_rows.write_states(join, cache.seat(stop), start, tokens, states, chooser)
+        cache.go_on(tokens)
+        return chain
 
     def run(self, inputs: Tensor, x: Tensor, step: Attends) -> Tensor:
         """inputs [n, inputs], residual x [n, H] → [n, H + extra]; keys and values are then in the cache."""

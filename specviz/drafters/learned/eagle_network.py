@@ -34,9 +34,10 @@ from specviz.drafters.learned.module import (
 )
 from specviz.errors import OptionError
 from specviz.lm.kernels import Projection, settle
+from specviz.lm.llama.few_rows import Join
 from specviz.lm.llama.replay import Replays
 from specviz.lm.llama.rows import Attends, LlamaCache, LlamaRows
-from specviz.lm.products import Linear, shortened
+from specviz.lm.products import Linear, Matrix, shortened
 from specviz.options import Options, option
 
 EAGLE1, EAGLE3 = "eagle1", "eagle3"
@@ -326,6 +327,19 @@ class LeanTrunk:
             self._state = Projection(of_state.contiguous(), short=short)
             beside.append(self._state)
         settle(beside)
+        self.join = self._compiled()
+        """for chains by one call; None where a subclass makes or reads rows in its way, or tokens go through a map"""
+
+    def _compiled(self) -> Join | None:
+        trunk, kind, head = self.trunk, type(self.trunk), self._head.few
+        usual = (kind.join, kind.read, trunk.map) == (EagleTrunk.join, EagleTrunk.read, None)
+        if not usual or head is None or self._tokens.dtype != torch.float32:
+            return None
+        if self._state is None:
+            norms = (norm.weight.data_ptr() for norm in (trunk.embed_norm, trunk.hidden_norm, trunk.norm))
+            return Join(Matrix(), head.matrix, self._tokens.data_ptr(), *norms)
+        assert self._state.few is not None, "one product is compiled where another is."
+        return Join(self._state.few.matrix, head.matrix, self._tokens.data_ptr())
 
     def new_cache(self) -> LlamaCache:
         return self.block.new_cache()
@@ -383,5 +397,4 @@ class LeanTrunk:
     @torch.inference_mode()
     def logits(self, out: Tensor) -> Tensor:
         """What follows rows with the outputs [n, H + extra]; [n, V]."""
-        trunk = self.trunk
-        return trunk.whole(self._head(trunk.read(out)))
+        return self.trunk.whole(self._head(self.trunk.read(out)))

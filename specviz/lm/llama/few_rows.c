@@ -49,6 +49,12 @@ typedef struct { /* how a drafter reads its target's states: fuse [hidden, state
   const float *norm;
 } Context;
 
+typedef struct { /* how a drafter that goes on from states makes rows of tokens and the states before them: words [vocab,
+                    hidden], plus the state's product; where that matrix has no outputs both, normed, side by side */
+  Matrix state, head;
+  const float *words, *word_norm, *state_norm, *norm; /* the last is of what the head reads; with a matrix NULL */
+} Join;
+
 typedef struct {
   const int64_t *depths;
   int64_t count;
@@ -440,6 +446,57 @@ int draft_block(const Model *model, const Share *share, const float *inputs, con
   for (int64_t i = 0; i < n; i++) memcpy(outputs + i * wide, room.x + i * hidden, (size_t)hidden * 4);
   widen(model, model->layers, room.x, outputs, (int)n, &room);
   end_tiles(&before);
+  free(all);
+  return 0;
+}
+
+/* Rows of a share's tokens and the states before them [n, hidden] → x [n, hidden] and inputs [n, what the first block's
+   projections read], which are x where a matrix joins */
+static const float *joined(const Model *model, const Join *join, const Share *share, const float *states, float *x,
+                           float *inputs, uint32_t *columns) {
+  const int64_t hidden = model->hidden, bytes = hidden * 4, n = share->n;
+  if (!join->state.outs) {
+    for (int64_t i = 0; i < n; i++, inputs += 2 * hidden) {
+      normed(join->words + share->tokens[i] * hidden, join->word_norm, model->eps, 1, hidden, inputs);
+      normed(states + i * hidden, join->state_norm, model->eps, 1, hidden, inputs + hidden);
+    }
+    memcpy(x, states, (size_t)(n * bytes));
+    return inputs - 2 * n * hidden;
+  }
+  for (int64_t i = 0; i < n; i++) memcpy(x + i * hidden, join->words + share->tokens[i] * hidden, (size_t)bytes);
+  product(&join->state, parts_of(model), states, (int)n, x, 1, columns);
+  return x;
+}
+
+/* `draft_block` one after the other and the head behind each: the share's tokens with the states before them [n,
+   hidden], then what `choose` takes of each last row with the state there → as `write_chain` */
+int write_states(const Model *model, const Join *join, const Share *share, const float *states, int64_t steps,
+                 Choose choose, const void *how, float *logits, int64_t *chosen, double *seconds) {
+  const int64_t hidden = model->hidden, n = share->n;
+  float *x, *inputs, *outputs;
+  uint32_t *columns;
+  const int64_t sizes[] = {n * hidden, 2 * n * hidden, n * hidden, columns_of(hidden, n)};
+  void **parts[] = {(void **)&x, (void **)&inputs, (void **)&outputs, (void **)&columns};
+  void *all = room_for(parts, sizes, 4);
+  if (!all) return 1;
+  Share rows = *share;
+  for (int64_t step = 0; step < steps; step++, logits += join->head.outs) {
+    const double began = now();
+    TileShapes before;
+    begin_tiles(&before);
+    const float *read = joined(model, join, &rows, states, x, inputs, columns);
+    end_tiles(&before);
+    if (draft_block(model, &rows, read, x, outputs)) return free(all), 1;
+    states = read = outputs + (rows.n - 1) * hidden;
+    if (join->norm) normed(states, join->norm, model->eps, 1, hidden, x), read = x;
+    begin_tiles(&before);
+    product(&join->head, parts_of(model), read, 1, logits, 0, columns);
+    end_tiles(&before);
+    seconds[step] = now() - began;
+    chosen[step] = choose(logits, join->head.outs, step, how);
+    rows.start += rows.n, rows.n = 1;
+    rows.tokens = chosen + step;
+  }
   free(all);
   return 0;
 }

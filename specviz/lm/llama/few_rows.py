@@ -6,8 +6,8 @@ As fast as memory gives the weights, in float32 and in bfloat16, and nearly the 
 torch costs more with every row, and between products a small model waits for calls. What leaves it is float32. A
 float32 model whose checkpoint holds bfloat16 is read as it is stored: the same numbers from half the bytes. The rows of
 `forward_texts` are those of several texts, each in a cache of its own (`batch`): no row's numbers depend on the others.
-Drafters' blocks run by it too (`draft_block`, and `fill` after `read_context`). Used where torch computes on one thread
-of the CPU and a compiler is at hand; the plain forward does the same without it.
+Drafters' blocks run by it too (`draft_block`, chains of it by `write_states`, and `fill` after `read_context`). Used
+where torch computes on one thread of the CPU and a compiler is at hand; the plain forward does the same without it.
 """
 
 from __future__ import annotations
@@ -47,6 +47,19 @@ class _Layer(ctypes.Structure):
 
 class _Context(ctypes.Structure):
     _fields_ = (("fuse", Matrix), ("keys_values", Matrix), ("norm", pointer))
+
+
+class Join(ctypes.Structure):
+    """As `few_rows.c` has it."""
+
+    _fields_ = (
+        ("state", Matrix),
+        ("head", Matrix),
+        ("words", pointer),
+        ("word_norm", pointer),
+        ("state_norm", pointer),
+        ("norm", pointer),
+    )
 
 
 class _Watch(ctypes.Structure):
@@ -241,6 +254,29 @@ class FewRows:
         failed = self._compiled.write_chain(
             self._at,
             seat.behind(start, n, wanted=1).reading(tokens).at,
+            whole(steps),
+            chooser.function,
+            chooser.how(vocab),
+            pointer(logits.data_ptr()),
+            chosen,
+            seconds,
+        )
+        _check(failed, n)
+        return Chain(chosen[:], logits, seconds[:])
+
+    def write_states(
+        self, join: Join, seat: Seat, start: int, tokens: Sequence[int], states: Tensor, chooser: Chooser
+    ) -> Chain:
+        """`draft_block` and what reads it out, one after the other as in `write_chain`: over `tokens` with the states
+        [n, hidden] before them, then over each token that `chooser` took with the state there."""
+        n, steps, vocab = len(tokens), chooser.steps, join.head.outs
+        logits, chosen, seconds = torch.empty(steps, vocab), (whole * steps)(), (ctypes.c_double * steps)()
+        states = states.to(torch.float32).contiguous()
+        failed = self._compiled.write_states(
+            self._at,
+            ctypes.byref(join),
+            seat.behind(start, n).reading(tokens).at,
+            pointer(states.data_ptr()),
             whole(steps),
             chooser.function,
             chooser.how(vocab),
