@@ -8,6 +8,7 @@ repeat counts: other programs only add time. Place in the flow: `specviz bench p
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,6 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from specviz.bench.core.contest import rotated
 from specviz.bench.core.passes import pass_clock
 from specviz.bench.core.report import markdown_table
 from specviz.bench.core.run import Collected, collect
@@ -67,11 +67,16 @@ def time_passes(loaded: LoadedModel, repeats: int, rows: Sequence[int] = ROWS) -
     cache = filled_cache(model, min(CACHED_ROWS, model.info.context_length // 2))
     timed: dict[int, list[float]] = {n: [] for n in (0, *rows)}
     for repeat in range(repeats + 1):  # the first one sets up kernels and buffers
-        for n in rotated(list(timed), repeat):  # none always comes after the same one
+        for n in in_another_order(list(timed), repeat):
             took = _reading_s(memory, clock) if n == 0 else pass_s(model, cache, n, clock)
             timed[n] += [took] if repeat else []
     fastest = {n: min(seconds) for n, seconds in timed.items()}
     return PassTable(model.info.name, model.info.dtype, weight_bytes, fastest.pop(0), fastest)
+
+
+def in_another_order(items: Sequence[int], repeat: int) -> list[int]:
+    """So that none always follows the same one: what was read before is still in the processor's caches, or not."""
+    return random.Random(repeat).sample(items, len(items))
 
 
 def _number_bytes(model: LanguageModel) -> int:

@@ -1,6 +1,6 @@
 """What `specviz bench passes` prints, from measurements written out."""
 
-from specviz.bench.passes import PassTable, RoundTable, tables, time_passes, time_rounds
+from specviz.bench.passes import PassTable, RoundTable, in_another_order, tables, time_passes, time_rounds
 from specviz.cli.sources import SharedModels, live_source
 from specviz.lm.load import load
 from specviz.protocol.runs import RunRequest
@@ -25,6 +25,13 @@ def test_passes_are_timed_for_each_number_of_rows_and_bytes_are_those_of_the_for
     table = time_passes(load("drafter", dtype="bfloat16"), repeats=1, rows=(1, 3))
     assert (table.dtype, table.weight_bytes, sorted(table.pass_s)) == ("bfloat16", 2 * 3_565_440, [1, 3])
     assert min(table.reading_s, *table.pass_s.values()) > 0
+
+
+def test_no_pass_is_always_timed_behind_the_same_one():
+    orders = [in_another_order([0, 1, 5], repeat) for repeat in range(8)]
+    assert {tuple(sorted(order)) for order in orders} == {(0, 1, 5)}
+    before_one = {order[order.index(1) - 1] for order in orders if order[0] != 1}
+    assert before_one == {0, 5}
 
 
 def test_every_temperature_has_a_row_of_what_its_rounds_cost():
