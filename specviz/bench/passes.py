@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
@@ -67,16 +67,20 @@ def time_passes(loaded: LoadedModel, repeats: int, rows: Sequence[int] = ROWS) -
     cache = filled_cache(model, min(CACHED_ROWS, model.info.context_length // 2))
     timed: dict[int, list[float]] = {n: [] for n in (0, *rows)}
     for repeat in range(repeats + 1):  # the first one sets up kernels and buffers
-        for n in in_another_order(list(timed), repeat):
-            took = _reading_s(memory, clock) if n == 0 else pass_s(model, cache, n, clock)
+        for n in in_another_order(rows, repeat):
+            took = _reading_s(memory, clock, repeat) if n == 0 else pass_s(model, cache, n, clock)
             timed[n] += [took] if repeat else []
     fastest = {n: min(seconds) for n, seconds in timed.items()}
     return PassTable(model.info.name, model.info.dtype, weight_bytes, fastest.pop(0), fastest)
 
 
-def in_another_order(items: Sequence[int], repeat: int) -> list[int]:
-    """So that none always follows the same one: what was read before is still in the processor's caches, or not."""
-    return random.Random(repeat).sample(items, len(items))
+def in_another_order(rows: Sequence[int], repeat: int) -> list[int]:
+    """Passes over these rows and, as 0, reading. What was read just before is still in the processor's caches, so no
+    pass always follows the same one, and reading always follows a pass, which read something else."""
+    draws = random.Random(repeat)
+    order = draws.sample(rows, len(rows))
+    order.insert(1 + draws.randrange(len(rows)), 0)
+    return order
 
 
 def _number_bytes(model: LanguageModel) -> int:
@@ -86,18 +90,19 @@ def _number_bytes(model: LanguageModel) -> int:
 
 
 @torch.inference_mode()
-def _reading_s(memory: Tensor, clock: Clock) -> float:
-    """Seconds of reading `memory` once: as a sum or as a product with a vector, whichever is faster."""
+def _reading_s(memory: Tensor, clock: Clock, repeat: int) -> float:
+    """Seconds of reading `memory` once, in turn as a sum and as a product with a vector: once, for what was read a
+    moment ago is partly in the processor's caches."""
     matrix = memory[: len(memory) // COLUMNS * COLUMNS].view(-1, COLUMNS)
-    seconds, vector = list[float](), matrix[0].clone()
-    reads: tuple[Callable[[], Tensor], ...] = (lambda: memory.sum(), lambda: matrix @ vector)
-    for read in reads:
-        synchronize(memory.device)
-        began = clock()
-        read()
-        synchronize(memory.device)
-        seconds.append(clock() - began)
-    return min(seconds)
+    vector = torch.ones(COLUMNS, device=memory.device)
+    synchronize(memory.device)
+    began = clock()
+    if repeat % 2:
+        memory.sum()
+    else:
+        torch.mv(matrix, vector)
+    synchronize(memory.device)
+    return clock() - began
 
 
 @dataclass(frozen=True, slots=True)
