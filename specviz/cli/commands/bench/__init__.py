@@ -302,8 +302,9 @@ def _replay(pair: tuple[LoadedModel, LoadedModel]) -> PassReplay:
 
 
 def _bare(pair: Sequence[LoadedModel], cancelled: Cancelled) -> list[PassTable]:
-    """Passes over one row beside reading their weights, of models of which it is known what a pass reads."""
+    """Passes beside reading their weights, of models of which it is known what a pass reads. Of several widths, though
+    one is told: where nothing but one pass stands between two readings, a third of the memory stays in the cache."""
     from specviz.bench.passes import time_passes
 
     counted = [loaded for loaded in pair if loaded.model.info.read_per_pass]
-    return [] if cancelled() else [time_passes(loaded, BARE_REPEATS, (1,)) for loaded in counted]
+    return [] if cancelled() else [time_passes(loaded, BARE_REPEATS) for loaded in counted]
