@@ -181,7 +181,7 @@ class LeanBlock(LlamaRows):
     def append(self, inputs: Tensor, x: Tensor, cache: LlamaCache, placement: Placement) -> Tensor:
         """As `run`, over these new rows of a cache; where they are few, by one call."""
         if self._few_rows is not None and self._few_rows.takes(len(x)):
-            return self._few_rows.draft_block(inputs, x, cache.room(placement.stop), placement).to(self.dtype)
+            return self._few_rows.draft_block(inputs, x, cache.seat(placement.stop), placement).to(self.dtype)
         return self.run(inputs, x, self.step(placement, cache))
 
     def write_chain(

@@ -40,8 +40,8 @@ from specviz.errors import ModelError
 from specviz.lm.base import Cache, Chain, GivesFeatures, LanguageModel
 from specviz.lm.chains import write_chain
 from specviz.lm.kernels import Projection, calibrate
-from specviz.lm.llama.few_rows import FewRows
-from specviz.lm.llama.rows import Layer, Norm, head_factors, normed_heads, projected
+from specviz.lm.llama.few_rows import FewRows, Seat
+from specviz.lm.llama.rows import Layer, Norm, head_factors, normed_heads, projected, with_room
 from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.rotary import Turns, paired
 from specviz.lm.rows import Mask, build
@@ -131,7 +131,7 @@ class LeanFlash:
         """Lengthen the text by the target's states [n, K, H] of its next tokens."""
         count, start, cached = len(features), text.length, text.room(len(features))
         if self._few_rows is not None and self._few_rows.takes(count):
-            self._few_rows.read_context(self._context, features.flatten(1), cached, start)
+            self._few_rows.read_context(self._context, features.flatten(1), text.seat(count), start)
         else:
             sizes, groups = self.sizes, self.sizes.kv_heads
             rows = self._keys_values(self._fused_norm(self._fuse(features.flatten(1))))  # [n, N · 2 · G · D]
@@ -190,7 +190,7 @@ class LeanFlash:
         (first, count), rows, positions = wanted, len(x), [text.length + step for step in steps]
         cached, few_rows = text.room(rows), self._few_rows
         if few_rows is not None and few_rows.takes(rows) and not self.layers[0].convolutions:
-            states, logits = few_rows.fill(x, cached, text.length, positions, visible, wanted)
+            states, logits = few_rows.fill(x, text.seat(rows), text.length, positions, visible, wanted)
             return states.to(x.dtype), logits
         turns = self._turns.at(torch.tensor(positions, device=x.device))
         seen = None
@@ -240,18 +240,18 @@ class FlashText:
     def __init__(self, rows: Tensor) -> None:
         """`rows` [N, 2 · G, room, D], keys before values."""
         self.length = 0
-        self._rows = rows
+        self._seat = Seat(rows)
+
+    def seat(self, count: int) -> Seat:
+        """Of compiled passes: the storage, grown where it would not hold `count` rows more."""
+        rows = with_room(self._seat.cached, self.length + count, self.length)
+        if rows is not self._seat.cached:
+            self._seat = Seat(rows)
+        return self._seat
 
     def room(self, count: int) -> Tensor:
-        """The storage, grown where it would not hold `count` rows more; those behind the text may be written to."""
-        wanted, capacity = self.length + count, self._rows.shape[2]
-        if wanted > capacity:
-            while capacity < wanted:
-                capacity *= 2
-            grown = self._rows.new_empty(*self._rows.shape[:2], capacity, self._rows.shape[3])
-            grown[:, :, : self.length] = self._rows[:, :, : self.length]
-            self._rows = grown
-        return self._rows
+        """The same storage; the rows behind the text may be written to."""
+        return self.seat(count).cached
 
 
 @dataclass(frozen=True)

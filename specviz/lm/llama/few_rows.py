@@ -13,7 +13,7 @@ where torch computes on one thread of the CPU and a compiler is at hand; the pla
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -208,7 +208,7 @@ class FewRows:
     def at_once(self) -> int:
         """Rows up to which `forward` and `write_chain` take a pass; 0 where they look nothing up, or torch has more
         threads."""
-        return self.most if self.looks_up and torch.get_num_threads() == 1 else 0
+        return self.most if self.looks_up and self.takes(1) else 0
 
     def forward(
         self, seat: Seat, placement: Placement, wanted: int, depths: Sequence[int] = ()
@@ -249,60 +249,35 @@ class FewRows:
 
     def write_chain(self, seat: Seat, start: int, tokens: Sequence[int], chooser: Chooser) -> Chain:
         """Passes one after the other behind `start` rows: over `tokens`, then over each token that `chooser` took."""
-        n, steps, vocab = len(tokens), chooser.steps, self._model.head.outs
-        logits, chosen, seconds = torch.empty(steps, vocab), (whole * steps)(), (ctypes.c_double * steps)()
-        failed = self._compiled.write_chain(
-            self._at,
-            seat.behind(start, n, wanted=1).reading(tokens).at,
-            whole(steps),
-            chooser.function,
-            chooser.how(vocab),
-            pointer(logits.data_ptr()),
-            chosen,
-            seconds,
-        )
-        _check(failed, n)
-        return Chain(chosen[:], logits, seconds[:])
+        given = self._at, seat.behind(start, len(tokens), wanted=1).reading(tokens).at
+        return _chain(self._compiled.write_chain, given, len(tokens), self._model.head.outs, chooser)
 
     def write_states(
         self, join: Join, seat: Seat, start: int, tokens: Sequence[int], states: Tensor, chooser: Chooser
     ) -> Chain:
         """`draft_block` and what reads it out, one after the other as in `write_chain`: over `tokens` with the states
         [n, hidden] before them, then over each token that `chooser` took with the state there."""
-        n, steps, vocab = len(tokens), chooser.steps, join.head.outs
-        logits, chosen, seconds = torch.empty(steps, vocab), (whole * steps)(), (ctypes.c_double * steps)()
         states = states.to(torch.float32).contiguous()
-        failed = self._compiled.write_states(
-            self._at,
-            ctypes.byref(join),
-            seat.behind(start, n).reading(tokens).at,
-            pointer(states.data_ptr()),
-            whole(steps),
-            chooser.function,
-            chooser.how(vocab),
-            pointer(logits.data_ptr()),
-            chosen,
-            seconds,
-        )
-        _check(failed, n)
-        return Chain(chosen[:], logits, seconds[:])
+        rows = seat.behind(start, len(tokens)).reading(tokens).at
+        given = self._at, ctypes.byref(join), rows, pointer(states.data_ptr())
+        return _chain(self._compiled.write_states, given, len(tokens), join.head.outs, chooser)
 
-    def run(self, x: Tensor, chosen: bytes, cached: Tensor, placement: Placement) -> Tensor:
+    def run(self, x: Tensor, chosen: bytes, seat: Seat, placement: Placement) -> Tensor:
         """The residual stream [n, hidden] after the blocks that `chosen` names, one byte for each layer; their keys and
-        values are then in `cached` [layers, 2 * G, rows, D]."""
+        values are then in the seat's cache."""
         x = x.to(torch.float32, copy=True).contiguous()
-        failed = self._compiled.run_blocks(self._at, Seat(cached).holding(placement).at, chosen, pointer(x.data_ptr()))
+        failed = self._compiled.run_blocks(self._at, seat.holding(placement).at, chosen, pointer(x.data_ptr()))
         _check(failed, len(x))
         return x
 
-    def draft_block(self, inputs: Tensor, x: Tensor, cached: Tensor, placement: Placement) -> Tensor:
+    def draft_block(self, inputs: Tensor, x: Tensor, seat: Seat, placement: Placement) -> Tensor:
         """The first block alone, whose attention reads inputs [n, what its projections read] beside the residual stream
         x [n, hidden]: [n, outputs of its last product], on x as far as it reaches."""
         inputs, x = inputs.to(torch.float32).contiguous(), x.to(torch.float32).contiguous()
         outputs = torch.empty(len(x), self._layers[0].down.outs)
         failed = self._compiled.draft_block(
             self._at,
-            Seat(cached).holding(placement).at,
+            seat.holding(placement).at,
             pointer(inputs.data_ptr()),
             pointer(x.data_ptr()),
             pointer(outputs.data_ptr()),
@@ -313,7 +288,7 @@ class FewRows:
     def fill(
         self,
         words: Tensor,
-        cached: Tensor,
+        seat: Seat,
         start: int,
         positions: Sequence[int],
         visible: Mask,
@@ -328,7 +303,7 @@ class FewRows:
         logits = torch.empty(count, self._model.head.outs)
         failed = self._compiled.fill_block(
             self._at,
-            Seat(cached).behind(start, len(x)).seeing(positions, visible).at,
+            seat.behind(start, len(x)).seeing(positions, visible).at,
             pointer(x.data_ptr()),
             whole(first),
             whole(count),
@@ -341,12 +316,12 @@ class FewRows:
         """For `read_context`: what makes keys and values of all layers of what is fused."""
         return _Context(self._matrix(fuse), self._matrix(keys_values), self._factor(norm, keys_values))
 
-    def read_context(self, context: _Context, features: Tensor, cached: Tensor, start: int) -> None:
-        """Put keys and values of the target's states [n, what `fuse` reads] of the tokens from `start` on into
-        `cached` [layers, 2 * G, rows, D]."""
+    def read_context(self, context: _Context, features: Tensor, seat: Seat, start: int) -> None:
+        """Put keys and values of the target's states [n, what `fuse` reads] of the tokens from `start` on into the
+        seat's cache."""
         features = features.to(torch.float32).contiguous()
-        seat, at = Seat(cached).behind(start, len(features)), pointer(features.data_ptr())
-        failed = self._compiled.read_context(self._at, ctypes.byref(context), seat.at, at)
+        rows, at = seat.behind(start, len(features)).at, pointer(features.data_ptr())
+        failed = self._compiled.read_context(self._at, ctypes.byref(context), rows, at)
         _check(failed, len(features))
 
     def read_out(self, x: Tensor) -> Tensor:
@@ -383,6 +358,15 @@ class FewRows:
 def _projections(layers: Sequence[Layer]) -> Iterator[Projection]:
     for layer in layers:
         yield from (layer.qkv, layer.output, layer.gate_up, layer.down)
+
+
+def _chain(write: Callable[..., int], given: tuple[object, ...], n: int, vocab: int, chooser: Chooser) -> Chain:
+    """What a compiled loop wrote behind n rows, which takes what is `given` and then what every such loop takes."""
+    steps = chooser.steps
+    logits, chosen, seconds = torch.empty(steps, vocab), (whole * steps)(), (ctypes.c_double * steps)()
+    choose = whole(steps), chooser.function, chooser.how(vocab)
+    _check(write(*given, *choose, pointer(logits.data_ptr()), chosen, seconds), n)
+    return Chain(chosen[:], logits, seconds[:])
 
 
 def _check(failed: int, n: int) -> None:

@@ -245,7 +245,7 @@ class LlamaModel(LlamaRows):
         few_rows = self._few_rows
         if few_rows is None or not few_rows.takes(len(placement.tokens)):
             return partial(self.run_chosen, step=self.step(placement, cache))
-        return partial(few_rows.run, cached=cache.room(placement.stop), placement=placement)
+        return partial(few_rows.run, seat=cache.seat(placement.stop), placement=placement)
 
     def _look_up(self, tokens: Sequence[int]) -> Tensor:
         """Embeddings [n, hidden] of tokens [n]; a row widened as it is read is that of a table widened before."""

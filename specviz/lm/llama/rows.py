@@ -64,6 +64,18 @@ class Norm:
         return functional.rms_norm(x, self.weight.shape, self.weight, self._eps)
 
 
+def with_room(stored: Tensor, rows: int, kept: int) -> Tensor:
+    """`stored` [layers, 2 * G, room, D], or where it would not hold `rows` rows a larger one with its first `kept`."""
+    room = stored.shape[2]
+    if rows <= room:
+        return stored
+    while room < rows:
+        room *= 2
+    grown = stored.new_empty(*stored.shape[:2], room, stored.shape[3])
+    grown[:, :, :kept] = stored[:, :, :kept]
+    return grown
+
+
 class LlamaCache(TreeCache):
     """Keys and values of all layers in one tensor [layers, 2 * G, rows, D]; keys are the first G heads of a layer."""
 
@@ -77,13 +89,7 @@ class LlamaCache(TreeCache):
 
     def room(self, rows: int) -> Tensor:
         """The storage, grown where it would not hold `rows` rows."""
-        room = self._kv.shape[2]
-        if rows > room:
-            while room < rows:
-                room *= 2
-            grown = self._kv.new_empty(*self._kv.shape[:2], room, self._kv.shape[3])
-            grown[:, :, : self.length] = self._kv[:, :, : self.length]
-            self._kv = grown
+        self._kv = with_room(self._kv, rows, self.length)
         return self._kv
 
     def seat(self, rows: int) -> Seat:
