@@ -9,6 +9,7 @@
 #include <string.h>
 
 #ifdef __AVX512F__
+#include <immintrin.h>
 #define LANES 16
 #else
 #define LANES 8
@@ -26,7 +27,14 @@ typedef uint16_t AnyHalves __attribute__((vector_size(2 * LANES), aligned(2), ma
 INLINE Vec load(const float *at) { return *(const AnyVec *)at; }
 INLINE void store(float *at, Vec x) { *(AnyVec *)at = x; }
 INLINE Vec every(float x) { return x - (Vec){0}; }
-INLINE Vec larger(Vec a, Vec b) { Ints of_a = a > b; return (Vec)(((Ints)a & of_a) | ((Ints)b & ~of_a)); }
+INLINE Vec larger(Vec a, Vec b) { /* b where they are equal or one is no number */
+#ifdef __AVX512F__
+  return (Vec)_mm512_max_ps((__m512)a, (__m512)b); /* GCC makes two instructions of the other */
+#else
+  Ints of_a = a > b;
+  return (Vec)(((Ints)a & of_a) | ((Ints)b & ~of_a));
+#endif
+}
 
 /* Kept in a register from here on: read anew for each of its products, it would take longer to read than to multiply */
 INLINE Vec in_register(Vec x) {

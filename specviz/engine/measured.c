@@ -7,12 +7,8 @@
 
 #include "../core/vectors.h"
 
-#ifdef __AVX512F__
-#include <immintrin.h>
-#endif
-
 enum { COLUMNS = 4, BLOCK = COLUMNS * LANES, CHUNK = 64 * LANES, REST = 0, BITS, DRAFT_BITS, DIVERGENCE, OVERLAP, NUMBERS };
-enum { NOTHING, PROBABILITIES, LOGITS };
+enum { NOTHING, HEAD, PROBABILITIES, LOGITS };
 static const double DIGITS = 1e6, DECIMALS = 1e4, LN2 = 0.693147180559945309;
 
 INLINE Vec chosen(Ints which, Vec a, Vec b) { return (Vec)(((Ints)a & which) | ((Ints)b & ~which)); }
@@ -69,12 +65,21 @@ INLINE int64_t held_with(float x, int64_t id, int64_t held, int64_t top, int64_t
 }
 
 /* The `top` largest numbers of a row, of equal ones the lowest ids; how many there are above minus infinity. At least
-   `top` numbers reach what as many of the columns of blocks reach, so that few others are looked at. */
-static __attribute__((noinline)) int64_t head(const float *row, int64_t vocab, int64_t top, int64_t *ids, float *best) {
+   `top` numbers reach what as many of the columns of blocks reach, so that few others are looked at. `room` [V / COLUMNS]
+   keeps the largest of each block's columns. */
+static __attribute__((noinline)) int64_t head(const float *row, int64_t vocab, int64_t top, int64_t *ids, float *best,
+                                              float *room) {
+  const int64_t blocks = vocab / BLOCK;
   Vec columns[COLUMNS];
   UNROLL for (int c = 0; c < COLUMNS; c++) columns[c] = every(-INFINITY);
-  for (int64_t t = 0; t + BLOCK <= vocab; t += BLOCK)
-    UNROLL for (int c = 0; c < COLUMNS; c++) columns[c] = larger(load(row + t + c * LANES), columns[c]);
+  for (int64_t b = 0; b < blocks; b++) {
+    Vec most = every(-INFINITY);
+    UNROLL for (int c = 0; c < COLUMNS; c++) {
+      const Vec x = load(row + b * BLOCK + c * LANES);
+      columns[c] = larger(x, columns[c]), most = larger(x, most);
+    }
+    store(room + b * LANES, most);
+  }
   float each[BLOCK], floor = -INFINITY;
   UNROLL for (int c = 0; c < COLUMNS; c++) store(each + c * LANES, columns[c]);
   int64_t held = 0;
@@ -83,13 +88,9 @@ static __attribute__((noinline)) int64_t head(const float *row, int64_t vocab, i
   if (held == top) floor = nextafterf(best[top - 1], -INFINITY);
   held = 0;
   for (int64_t t = 0; t < vocab; t += LANES) {
-    if (t % BLOCK == 0 && t + BLOCK <= vocab) {
-      Vec most = every(-INFINITY);
-      UNROLL for (int c = 0; c < COLUMNS; c++) most = larger(load(row + t + c * LANES), most);
-      if (!lanes(most > every(floor))) {
-        t += BLOCK - LANES;
-        continue;
-      }
+    if (t % BLOCK == 0 && t < blocks * BLOCK && !lanes(load(room + t / COLUMNS) > every(floor))) {
+      t += BLOCK - LANES;
+      continue;
     }
     for (uint32_t left = lanes(from(row + t, vocab - t, -INFINITY) > every(floor)); left; left &= left - 1) {
       const int64_t id = t + __builtin_ctz(left);
@@ -100,10 +101,11 @@ static __attribute__((noinline)) int64_t head(const float *row, int64_t vocab, i
   return held;
 }
 
-/* A distribution p = weights / sum, with log p = logs - shift */
+/* A distribution p = weights / sum, with log p = (logs - origin) · scale + level */
 typedef struct {
   const float *weights, *logs; /* [V] */
-  double sum, shift;
+  double sum, level;
+  float origin, scale;
 } Row;
 
 /* One of logits whose largest is `top`, the weights of which go to `room` */
@@ -124,7 +126,7 @@ static __attribute__((noinline)) Row of_logits(const float *row, int64_t vocab, 
     sum += total(some), mean += total(moments);
   }
   *nats = log(sum) - mean / sum;
-  return (Row){room, row, sum, top + log(sum)};
+  return (Row){room, row, sum, -log(sum), top, 1.0f};
 }
 
 /* One of probabilities, the logarithms of which go to `room` */
@@ -142,7 +144,26 @@ static __attribute__((noinline)) Row of_probabilities(const float *row, int64_t 
     mean += total(some);
   }
   *nats = -mean;
-  return (Row){row, room, 1.0, 0.0};
+  return (Row){row, room, 1.0, 0.0, 0.0f, 1.0f};
+}
+
+/* One of probabilities that a temperature made of logits, `best` the id of the largest: logarithms need not be taken */
+static __attribute__((noinline)) Row of_both(const float *row, const float *logits, int64_t vocab, int64_t best,
+                                             float scale, const float *next, double *nats) {
+  const float top = logits[best];
+  const double level = log(row[best]);
+  double mean = 0.0;
+  for (int64_t t = 0; t < vocab; t += CHUNK) {
+    Vec some = every(0.0f);
+    for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
+      Vec x = from(row + s, vocab - s, 0.0f), below = from(logits + s, vocab - s, 0.0f) - top;
+      __builtin_prefetch(next + s, 0, 2);
+      some += x * (Vec)((Ints)below & (x > every(0.0f)));
+    }
+    mean += total(some);
+  }
+  *nats = -mean * scale - level;
+  return (Row){row, logits, 1.0, level, top, scale};
 }
 
 /* KL(p‖q) in nats, infinite where q gives nothing to a token of p; and the overlap, Σ min(p, q) */
@@ -154,39 +175,54 @@ static __attribute__((noinline)) double divergence(const Row *p, const Row *q, i
     for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
       const int64_t left = vocab - s;
       Vec x = from(p->weights + s, left, 0.0f), y = from(q->weights + s, left, 0.0f);
-      Vec apart = from(p->logs + s, left, 0.0f) - from(q->logs + s, left, 0.0f);
+      Vec of_p = (from(p->logs + s, left, 0.0f) - p->origin) * p->scale;
+      Vec apart = of_p - (from(q->logs + s, left, 0.0f) - q->origin) * q->scale;
       some += (Vec)((Ints)(x * apart) & (x > every(0.0f)));
       least -= larger(-x * share_of_p, -y * share_of_q);
     }
     sum += total(some), common += total(least);
   }
   *overlap = common;
-  return sum / p->sum - p->shift + q->shift;
+  return sum / p->sum + p->level - q->level;
 }
 
 /* What is asked of n rows of V numbers, and where the answers go; all rounded as a trace holds them */
 typedef struct {
   int64_t n, vocab, top, count;
   const float *const *rows;
-  const int64_t *kinds, *drafts; /* [n]: what lies in a row; the row q that row p is compared with, or -1 */
-  const int64_t *row_of, *tokens; /* [count]: tokens whose ranks are asked for, and in which row */
-  int64_t *ids, *shown, *ranks; /* [n, top]; [n]: how many of them are not 0; [count]: 1 is the first */
-  double *probs, *numbers; /* [n, top]; [n, NUMBERS] */
-  float *room; /* [2, V and a vector's width] */
+  const int64_t *kinds, *drafts, *logits; /* [n]: what lies in a row; the row q that row p is compared with, and the row
+                                             of logits that it was made of by a temperature, or -1 */
+  const int64_t *row_of, *tokens;         /* [count]: tokens whose ranks are asked for, and in which row */
+  int64_t *ids, *shown, *ranks;           /* [n, top]; [n]: how many of them are not 0; [count]: 1 is the first */
+  const double *scales;                   /* [n]: 1 / that temperature */
+  double *probs, *numbers;                /* [n, top]; [n, NUMBERS] */
+  float *room;                            /* [2, V and a vector's width] */
 } Asked;
+
+/* The same head in probabilities as in the logits they were made of: of equal logits the lowest ids */
+static int64_t same_head(const Asked *asked, int64_t i, int64_t of, int64_t *ids, float *best) {
+  const int64_t top = asked->top, *known = asked->ids + of * top;
+  int64_t held = 0;
+  for (int64_t k = 0; k < top && known[k] >= 0; k++) /* also those that the logits alone give next to nothing */
+    held = held_with(asked->rows[i][known[k]], known[k], held, top, ids, best);
+  return held;
+}
 
 /* The head and the entropy of row i, whose logarithms or weights go to `room`; meanwhile row `next` comes from memory */
 static Row measured(const Asked *asked, int64_t i, int64_t next, float *room) {
   const float *row = asked->rows[i], *after = asked->rows[next < asked->n ? next : i];
-  const int64_t vocab = asked->vocab, top = asked->top, logits = asked->kinds[i] == LOGITS;
+  const int64_t vocab = asked->vocab, top = asked->top, kind = asked->kinds[i], of = asked->logits[i];
   float best[top];
-  double nats, left = 1.0, *to = asked->numbers + i * NUMBERS, *probs = asked->probs + i * top;
-  const int64_t held = head(row, vocab, top, asked->ids + i * top, best);
-  const Row known = logits ? of_logits(row, vocab, held ? best[0] : 0.0f, after, room, &nats)
-                           : of_probabilities(row, vocab, after, room, &nats);
-  int64_t shown = 0;
+  double nats = 0.0, left = 1.0, *to = asked->numbers + i * NUMBERS, *probs = asked->probs + i * top;
+  int64_t shown = 0, *ids = asked->ids + i * top;
+  const int64_t held = of < 0 ? head(row, vocab, top, ids, best, room) : same_head(asked, i, of, ids, best);
+  Row known = {0};
+  for (int64_t k = held; k < top; k++) ids[k] = -1;
+  if (kind == LOGITS) known = of_logits(row, vocab, held ? best[0] : 0.0f, after, room, &nats);
+  else if (of >= 0) known = of_both(row, asked->rows[of], vocab, asked->ids[of * top], asked->scales[i], after, &nats);
+  else if (kind == PROBABILITIES) known = of_probabilities(row, vocab, after, room, &nats);
   for (int64_t k = 0; k < held; k++) {
-    double prob = logits ? exp((double)best[k] - known.shift) : best[k];
+    const double prob = kind == LOGITS ? exp((double)best[k] - known.origin + known.level) : best[k];
     probs[k] = rounded(prob, DIGITS);
     shown += probs[k] > 0.0;
   }
@@ -195,6 +231,20 @@ static Row measured(const Asked *asked, int64_t i, int64_t next, float *room) {
   to[BITS] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
   asked->shown[i] = shown;
   return known;
+}
+
+/* Row i with the one it is compared with, while it is in the cache */
+static void compared(const Asked *asked, int64_t i, int64_t next) {
+  const int64_t width = (asked->vocab + LANES - 1) / LANES * LANES, draft = asked->drafts[i];
+  const Row p = measured(asked, i, draft < 0 ? next : draft, asked->room);
+  double overlap = 0.0, nats = 0.0, *to = asked->numbers + i * NUMBERS;
+  if (draft >= 0) {
+    const Row q = measured(asked, draft, next, asked->room + width);
+    nats = divergence(&p, &q, asked->vocab, &overlap);
+    to[DRAFT_BITS] = asked->numbers[draft * NUMBERS + BITS];
+  }
+  to[DIVERGENCE] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
+  to[OVERLAP] = rounded(overlap > 1.0 ? 1.0 : overlap, DECIMALS);
 }
 
 /* How many of the numbers [V] of a row a token comes behind; of equal ones the lowest id is first */
@@ -210,26 +260,25 @@ static int64_t behind(const float *row, int64_t vocab, int64_t token) {
   return count;
 }
 
+/* The rank of a token in a row, whose head is in order of it */
+static int64_t rank(const Asked *asked, int64_t i, int64_t token) {
+  const int64_t *ids = asked->ids + i * asked->top, heads = asked->kinds[i] == NOTHING ? 0 : asked->top;
+  for (int64_t k = 0; k < heads; k++)
+    if (ids[k] == token) return k + 1;
+  return 1 + behind(asked->rows[i], asked->vocab, token);
+}
+
 /* Row by row, each with the one it is compared with and with the tokens that are ranked in it, while it is in the
-   cache; a draft's row stands behind those of its target, so `shown` says whether its turn has been */
+   cache; a draft's row stands behind those of its target, so `shown` says whether its turn has been. What logits a row was
+   made of stands before it. */
 void sweep(const Asked *asked) {
-  const int64_t width = (asked->vocab + LANES - 1) / LANES * LANES;
   int64_t ranked = 0;
   for (int64_t i = 0; i < asked->n; i++) asked->shown[i] = asked->kinds[i] == NOTHING ? 0 : -1;
   for (int64_t i = 0; i < asked->n; i++) {
-    if (asked->shown[i] < 0) {
-      const int64_t draft = asked->drafts[i];
-      const Row p = measured(asked, i, draft < 0 ? i + 1 : draft, asked->room);
-      double overlap = 0.0, nats = 0.0, *to = asked->numbers + i * NUMBERS;
-      if (draft >= 0) {
-        const Row q = measured(asked, draft, i + 1, asked->room + width);
-        nats = divergence(&p, &q, asked->vocab, &overlap);
-        to[DRAFT_BITS] = asked->numbers[draft * NUMBERS + BITS];
-      }
-      to[DIVERGENCE] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
-      to[OVERLAP] = rounded(overlap > 1.0 ? 1.0 : overlap, DECIMALS);
-    }
+    int64_t next = i + 1;
+    while (next < asked->n && (asked->shown[next] >= 0 || next == asked->drafts[i])) next++;
+    if (asked->shown[i] < 0) compared(asked, i, next);
     for (; ranked < asked->count && asked->row_of[ranked] <= i; ranked++)
-      asked->ranks[ranked] = 1 + behind(asked->rows[asked->row_of[ranked]], asked->vocab, asked->tokens[ranked]);
+      asked->ranks[ranked] = rank(asked, asked->row_of[ranked], asked->tokens[ranked]);
   }
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from math import inf, isfinite, log
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,9 @@ UNITS = 10.0**DIGITS
 DECIMALS = 4
 """of a node's bits and overlap"""
 
-NOTHING, PROBABILITIES, LOGITS = range(3)
-"""what is to be told of a row, as `measured.c` names it: its head and entropy as what it holds, or nothing but ranks"""
+NOTHING, HEAD, PROBABILITIES, LOGITS = range(4)
+"""what is to be told of a row, as `measured.c` names it: ranks alone, the head of probabilities, or head and entropy as
+what it holds"""
 NUMBERS = 5
 """of a row: what its head leaves, bits, those of the draft's, divergence, overlap"""
 
@@ -50,6 +51,8 @@ class Swept:
     drafts: dict[int, TopK]
     """at the nodes that have a row of the drafter's"""
     agreements: Sequence[Agreement | None]
+    beside: TopK | None = None
+    """of the distribution that was asked about besides"""
 
 
 Rows = tuple[Sequence[int], Tensor]
@@ -77,29 +80,34 @@ class Sweep:
         drafts: Sequence[Rows] = (),
         logits: bool = False,
         beside: Tensor | None = None,
+        made_of: tuple[Tensor, float] | None = None,
     ) -> Callable[[], Swept]:
         """The same, not yet worked out, nor waited for where the rows lie on a device; until then nothing may write
-        over them. `beside` [V] is measured as one more node."""
+        over them. Of `beside` [V] the head alone is measured. `made_of`: logits that were asked about before, and the
+        temperature that made probabilities of them and cut nothing off, which saves logarithms and a second look for
+        the same head."""
         asked = [node for nodes, _ in drafts for node in nodes]
-        own = [targets] if beside is None else [targets, beside]
-        blocks, n = [*own, *(rows for _, rows in drafts)], targets.shape[0] + len(own) - 1
-        if self._compiled is not None and all(map(_plain, blocks)):
-            waiting = self._rows_of(self._compiled, targets.shape[1])
-            first = waiting.add(blocks, LOGITS if logits else PROBABILITIES)
-            waiting.compare(first, n, asked)
-            return lambda: waiting.swept(first, n, asked)
-        rows = torch.vstack(blocks)
+        if self._compiled is not None:
+            waiting, kind = self._rows_of(self._compiled, targets.shape[1]), LOGITS if logits else PROBABILITIES
+            first = waiting.add([targets, *(rows for _, rows in drafts)], kind)
+            extra = None if first is None or beside is None else waiting.add([beside], HEAD)
+            if first is not None and (extra is not None or beside is None):
+                waiting.compare(first, targets.shape[0], asked, made_of)
+                return partial(waiting.swept, first, targets.shape[0], asked, extra)
+        n, own = targets.shape[0], [targets] if beside is None else [targets, beside]
+        rows = torch.vstack([*own, *(rows for _, rows in drafts)])
         if logits:
             rows = (rows if rows.dtype == torch.float64 else rows.float()).softmax(-1)
         best = rows.topk(min(self._top, rows.shape[-1]), dim=-1)
-        named = dict(zip(asked, rows[n:], strict=True))
+        named = dict(zip(asked, rows[n + len(own) - 1 :], strict=True))
         seen = fetch.leave(best.indices, best.values, *_columns(rows[:n], named))
 
         @cache
         def by_torch() -> Swept:
             ids, probs, *columns = seen()
             heads = _heads(ids, probs)
-            return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))
+            extra = None if beside is None else heads.pop(n)
+            return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked), extra)
 
         return by_torch
 
@@ -115,10 +123,11 @@ class Sweep:
         if logits.device.type not in ON_CPU:
             seen = fetch.leave(_before_on_device(logits, parents, tokens))
             return lambda: [None, *(1 + int(before) for before in seen()[0].tolist())]
-        if self._compiled is not None and _plain(logits):
+        if self._compiled is not None:
             waiting = self._rows_of(self._compiled, logits.shape[1])
             at = waiting.rank(logits, parents, tokens)
-            return lambda: [None, *waiting.answers.ranks[at : at + len(tokens)]]
+            if at is not None:
+                return lambda: [None, *waiting.answers.ranks[at : at + len(tokens)]]
         counted: Ranks = [None, *(1 + before for before in _before_on_cpu(logits, parents, tokens))]
         return lambda: counted
 
@@ -135,8 +144,8 @@ class _Asked(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("n", "vocab", "top", "count")),
-        *((name, ctypes.c_void_p) for name in ("rows", "kinds", "drafts", "row_of", "tokens")),
-        *((name, ctypes.c_void_p) for name in ("ids", "shown", "ranks", "probs", "numbers", "room")),
+        *((name, ctypes.c_void_p) for name in ("rows", "kinds", "drafts", "logits", "row_of", "tokens")),
+        *((name, ctypes.c_void_p) for name in ("ids", "shown", "ranks", "scales", "probs", "numbers", "room")),
     )
 
 
@@ -162,6 +171,8 @@ class _Waiting:
         self._rows: list[int] = []
         self._kinds: list[int] = []
         self._drafts: list[int] = []
+        self._logits: list[int] = []
+        self._scales: list[float] = []
         self._row_of: list[int] = []
         self._tokens: list[int] = []
         self._answers: _Answers | None = None
@@ -171,25 +182,39 @@ class _Waiting:
         """Whether it is over: whoever asks now waits elsewhere."""
         return self._answers is not None
 
-    def add(self, blocks: Sequence[Tensor], kind: int) -> int:
-        """The number of their first row."""
-        first = len(self._rows)
-        for block in blocks:
-            self._blocks[id(block)] = block, len(self._rows)
-            self._rows += _addresses(block)
-        self._kinds += [kind] * (len(self._rows) - first)
-        self._drafts += [-1] * (len(self._rows) - first)
+    def add(self, blocks: Sequence[Tensor], kind: int) -> int | None:
+        """The number of their first row; None where not all of them lie as the compiled sweep reads them."""
+        plain = [addresses for addresses in map(_addresses, blocks) if addresses is not None]
+        if len(plain) < len(blocks):
+            return None
+        first = at = len(self._rows)
+        for block, addresses in zip(blocks, plain, strict=True):
+            self._blocks[id(block)] = block, at
+            self._rows += addresses
+            at += len(addresses)
+        unknown = [-1] * (at - first)
+        self._kinds += [kind] * (at - first)
+        self._drafts += unknown
+        self._logits += unknown
+        self._scales += [1.0] * (at - first)
         return first
 
-    def compare(self, first: int, nodes: int, asked: Sequence[int]) -> None:
-        """The target's rows from `first` on with the drafter's behind them, in the order of `asked`."""
+    def compare(self, first: int, nodes: int, asked: Sequence[int], made_of: tuple[Tensor, float] | None) -> None:
+        """The target's rows from `first` on with the drafter's behind them, in the order of `asked`; `made_of` see
+        `Sweep.ask`."""
         for row, node in enumerate(asked, start=first + nodes):
             self._drafts[first + node] = row
+        known = None if made_of is None else self._blocks.get(id(made_of[0]))
+        if made_of is not None and known is not None:
+            self._logits[first : first + nodes] = range(known[1], known[1] + nodes)
+            self._scales[first : first + nodes] = [1 / made_of[1]] * nodes
 
-    def rank(self, logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> int:
-        """The number of the first rank."""
-        known = self._blocks.get(id(logits))
-        first, at = self.add([logits], NOTHING) if known is None else known[1], len(self._tokens)
+    def rank(self, logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> int | None:
+        """The number of the first rank; None where the rows do not lie as the compiled sweep reads them."""
+        known, at = self._blocks.get(id(logits)), len(self._tokens)
+        first = self.add([logits], NOTHING) if known is None else known[1]
+        if first is None:
+            return None
         self._row_of += [first + parent for parent in parents]
         self._tokens += tokens
         return at
@@ -202,30 +227,27 @@ class _Waiting:
             self._blocks.clear()
         return self._answers
 
-    def swept(self, first: int, nodes: int, asked: Sequence[int]) -> Swept:
-        """Of the rows from `first` on, the target's and then the drafter's."""
+    def swept(self, first: int, nodes: int, asked: Sequence[int], extra: int | None) -> Swept:
+        """Of the rows from `first` on, the target's and then the drafter's, and of the `extra` one."""
         answers, end = self.answers, first + nodes
-        heads, drafts, numbers = (
-            answers.heads,
-            self._drafts[first:end],
-            answers.numbers[NUMBERS * first : NUMBERS * end],
-        )
+        heads, numbers = answers.heads, answers.numbers[NUMBERS * first : NUMBERS * end]
         agreements = [
             Agreement(bits) if row < 0 else Agreement(bits, draft_bits, kl_bits if kl_bits < inf else None, overlap)
             for row, bits, draft_bits, kl_bits, overlap in zip(
-                drafts, *(numbers[number::NUMBERS] for number in range(1, NUMBERS)), strict=True
+                self._drafts[first:end], *(numbers[number::NUMBERS] for number in range(1, NUMBERS)), strict=True
             )
         ]
-        return Swept(heads[first:end], dict(zip(asked, heads[end : end + len(asked)], strict=True)), agreements)
+        drafts = dict(zip(asked, heads[end : end + len(asked)], strict=True))
+        return Swept(heads[first:end], drafts, agreements, None if extra is None else heads[extra])
 
     def _swept(self) -> _Answers:
         n, top, count = len(self._rows), self._top, len(self._tokens)
-        lists = self._rows, self._kinds, self._drafts, self._row_of, self._tokens
+        lists = self._rows, self._kinds, self._drafts, self._logits, self._row_of, self._tokens
         given = [array("q", values) for values in lists]
         ids, shown, ranks = (array("q", bytes(8 * size)) for size in (n * top, n, count))
         probs, numbers = (array("d", bytes(8 * size)) for size in (n * top, n * NUMBERS))
-        room = array("f", bytes(4 * 2 * (self.vocab + LANES)))
-        buffers: list[array[Any]] = [*given, ids, shown, ranks, probs, numbers, room]
+        scales, room = array("d", self._scales), array("f", bytes(4 * 2 * (self.vocab + LANES)))
+        buffers: list[array[Any]] = [*given, ids, shown, ranks, scales, probs, numbers, room]
         asked = _Asked(n, self.vocab, top, count, *(buffer.buffer_info()[0] for buffer in buffers))
         self._compiled.sweep(ctypes.byref(asked))
         tokens, values, told = ids.tolist(), probs.tolist(), numbers.tolist()
@@ -236,19 +258,18 @@ class _Waiting:
         return _Answers(heads, told, ranks.tolist())
 
 
-def _plain(rows: Tensor) -> bool:
-    """Whether rows [n, V] or [V] lie as the compiled functions read them."""
-    return rows.dtype is torch.float32 and rows.is_cpu and rows.stride(-1) == 1
-
-
-def _addresses(rows: Tensor) -> list[int]:
-    """Of each row of a [n, V] or [V] in float32."""
+def _addresses(rows: Tensor) -> Sequence[int] | None:
+    """Of each row of a [n, V] or [V]; None where they do not lie as the compiled functions read them."""
+    if rows.dtype is not torch.float32 or not rows.is_cpu:
+        return None
+    *steps, step = rows.stride()
+    if step != 1:
+        return None
     first = rows.data_ptr()
-    if rows.dim() == 1:
-        return [first]
-    n = rows.shape[0]
-    step = rows.stride(0) * 4
-    return list(range(first, first + n * step, step)) if step else [first] * n
+    if not steps:
+        return (first,)
+    n, apart = rows.shape[0], steps[0] * 4
+    return range(first, first + n * apart, apart) if apart else [first] * n
 
 
 def ranks(logits: Tensor, tree: DraftTree) -> Ranks:

@@ -64,7 +64,7 @@ class Asked:
     """at temperature 0, per parent the distribution its drawn children came from"""
     ranks: Callable[[], Ranks]
     residual: Callable[[], Swept] | None
-    """whose last target is the head of what the verdict left; None where it left nothing, or `judged` has it"""
+    """whose only target is the head of what the verdict left; None where it left nothing, or `judged` has it besides"""
 
 
 class Recorder:
@@ -111,7 +111,7 @@ class Recorder:
             nodes=self._nodes(record, asked, judged),
             drafted=_drafted(record),
             scored=Scored(Pass(rows, done.cache_before, times.target), times.target),
-            judged=_judged(record, asked.residual() if asked.residual else judged),
+            judged=_judged(record, _residual(asked, judged)),
             committed=_committed(record),
         )
 
@@ -173,15 +173,17 @@ class Recorder:
             residual = None if rest is None else ask(rest.unsqueeze(0))
             heads = {parent: ask(q.unsqueeze(0)) for parent, q in drawn.items()}
             return Asked(None, ask(scored.logits, asked, logits=True), heads, ranks(), residual)
-        judged = ask(scored.all_probs(), [((parent,), q) for parent, q in drawn.items()], beside=rest)
-        if not sampling.plain:
-            return Asked(judged, ask(scored.logits, asked, logits=True), {}, ranks(), None)
+        raw = None if sampling.plain else ask(scored.logits, asked, logits=True)
+        made_of = (scored.logits, sampling.temperature) if raw and sampling.uncut else None
+        judged = ask(scored.all_probs(), [((parent,), q) for parent, q in drawn.items()], beside=rest, made_of=made_of)
+        if raw:
+            return Asked(judged, raw, {}, ranks(), None)
         # the transform changes nothing: only what was asked and not drawn from is news
         news = [([node], rows[i : i + 1]) for nodes, rows in asked for i, node in enumerate(nodes) if node not in drawn]
         if not news:
             return Asked(judged, None, {}, ranks(), None)
-        raw, fresh = ask(scored.logits, news, logits=True), {node for (node,), _ in news}
-        return Asked(judged, lambda: _only(raw(), fresh), {}, ranks(), None)
+        whole, fresh = ask(scored.logits, news, logits=True), {node for (node,), _ in news}
+        return Asked(judged, lambda: _only(whole(), fresh), {}, ranks(), None)
 
     def _rows(self, record: RoundRecord, asked: Asked, judged: Swept | None) -> tuple[list[TopK], dict[int, TopK]]:
         """Per node the target's head, and per parent that of the distribution its drawn children came from; a lone
@@ -248,8 +250,14 @@ def _fates(tree: DraftTree, verdict: Verdict) -> list[Fate]:
     return fates
 
 
-def _judged(record: RoundRecord, swept: Swept | None) -> Judged:
-    """The last target of `swept` is what the verdict left, where it left something."""
+def _residual(asked: Asked, judged: Swept | None) -> TopK | None:
+    """The head of what the verdict left."""
+    if asked.residual is not None:
+        return asked.residual().targets[0]
+    return None if judged is None else judged.beside
+
+
+def _judged(record: RoundRecord, residual: TopK | None) -> Judged:
     verdict = record.verdict
     return Judged(
         rule=record.rule,
@@ -267,7 +275,7 @@ def _judged(record: RoundRecord, swept: Swept | None) -> Judged:
         ],
         path=verdict.path,
         final_node=verdict.path[-1] if verdict.path else 0,
-        residual=None if swept is None or verdict.residual is None else swept.targets[-1],
+        residual=residual,
         residual_mass=verdict.residual_mass,
         token=verdict.token,
         origin=verdict.origin,

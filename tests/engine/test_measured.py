@@ -87,6 +87,29 @@ def test_the_compiled_sweep_says_what_torch_says(monkeypatch, vocab, logits):
             assert agreement.overlap == pytest.approx(same.overlap, abs=1.01e-4)
 
 
+@pytest.mark.parametrize("temperature", [0.05, 0.8, 3.0])
+def test_probabilities_tell_the_same_whether_the_logits_they_were_made_of_are_known(sweep, temperature):
+    """Excluded tokens, equal logits and drafts of their own among them."""
+    torch.manual_seed(5)
+    logits = 3 * torch.randn(3, 131)
+    logits[0, 7:90] = -inf
+    logits[1, 3] = logits[1, 100] = 20.0
+    probs, drafts = (logits / temperature).softmax(-1), [([0, 1], torch.randn(2, 131).softmax(-1))]
+    whole = sweep(10)
+    fetch, raw = Fetch(), whole.ask(Fetch(), logits, logits=True)
+    seen = whole.ask(fetch, probs, drafts, beside=probs[2], made_of=(logits, temperature))()
+    alone = sweep(10)(probs, drafts)
+    assert raw().targets[1].tokens[:2] == [3, 100]
+    assert seen.targets == alone.targets
+    assert seen.drafts == alone.drafts
+    assert seen.beside == alone.targets[2]
+    for agreement, same in zip(seen.agreements, alone.agreements, strict=True):
+        assert agreement.target_bits == pytest.approx(same.target_bits, abs=1.01e-4)
+        assert agreement.draft_bits == same.draft_bits
+        assert agreement.kl_bits == pytest.approx(same.kl_bits, abs=1.01e-4)
+        assert agreement.overlap == same.overlap
+
+
 @needs_compiler
 def test_a_sweep_goes_on_to_more_rows_and_another_vocabulary():
     sweep = Sweep(2)
@@ -105,8 +128,9 @@ def test_whoever_asks_before_others_have_seen_their_answers_gets_the_own_ones(sw
     ranked, unswept = whole.ask_ranks(fetch, quarter, tree), whole.ask_ranks(fetch, quarter + 1, tree)
     third = whole.ask(fetch, torch.eye(4)[3:])
     assert third().targets == [TopK([3], [1.0], 0.0)]
-    assert second().targets == [TopK([2], [0.5], 0.5), TopK([0], [0.5], 0.5)]
-    assert second().agreements == [Agreement(target_bits=1.5)] * 2
+    assert second().targets == [TopK([2], [0.5], 0.5)]
+    assert second().beside == TopK([0], [0.5], 0.5)
+    assert second().agreements == [Agreement(target_bits=1.5)]
     assert first() == Swept(
         [TopK([0], [0.5], 0.5)],
         {0: TopK([2], [0.5], 0.5)},

@@ -134,7 +134,7 @@ FAULTS: Edits = {
         ),
     },
     ("specviz/engine/recorder.py", RECORDER): {
-        "recorder: the target's own head as the residual": edit("else swept.targets[-1]", "else swept.targets[0]"),
+        "recorder: the target's own head as the residual": edit("else judged.beside", "else judged.targets[0]"),
         "recorder: time stamps half as long again": edit("start_s=record.start_s,", "start_s=1.5 * record.start_s,"),
         "recorder: a candidate keeps the probability of its sibling": edit(
             "[record.scored.candidate_prob(i) for i in candidates]",
@@ -143,8 +143,8 @@ FAULTS: Edits = {
     },
     ("specviz/engine/measured.py", RECORDER): {
         "recorder: raw rows in another order": edit(
-            "return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
-            "return Swept(heads[:n][::-1], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
+            "Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked), extra)",
+            "Swept(heads[:n][::-1], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked), extra)",
         ),
         "recorder: raw rows of the draft in another order": edit(
             "asked = [node for nodes, _ in drafts for node in nodes]",
@@ -160,6 +160,12 @@ FAULTS: Edits = {
     ("specviz/engine/measured.c", "tests/engine/test_measured.py"): {
         "recorder: a head leaves out what reaches its bound and no more": edit(
             "floor = nextafterf(best[top - 1], -INFINITY);", "floor = best[top - 1];"
+        ),
+        "recorder: logarithms at another temperature than the probabilities": edit(
+            "*nats = -mean * scale - level;", "*nats = -mean - level;"
+        ),
+        "recorder: a divergence at another temperature than the probabilities": edit(
+            "return (Row){row, logits, 1.0, level, top, scale};", "return (Row){row, logits, 1.0, level, top, 1.0f};"
         ),
     },
     ("specviz/lm/ranks.py", "tests/lm/test_spread.py"): {
