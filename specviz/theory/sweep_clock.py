@@ -1,8 +1,8 @@
 """A recorded sweep on another machine's clock. All *modelled*: but for a few tokens nothing is run again.
 
-    bare passes there ─► a round's target pass ─┐ corrected by real rounds there
-    a step of the drafter's model ─► drafting  ─┼─► of the same way of drafting, ─► every recorded run, in seconds there
-    plain decoding ─► everything else ──────────┘ or of one like it
+    bare passes there ─► a round's target pass ─┐ by real rounds there of the same
+    recorded drafting ─► drafting ──────────────┼─► way of drafting, or of one like it ─► every recorded run, in
+    recorded rest ─► everything else ───────────┘ with the same model                     seconds there
 
 Its runs keep their rounds, their rows and their accepted tokens, which no machine changes. Replaced are all seconds, by
 what the same things take there (`MachineClock`). Place in the flow: the page and `specviz predict` ask it what must be
@@ -11,9 +11,10 @@ timed, and hand in what was. A single run: `reclock`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from statistics import fmean, linear_regression, median
+from typing import NamedTuple
 
 from specviz.errors import OptionError
 from specviz.protocol.choice import STANDARD
@@ -27,8 +28,20 @@ from specviz.theory.speedup import times_as_fast
 
 MOST_WIDTHS = 24
 """of target passes that are timed for one sweep"""
-CHAIN, TREE = (True, True), (True, False)
-"""how a model's case drafts (`_shape`)"""
+
+
+class _Kind(NamedTuple):
+    """How a case drafts. Those of one kind are priced by each other's rounds."""
+
+    model: str | None
+    """sha256 of its drafter's own model"""
+    has_passes: bool
+    is_chain: bool
+    """passes at some length: trees have none"""
+
+    @property
+    def is_tree(self) -> bool:
+        return self.has_passes and not self.is_chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +58,11 @@ def question(result: SweepResult) -> ClockRequest:
     """What must be timed to predict this sweep: its models in its number format, the widths of its passes, and some of
     its ways of drafting (`_tried`)."""
     asked = result.definition
-    models = [asked.drafter_model, *(entry.drafter_model for entry in asked.drafters)]
     widths = {round(point.cost.target_rows / point.rounds) for point in result.points if point.rounds}
     rows = sorted(widths | {1}) if len(widths) < MOST_WIDTHS else sorted({*WIDTHS, max(widths)})
     return ClockRequest(
         target=asked.target,
-        drafter_models=tuple(dict.fromkeys(filter(None, models))),
+        drafter_models=_models(result),
         rows=tuple(rows),
         cached_rows=asked.max_new_tokens // 2 + 16,
         tried={case_of(point): _request(result, point) for point in _tried(result)},
@@ -59,36 +71,58 @@ def question(result: SweepResult) -> ClockRequest:
     )
 
 
+def _models(result: SweepResult) -> tuple[str, ...]:
+    """The sweep's own drafter model and those of single drafters, by name."""
+    asked = result.definition
+    names = (asked.drafter_model, *(entry.drafter_model for entry in asked.drafters))
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
 def _tried(result: SweepResult) -> list[SweepPoint]:
-    """A run of each way of drafting that is decoded for a few rounds: by the sweep's own drafter model under each
-    policy, and by the first drafter that asks no model and has a length. Of each the shortest and the longest drafts.
-    """
-    model, cards = result.definition.drafter_model, result.provenance.drafters
+    """A run of each way of drafting that is decoded for a few rounds: all ways of the usual drafter, with each of its
+    models, and of the others the first that is like none of them. Of each the shortest and the longest drafts."""
+    points = [point for point in points_of(result) if _is_tried(result, point)]
+    points.sort(key=lambda point: point.drafter != STANDARD["drafter"].name)
+    models = _weights(result)
     ways: dict[str, list[SweepPoint]] = {}
-    copying = ""
-    for point in points_of(result):
-        card = cards.get(title(point))
-        if card is None and point.drafted and not point.cost.draft_passes and point.gamma is not None:
-            copying = copying or title(point)
-        has_model = card is not None and card.name == model and point.drafter == STANDARD["drafter"].name
-        if has_model or title(point) == copying:
+    kinds: dict[_Kind, str] = {}
+    for point in points:
+        first = kinds.setdefault(_kind(models, point), title(point))
+        if point.drafter == STANDARD["drafter"].name or title(point) == first:
             ways.setdefault(title(point), []).append(point)
     ends = [end(points, key=lambda point: point.gamma or 0) for points in ways.values() for end in (min, max)]
     return list({case_of(point): point for point in ends}.values())
 
 
+def _is_tried(result: SweepResult, point: SweepPoint) -> bool:
+    """Whether its drafter makes passes of a model that can be named in a request, or has a length and none."""
+    card = result.provenance.drafters.get(title(point))
+    if point.cost.draft_passes:
+        return card is not None and card.name in _models(result)
+    return card is None and bool(point.drafted) and point.gamma is not None
+
+
 def _usual_prompt(result: SweepResult) -> str:
-    """One whose text does not repeat itself, and on which rounds with the drafter model write as much as on most."""
+    """At the lowest temperature, of the longer half of the texts that do not repeat themselves, one on which rounds
+    with the drafter model write as much as on most. A text of a few tokens is over before its rounds cost what others
+    do."""
     points = varied([point for point in points_of(result) if point.drafter == STANDARD["drafter"].name])
-    by_prompt: dict[str, list[float]] = {}
+    by_prompt: dict[str, list[SweepPoint]] = {}
     for point in points:
-        by_prompt.setdefault(point.prompt, []).append(point.output_tokens / point.rounds)
-    order = sorted(by_prompt, key=lambda prompt: median(by_prompt[prompt]))
+        if point.temperature == min(point.temperature for point in points):
+            by_prompt.setdefault(point.prompt, []).append(point)
+    lengths = {prompt: median(point.output_tokens for point in runs) for prompt, runs in by_prompt.items()}
+    order = sorted(
+        (prompt for prompt in by_prompt if lengths[prompt] >= median(lengths.values())),
+        key=lambda prompt: median(point.output_tokens / point.rounds for point in by_prompt[prompt]),
+    )
     return order[len(order) // 2] if order else ""
 
 
 def _request(result: SweepResult, point: SweepPoint) -> RunRequest:
-    request = RunRequest("", drafter_model=result.definition.drafter_model).with_drafter(point.drafter, point.options)
+    card = result.provenance.drafters.get(title(point))
+    model = result.definition.drafter_model if card is None else card.name
+    request = RunRequest("", drafter_model=model).with_drafter(point.drafter, point.options)
     return replace(request, tree_policy=point.policies.tree_policy, stop_policy=point.policies.stop_policy)
 
 
@@ -100,10 +134,9 @@ def case_of(point: SweepPoint) -> Case:
 def predict(result: SweepResult, clock: MachineClock) -> Predicted:
     """Every run of the sweep with the seconds of the other machine, each beside plain decoding predicted alike.
 
-    A round's target pass takes t(rows) of the other machine, behind drafting where its drafter makes passes; drafting
-    is as many times longer as a step of its drafter's model, where it has one. Both and everything else are corrected
-    by real rounds there of the same way of drafting, or of one like it. Raises OptionError where another target was
-    timed than the sweep ran.
+    A round's target pass takes t(rows) of the other machine, behind drafting where its drafter makes passes, corrected
+    by real rounds there of the same way of drafting, or of one like it; drafting and everything else take what they
+    took in those rounds. Raises OptionError where another target was timed than the sweep ran.
     """
     if clock.target_sha256 != result.provenance.target.weights_sha256:
         raise OptionError(
@@ -132,7 +165,7 @@ class _Pace:
     rest: float
     """seconds of a round beside drafting and the target's pass"""
     draft_ratio: float
-    """drafting, against the recorded rounds and beyond what a step of its model says"""
+    """drafting, against the recorded rounds"""
     rest_ratio: float
     """the rest, against the recorded rounds"""
 
@@ -146,7 +179,8 @@ class _Pace:
 
 @dataclass(frozen=True, slots=True)
 class _ChainCost:
-    """Seconds of a round's drafting there, by candidates: on a line through the shortest and the longest chain."""
+    """Seconds of a round's drafting there, by candidates, with one model: on a line through its shortest and longest
+    chain."""
 
     first_s: float
     each_s: float
@@ -173,13 +207,12 @@ class _Paces:
     """behind a drafter's steps"""
     models: dict[str, str]
     """title of a case → sha256 of its drafter's own model"""
-    steps: dict[str, float]
-    """sha256 of a drafter's model → its step there over its recorded step"""
-    chain: _ChainCost
+    chains: dict[str | None, _ChainCost]
+    """sha256 of a drafter's model → its chains there"""
     tried: dict[str, list[_Pace]]
     """title of a case that was decoded there → its rounds, those with fewest rows first; plain decoding is there"""
-    alike: dict[tuple[bool, bool], str]
-    """how a case drafts (`_shape`) → the first title that was decoded there and drafts so"""
+    alike: dict[_Kind, str]
+    """→ the first title that was decoded there and drafts so"""
 
     @classmethod
     def of(cls, result: SweepResult, points: Sequence[SweepPoint], clock: MachineClock) -> _Paces:
@@ -187,30 +220,28 @@ class _Paces:
         if not plain:
             raise OptionError("the sweep has no run of plain decoding, which every speedup is taken against.")
         lowest = min(point.temperature for point in plain)
-        models = {name: card.weights_sha256 for name, card in result.provenance.drafters.items()}
-        recorded: dict[str, float] = {}
+        models = _weights(result)
+        recorded: dict[Case, list[SweepPoint]] = {}
         for point in points:
-            model = models.get(title(point))
-            if model is not None and point.draft_step_s:
-                recorded.setdefault(model, point.draft_step_s)
+            if point.temperature == lowest:
+                recorded.setdefault(case_of(point), []).append(point)
+        tried = [rounds for rounds in clock.tried if rounds.case in recorded]
         paces = cls(
             clock=clock,
             times=StepTimes.of(clock.step_times),
             behind=StepTimes.of(clock.round_times),
             models=models,
-            steps={model: clock.draft_steps[model] / recorded[model] for model in recorded.keys() & clock.draft_steps},
-            chain=_ChainCost.of([rounds for rounds in clock.tried if rounds.case[0] == STANDARD["drafter"].name]),
+            chains=_chains(models, tried),
             tried={},
             alike={},
         )
-        for rounds in clock.tried:
-            same = [point for point in points if case_of(point) == rounds.case and point.temperature == lowest]
-            if same:
-                paces.tried.setdefault(title(same[0]), []).append(paces.against(rounds, same))
-                if rounds.case != PLAIN:
-                    paces.alike.setdefault(_shape(same[0]), title(same[0]))
-        for tried in paces.tried.values():
-            tried.sort(key=lambda pace: pace.rows)
+        for rounds in tried:
+            same = recorded[rounds.case]
+            paces.tried.setdefault(title(same[0]), []).append(paces.against(rounds, same))
+            if rounds.case != PLAIN:
+                paces.alike.setdefault(paces.kind(same[0]), title(same[0]))
+        for ends in paces.tried.values():
+            ends.sort(key=lambda pace: pace.rows)
         return paces
 
     def against(self, rounds: TriedRounds, recorded: Sequence[SweepPoint]) -> _Pace:
@@ -224,7 +255,7 @@ class _Paces:
             target=rounds.target_pass_s / fmean(times.at(rows) for rows in rounds.rows),
             draft=draft,
             rest=rounds.rest_s,
-            draft_ratio=draft / was_s / self.step(recorded[0]) if was_s > 0 else 1.0,
+            draft_ratio=draft / was_s if was_s > 0 else 1.0,
             rest_ratio=rounds.rest_s / was_rest_s if was_rest_s > 0 else 1.0,
         )
 
@@ -233,57 +264,49 @@ class _Paces:
         some rounds and 15 times in others, so those that asked as often count."""
         seconds = [_draft_s(point) / self.chain_s(point, _candidates(point)) for point in recorded]
         passes = [point.cost.draft_passes / point.rounds for point in recorded]
-        if _shape(recorded[0]) != TREE or len(set(passes)) < 2:
+        if not self.kind(recorded[0]).is_tree or len(set(passes)) < 2:
             return median(seconds)
         each_s, first_s = linear_regression(passes, seconds)
-        return first_s + each_s * rounds.draft_passes
+        return first_s + each_s * min(max(rounds.draft_passes, min(passes)), max(passes))
 
     def chain_s(self, point: SweepPoint, candidates: float) -> float:
         """Seconds of drafting so many candidates as a chain there; 1 for drafts that do not grow like one."""
-        return self.chain.at(candidates) if _shape(point) == CHAIN else 1.0
+        chain = self.chains.get(self.models.get(title(point)))
+        return chain.at(candidates) if chain and self.kind(point).is_chain else 1.0
 
     def draft_and_rest(self, point: SweepPoint, pace: _Pace) -> tuple[float, float]:
         """Seconds of drafting, and of all that is neither drafting nor a target pass: as real rounds there took, or as
         recorded and so many times longer as those of a case that is like it."""
-        was = point.cost
-        tried, shape, usual = title(point) in self.tried, _shape(point), STANDARD["drafter"].name
+        was, tried = point.cost, title(point) in self.tried
         rest_s = point.rounds * pace.rest if tried else _rest_s(was) * pace.rest_ratio
-        if (tried and shape != TREE) or (shape == CHAIN and point.drafter == usual and usual in self.tried):
-            round_s = pace.draft * self.chain_s(point, _candidates(point)) * self.against_usual(point)
-            return point.rounds * round_s, rest_s
-        return was.draft_s * self.step(point) * pace.draft_ratio, rest_s
-
-    def against_usual(self, point: SweepPoint) -> float:
-        """A step of its drafter's model there, over that of the model whose chains were decoded there."""
-        names = (title(point), STANDARD["drafter"].name)
-        its, usual = (self.clock.draft_steps.get(self.models.get(name, "")) for name in names)
-        return its / usual if its and usual else 1.0
+        if tried and not self.kind(point).is_tree:
+            return point.rounds * pace.draft * self.chain_s(point, _candidates(point)), rest_s
+        return was.draft_s * pace.draft_ratio, rest_s
 
     def like(self, point: SweepPoint) -> _Pace:
-        """Between the shortest and the longest drafts of the same title, or else of one that drafts alike; where none
-        was decoded, of plain decoding."""
-        name = title(point) if title(point) in self.tried else self.alike.get(_shape(point))
+        """Between the shortest and the longest drafts of the same title, or else of one that drafts alike with the same
+        model; where none was decoded, of plain decoding."""
+        name = title(point) if title(point) in self.tried else self.alike.get(self.kind(point))
         if name is None:
             plain = self.tried[BASELINE][0]
-            return replace(plain, draft_ratio=1.0 if point.cost.draft_passes else plain.rest_ratio)
+            return replace(plain, draft_ratio=plain.rest_ratio)
         paces = self.tried[name]
         return paces[0].towards(paces[-1], 1 + _candidates(point))
 
-    def step(self, point: SweepPoint) -> float:
-        """Of its drafter's model, against the recorded one; 1 where it has none."""
-        return self.steps.get(self.models.get(title(point), ""), 1.0)
+    def kind(self, point: SweepPoint) -> _Kind:
+        return _kind(self.models, point)
 
     def times_of(self, point: SweepPoint) -> StepTimes:
         """Of the target's bare passes."""
         return self.behind if point.cost.draft_passes else self.times
 
     def are_known(self, point: SweepPoint) -> bool:
-        """Whether its drafting can be priced: by passes of a model that was timed, or without passes of any model. A
-        drafter with a model and no passes drafted outside the rounds' drafting."""
-        model = self.models.get(title(point))
+        """Whether its drafting can be priced: by rounds there in which the same model drafted alike, or without passes
+        of any model. A drafter with a model and no passes drafted outside the rounds' drafting."""
+        kind = self.kind(point)
         if point.cost.draft_passes:
-            return model in self.steps
-        return model is None or not point.drafted
+            return kind in self.alike
+        return kind.model is None or not point.drafted
 
     def on(self, point: SweepPoint) -> SweepPoint:
         """The run with the other machine's seconds; its ratio is not touched."""
@@ -309,8 +332,23 @@ class _Paces:
             decode_s=seconds,
             tokens_per_s=point.output_tokens / seconds,
             step_times=self.clock.step_times,
-            draft_step_s=None if point.draft_step_s is None else point.draft_step_s * self.step(point),
+            draft_step_s=self.clock.draft_steps.get(self.models.get(title(point), ""), point.draft_step_s),
         )
+
+
+def _chains(models: Mapping[str, str], tried: Sequence[TriedRounds]) -> dict[str | None, _ChainCost]:
+    """Of each model the chains of the title whose lengths lie farthest apart."""
+    titles: dict[str, list[TriedRounds]] = {}
+    for rounds in tried:
+        if rounds.case[1] is not None:
+            titles.setdefault(rounds.case[0], []).append(rounds)
+    far = sorted(titles, key=lambda name: _spread(titles[name]))
+    return {models.get(name): _ChainCost.of(titles[name]) for name in far}
+
+
+def _spread(chains: Sequence[TriedRounds]) -> float:
+    candidates = [rounds.candidates for rounds in chains]
+    return max(candidates) - min(candidates)
 
 
 def _rest_s(cost: RunCost) -> float:
@@ -335,10 +373,14 @@ def _passes(point: SweepPoint) -> tuple[tuple[float, int], tuple[float, int]]:
     return (rows, drafted), (1.0, point.rounds - drafted)
 
 
-def _shape(point: SweepPoint) -> tuple[bool, bool]:
-    """Whether a model drafts, and whether it does so at some length: trees have none."""
+def _kind(models: Mapping[str, str], point: SweepPoint) -> _Kind:
     has_passes = bool(point.cost.draft_passes)
-    return has_passes, has_passes and point.gamma is not None
+    return _Kind(models.get(title(point)), has_passes, has_passes and point.gamma is not None)
+
+
+def _weights(result: SweepResult) -> dict[str, str]:
+    """Title of a case → sha256 of its drafter's own model."""
+    return {name: card.weights_sha256 for name, card in result.provenance.drafters.items()}
 
 
 def _when(point: SweepPoint) -> tuple[str, int, float]:

@@ -34,6 +34,8 @@ FEWEST = 3
 """repeats, however long they take: quartiles need as many"""
 TRIED_TOKENS = 24
 """decoded in each way in each repeat"""
+WAYS_BETWEEN_PLAIN = 3
+"""runs of plain decoding, by which every speedup divides"""
 
 
 @dataclass(slots=True)
@@ -104,9 +106,10 @@ def _decoded(
     clock: Clock,
     cancelled: Callable[[], bool],
 ) -> list[tuple[Case, Collected]] | None:
-    """Every way once, and plain decoding beside each, because every speedup divides by it; None where it was
-    cancelled."""
-    turns = [(PLAIN, plain), *(turn for way in asked.items() for turn in (way, (PLAIN, plain)))]
+    """Every way once, with plain decoding before, between and behind them; None where it was cancelled."""
+    ways, turns = list(asked.items()), [(PLAIN, plain)]
+    for first in range(0, len(ways), WAYS_BETWEEN_PLAIN):
+        turns += [*ways[first : first + WAYS_BETWEEN_PLAIN], (PLAIN, plain)]
     runs = []
     with read_by(clock):
         for case, request in turns:
@@ -118,8 +121,9 @@ def _decoded(
 
 
 def _rounds(case: Case, run: Collected, prompt: str) -> TriedRounds:
-    """The mean round of a run. The first is left out: it holds what the prompt left behind."""
-    rounds = run.rounds[1:]
+    """The mean round of a run, without the first, which holds what the prompt left behind, and the last of several,
+    whose draft is cut to the tokens that are left."""
+    rounds = run.rounds[1:-1] or run.rounds[1:]
     if not rounds:
         raise BenchError(f"after {prompt[:40]!r} the target ends its text at once; give another prompt.")
     draft_s = fmean(this.drafted.seconds for this in rounds)

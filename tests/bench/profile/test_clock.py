@@ -56,26 +56,36 @@ def test_widths_that_fit_are_timed_behind_a_drafters_steps_and_alone_with_one_ro
     assert (last.clock.target_sha256, last.clock.repeats) == ("sha of target", 3)
 
 
-def test_ways_of_drafting_are_decoded_with_plain_decoding_before_and_behind_each(passes):
+def test_ways_of_drafting_are_decoded_with_plain_decoding_before_and_behind(passes):
     """The fake source's rounds are a pass of one second and nothing besides; of 8 tokens a chain of one accepted token
-    makes 4 rounds, and the first of each run is left out."""
+    makes 4 rounds, and the first and the last of each run are left out."""
     source = FakeSource()
     way = RunRequest("").with_drafter("model", {"gamma": 1})
     *_, last = clocks(source, replace(REQUEST, tried={("model", 1): way}))
     assert last.clock.tried == (
-        TriedRounds(("none", None), 0.0, (1,) * 7, 1.0, 0.0),
-        TriedRounds(("model", 1), 0.0, (2,) * 3, 1.0, 0.0),
+        TriedRounds(("none", None), 0.0, (1,) * 6, 1.0, 0.0),
+        TriedRounds(("model", 1), 0.0, (2,) * 2, 1.0, 0.0),
     )
     assert [request.drafter.name for request in source.requests] == ["none", "model", "none"] * 3
 
 
-def test_of_a_way_the_drafters_passes_in_a_round_are_counted_without_the_first_rounds():
+def test_plain_decoding_stands_behind_every_third_way(passes):
+    source = FakeSource()
+    ways = {("model", gamma): RunRequest("").with_drafter("model", {"gamma": gamma}) for gamma in (1, 2, 3, 4)}
+    clocks(source, replace(REQUEST, tried=ways))
+    turn = ["none", "model", "model", "model", "none", "model", "none"]
+    assert [request.drafter.name for request in source.requests] == turn * 3
+
+
+def test_of_a_way_the_drafters_passes_in_a_round_are_counted_without_the_first_and_the_last_rounds():
     def drafted(passes):
         scored = SimpleNamespace(target_pass=SimpleNamespace(rows=3, seconds=1.0))
         return SimpleNamespace(drafted=SimpleNamespace(passes=[None] * passes, seconds=0.5), scored=scored, seconds=2.0)
 
-    run = SimpleNamespace(rounds=[drafted(9), drafted(2), drafted(4)])
+    run = SimpleNamespace(rounds=[drafted(9), drafted(2), drafted(4), drafted(7)])
     assert timing._rounds(("model", None), run, "") == TriedRounds(("model", None), 0.5, (3, 3), 1.0, 0.5, 3.0)
+    two = SimpleNamespace(rounds=[drafted(9), drafted(2)])
+    assert timing._rounds(("model", None), two, "").draft_passes == 2
 
 
 def test_they_are_decoded_behind_the_prompt_of_the_set_that_is_named(passes):

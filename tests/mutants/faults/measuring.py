@@ -38,11 +38,14 @@ FAULTS: Edits = {
         "sweep clock: every pass of the other machine costs what one row does": edit(
             "count * self.times_of(point).at(rows) for rows", "count * self.times_of(point).at(1) for rows"
         ),
-        "sweep clock: a drafter's passes cost what they cost where they were recorded": edit(
-            "was.draft_s * self.step(point) * pace.draft_ratio", "was.draft_s * pace.draft_ratio"
+        "sweep clock: what drafts alike costs what it cost where it was recorded": edit(
+            "return was.draft_s * pace.draft_ratio, rest_s", "return was.draft_s, rest_s"
+        ),
+        "sweep clock: chains of one model are priced by those of any other": edit(
+            "return _Kind(models.get(title(point)), has_passes", "return _Kind(None, has_passes"
         ),
         "sweep clock: drafters that work beside the target are predicted like others": edit(
-            "return model is None or not point.drafted", "return True"
+            "return kind.model is None or not point.drafted", "return True"
         ),
     },
     ("specviz/theory/machines.py", MACHINES): {
