@@ -13,7 +13,8 @@ from specviz.app.speedup.actions import SpeedupActions
 from specviz.app.speedup.here import BrowserSweeps
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, sample
-from tests.app.step.test_actions import Visitor, by_name, sweep_form
+from tests.app.step.test_actions import Visitor
+from tests.app.test_sweep_actions import by_name, sweep_form
 
 REFUSAL = "the browser's engine has no drafter 'ngram'; run it on the server."
 

@@ -17,7 +17,8 @@ from specviz.protocol.sweeps.definition import expand, prompts_of
 from specviz.protocol.sweeps.points import SweepPoint
 from tests.app.doubles import FetchingSource
 from tests.app.lab.sweeps import drafted, plain, sweep_result
-from tests.app.step.test_actions import Visitor, by_name, sweep_form
+from tests.app.step.test_actions import Visitor
+from tests.app.test_sweep_actions import by_name, sweep_form
 
 SOURCE = FetchingSource()
 BUNDLED, REAL, MINE = "target", "smollm2", "./mine"

@@ -11,7 +11,8 @@ from specviz.app.speedup.actions import SpeedupActions
 from specviz.app.speedup.running import check_count, definition_of
 from specviz.errors import OptionError
 from tests.app.doubles import ReplaySource, sample
-from tests.app.step.test_actions import Visitor, by_name, sweep_form
+from tests.app.step.test_actions import Visitor
+from tests.app.test_sweep_actions import by_name, sweep_form
 
 KEY = Visitor().session_hash
 
