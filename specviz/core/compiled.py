@@ -23,7 +23,16 @@ from specviz.scratch import scratch
 
 log = logging.getLogger(__name__)
 
-FLAGS = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-march=native", "-fno-math-errno", "-fPIC", "-shared")
+FLAGS = (
+    "-O2",
+    "-ftree-vectorize",
+    "-fvect-cost-model=dynamic",
+    "-march=native",
+    "-fno-math-errno",
+    "-fPIC",
+    "-shared",
+    "-pthread",
+)
 COMPILE_S = 30
 """A compiler that takes longer is given up; two seconds are usual."""
 HEADERS = tuple(sorted(Path(__file__).parents[1].glob("*/*.h")))

@@ -4,18 +4,10 @@
 #ifndef SPECVIZ_BETWEEN
 #define SPECVIZ_BETWEEN
 
-#include <time.h>
-
 #include "products.h"
 
 /* The token that a step of a chain takes from its logits [vocab] */
 typedef int64_t (*Choose)(const float *logits, int64_t vocab, int64_t step, const void *how);
-
-INLINE double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* RMSNorm (1910.07467, eq. 4) as x / √(‖x‖² + H·ε), times √H and its weight where there is one */
 static void normed(const float *x, const float *weight, float eps, int n, int64_t hidden, float *y) {

@@ -2,8 +2,8 @@
 
     logits of places (+ a table of which token follows which) ─► `write_chain` ─► tokens
 
-What draws a chain's tokens by steps draws them here too (`core/draws`), so both draw the same. Used where torch
-computes on one thread of the CPU and a compiler is at hand.
+What draws a chain's tokens by steps draws them here too (`core/draws`), so both draw the same. Used on the
+CPU where a compiler is at hand.
 
 Shapes: V vocabulary, R rank of a table.
 """
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from specviz.core.compiled import library
 from specviz.core.draws import Chooser
 from specviz.lm.base import Chain
-from specviz.lm.products import Matrix, Product, pointer, takes, whole
+from specviz.lm.products import Matrix, Product, pointer, whole
 
 SOURCE = Path(__file__).with_name("chains.c")
 
@@ -59,7 +59,7 @@ def write_chain(blind: Tensor, chooser: Chooser, root: int = 0, pairs: PairTable
     """A chain through places that are known [at least as many as there are steps, V], with `pairs` but for what the
     token before each adds, the root before the first. None where no compiled loop can go through them."""
     blind, steps = blind[: chooser.steps], chooser.steps
-    compiled = library(SOURCE) if blind.device.type == "cpu" and takes(1, 1) else None
+    compiled = library(SOURCE) if blind.device.type == "cpu" else None
     if compiled is None:
         return None
     assert len(blind) == steps, "a chain goes on behind the last place that is known."

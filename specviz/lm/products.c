@@ -2,14 +2,14 @@
 
 #include "products.h"
 
-/* x [n, ins] → y [n, outs]; with `add`, on top of what is there */
-int multiply(const Matrix *by, int64_t parts, const float *x, int64_t n, float *y, int64_t add) {
+/* x [n, ins] → y [n, outs] by so many threads; with `add`, on top of what is there */
+int multiply(const Matrix *by, int64_t parts, const float *x, int64_t n, float *y, int64_t add, int64_t threads) {
   char *all = malloc((size_t)columns_of(by->ins, n) * 4 + 64);
   if (!all) return 1;
   TileShapes before;
-  begin_tiles(&before);
+  begin_work(threads, &before);
   product(by, (int)parts, x, (int)n, y, (int)add, (uint32_t *)(all + (64 - (uintptr_t)all % 64) % 64));
-  end_tiles(&before);
+  end_work(&before);
   free(all);
   return 0;
 }

@@ -1,4 +1,4 @@
-/* Products of a few rows with a weight on one thread, for the C files of this package that multiply.
+/* Products of a few rows with a weight, on as many threads as the call has (`team.h`), for the C files of this package that multiply.
 
    Each weight is read once, where it lies, whatever the number of rows; results are float32, also around bfloat16
    weights, which are read as the float32 numbers that they are. Rows are float32 too, but for those of bfloat16 models
@@ -9,6 +9,7 @@
 #define SPECVIZ_PRODUCTS
 
 #include "../core/vectors.h"
+#include "team.h"
 
 typedef struct {
   const char *weight; /* [outs, ins], float32 or bfloat16 (`half`) */
@@ -204,14 +205,6 @@ static __attribute__((noinline)) void arranged_product(const Matrix *by, int mod
   else product_of(by, WHOLES, first, x, n, y, stride, add);
 }
 
-/* columns: as `columns_of` has it */
-static void vector_product(const Matrix *by, int64_t first, const float *x, int n, float *y, int64_t stride, int add,
-                           int rounded, float *columns) {
-  const int mode = mode_of(by, rounded);
-  arrange(x, n, by->ins, mode, columns);
-  arranged_product(by, mode, first, columns, n, y, stride, add);
-}
-
 /* --- bfloat16 products by Intel's tiles (AMX) ------------------------------------------------------------------- */
 
 #if defined(__AMX_BF16__) && defined(__AVX512F__) && defined(__linux__)
@@ -346,20 +339,30 @@ INLINE void sixteen(const Matrix *by, int64_t j, int n, float *y, int64_t stride
   }
 }
 
-INLINE void tile_product_of(const Matrix *by, const float *x, int n, float *y, int64_t stride, int add, int parts,
-                            uint32_t *columns) {
-  const int64_t block = by->ins / DEEP * parts * 256; /* columns of 16 rows */
-  for (int i = 0; i < n; i += SIDE)
-    split(x + i * by->ins, n - i < SIDE ? n - i : SIDE, by->ins, parts, columns + i / SIDE * block);
+/* Numbers in the columns of 16 rows */
+INLINE int64_t block_of(int64_t ins, int parts) { return ins / DEEP * parts * 256; }
+
+static __attribute__((noinline)) void split_rows(const float *x, int n, int64_t ins, int parts, uint32_t *columns) {
+  for (int i = 0; i < n; i += SIDE, columns += block_of(ins, parts)) {
+    const int some = n - i < SIDE ? n - i : SIDE;
+    if (parts == 3) split(x + i * ins, some, ins, 3, columns);
+    else split(x + i * ins, some, ins, 2, columns);
+  }
+}
+
+INLINE void tile_product_of(const Matrix *by, int n, float *y, int64_t stride, int add, int parts,
+                            const uint32_t *columns) {
+  const int64_t block = block_of(by->ins, parts);
   for (int64_t j = 0; j + SIDE <= by->outs; j += SIDE)
     for (int i = 0; i < n; i += SIDE) /* from the second time on, the weights are in the processor's cache */
       sixteen(by, j, n - i < SIDE ? n - i : SIDE, y + i * stride, stride, add, parts, columns + i / SIDE * block, i == 0);
 }
 
-static __attribute__((noinline)) void tile_product(const Matrix *by, const float *x, int n, float *y, int64_t stride,
-                                                   int add, int parts, uint32_t *columns) {
-  if (parts == 3) tile_product_of(by, x, n, y, stride, add, 3, columns);
-  else tile_product_of(by, x, n, y, stride, add, 2, columns);
+/* columns: as `split_rows` has left them */
+static __attribute__((noinline)) void tile_product(const Matrix *by, int n, float *y, int64_t stride, int add, int parts,
+                                                   const uint32_t *columns) {
+  if (parts == 3) tile_product_of(by, n, y, stride, add, 3, columns);
+  else tile_product_of(by, n, y, stride, add, 2, columns);
 }
 #else
 enum { SIDE = 16, DEEP = 32, PARTS = 0 };
@@ -367,9 +370,11 @@ typedef int TileShapes;
 static int have_tiles(void) { return 0; }
 static void begin_tiles(TileShapes *before) { *before = 0; }
 static void end_tiles(TileShapes *before) { *before = 0; }
-static void tile_product(const Matrix *by, const float *x, int n, float *y, int64_t stride, int add, int parts,
-                         uint32_t *columns) {
-  (void)by, (void)x, (void)n, (void)y, (void)stride, (void)add, (void)parts, (void)columns;
+static void split_rows(const float *x, int n, int64_t ins, int parts, uint32_t *columns) {
+  (void)x, (void)n, (void)ins, (void)parts, (void)columns;
+}
+static void tile_product(const Matrix *by, int n, float *y, int64_t stride, int add, int parts, const uint32_t *columns) {
+  (void)by, (void)n, (void)y, (void)stride, (void)add, (void)parts, (void)columns;
 }
 #endif
 
@@ -382,15 +387,72 @@ int rounds(void) { return HAVE_DOTS && !have_tiles(); }
 
 static int for_tiles(const Matrix *by) { return by->half && by->ins % DEEP == 0 && have_tiles(); }
 
+/* Each thread of a team keeps the shapes for good */
+static void prepare_worker(void) {
+  TileShapes before;
+  begin_tiles(&before);
+}
+
+/* What is called between these two is done by tiles where there are some, and by so many threads */
+static void begin_work(int64_t threads, TileShapes *before) {
+  begin_tiles(before);
+  gather(threads, prepare_worker);
+}
+
+static void end_work(TileShapes *before) {
+  dismiss();
+  end_tiles(before);
+}
+
+typedef struct { /* outputs from `first` to `last` of a product, so many at a time */
+  const Matrix *by;
+  int64_t first, last, at_once;
+  int n, mode, add; /* mode: how `arrange` has left x, or less than 0: the parts that `split_rows` has made of it */
+  const uint32_t *columns;
+  float *y;
+} Outputs;
+
+/* Numbers of a weight that one thread multiplies before it takes more: some microseconds, so that one which the system
+   takes away keeps the others waiting for little; and pieces that are too many cost more than they even out */
+enum { PIECE = 1 << 15, PIECES = 32 };
+
+INLINE Matrix outputs_of(const Matrix *by, int64_t first, int64_t last) {
+  const int64_t size = by->ins * (by->half ? 2 : 4);
+  return (Matrix){by->weight + first * size, by->bias ? by->bias + first : 0, by->scales ? by->scales + first : 0,
+                  last - first, by->ins, by->half};
+}
+
+static void some_outputs(const void *job, int64_t piece, int64_t hand) {
+  const Outputs *all = job;
+  const int64_t first = all->first + piece * all->at_once, end = first + all->at_once;
+  const Matrix some = outputs_of(all->by, first, end < all->last ? end : all->last);
+  float *y = all->y + first;
+  (void)hand;
+  if (all->mode >= 0) arranged_product(&some, all->mode, 0, (const float *)all->columns, all->n, y, all->by->outs, all->add);
+  else tile_product(&some, all->n, y, all->by->outs, all->add, -all->mode, all->columns);
+}
+
+/* In pieces whose outputs are multiples of `unit`, so that each output is worked out as in one piece */
+static void outputs(Outputs all, int64_t unit) {
+  const int64_t count = all.last - all.first, most_pieces = hands == 1 ? 1 : PIECES * hands;
+  const int64_t pieces = count * all.by->ins / PIECE < most_pieces ? count * all.by->ins / PIECE : most_pieces;
+  const int64_t units = (count + unit - 1) / unit;
+  all.at_once = pieces < 2 ? count : (units + pieces - 1) / pieces * unit;
+  share_out(some_outputs, &all, (count + all.at_once - 1) / all.at_once);
+}
+
 /* x [n, ins] → y [n, outs]; with `add`, on top of what is there; parts: as `split` makes them */
 static void product(const Matrix *by, int parts, const float *x, int n, float *y, int add, uint32_t *columns) {
-  int64_t done = 0;
-  if (for_tiles(by)) {
-    tile_product(by, x, n, y, by->outs, add, parts, columns);
-    done = by->outs / SIDE * SIDE;
+  Outputs all = {by, 0, by->outs / SIDE * SIDE, 0, n, -parts, add, columns, y};
+  if (for_tiles(by) && all.last) {
+    split_rows(x, n, by->ins, parts, columns);
+    outputs(all, SIDE);
+    all.first = all.last;
   }
-  if (done < by->outs)
-    vector_product(by, done, x, n, y, by->outs, add, parts == 2 && rounds(), (float *)columns);
+  all.last = by->outs, all.mode = mode_of(by, parts == 2 && rounds());
+  if (all.first == all.last) return;
+  arrange(x, n, by->ins, all.mode, (float *)columns);
+  outputs(all, OUTS);
 }
 
 /* Numbers of four bytes that `columns` has for n rows of `ins` numbers, by tiles or by vectors */

@@ -3,8 +3,8 @@
     weight [out, in] ─ `shortened` ─► the same numbers in two bytes each ─► Matrix ─► `products.c` ─► x Wᵀ + b
 
 Reading the weight is what such a product costs. A float32 weight whose numbers bfloat16 can hold, or are whole ones
-times a scale for each row, as files of drafters have them, is read from half the bytes. Used where torch computes on
-one thread of the CPU and a compiler is at hand; results are equal up to rounding.
+times a scale for each row, as files of drafters have them, is read from half the bytes. Used on the CPU
+where a compiler is at hand; results are equal up to rounding.
 
 Shapes: n rows.
 """
@@ -102,11 +102,6 @@ def most_rows(compiled: ctypes.CDLL, half: bool) -> int:
     return MOST_ROWS if (half and compiled.tiles()) or compiled.rounds() else VECTOR_ROWS
 
 
-def takes(n: int, most: int) -> bool:
-    """Whether n rows are few enough for compiled code, which computes on one thread."""
-    return n <= most and torch.get_num_threads() == 1
-
-
 class Product:
     """One weight, multiplied by the compiled library."""
 
@@ -131,7 +126,7 @@ class Product:
 
     def takes(self, n: int) -> bool:
         """Whether a product of so many rows is one for it."""
-        return takes(n, self.most)
+        return n <= self.most
 
     def __call__(self, x: Tensor, residual: Tensor | None = None) -> Tensor:
         """x [n, in], residual [n, out] or None → x Wᵀ + b + residual [n, out], in x's format."""
@@ -140,8 +135,8 @@ class Product:
             y = torch.empty(len(rows), self._outs)
         else:
             y = residual.to(torch.float32, copy=True).contiguous()
-        add, at = residual is not None, pointer(y.data_ptr())
-        if self._compiled.multiply(self._at, self.parts, pointer(rows.data_ptr()), whole(len(rows)), at, whole(add)):
+        given = pointer(rows.data_ptr()), whole(len(rows)), pointer(y.data_ptr()), whole(residual is not None)
+        if self._compiled.multiply(self._at, self.parts, *given, whole(torch.get_num_threads())):
             raise MemoryError(f"no memory for a product of {len(rows)} rows.")
         return y.to(x.dtype)
 
@@ -154,7 +149,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x [..., in] → x Wᵀ + b [..., out], as `functional.linear`; few rows that nobody learns from by the compiled
     product."""
     rows = x.numel() // x.shape[-1]
-    if torch.is_inference_mode_enabled() and takes(rows, MOST_ROWS):
+    if torch.is_inference_mode_enabled() and rows <= MOST_ROWS:
         version = -1 if weight.is_inference() else weight._version
         known = _made.get(weight)
         if known is None or known[0] != version:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from specviz.core import compiled
 from specviz.core.draws import Chooser
@@ -15,7 +12,7 @@ from specviz.core.sampling import Sampling, most_probable, transform
 from specviz.lm.base import WritesChains
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import load
-from tests.lm.tiny_models import CONTEXT, random_tokens
+from tests.lm.tiny_models import CONTEXT, random_tokens, rounded_copy
 
 pytestmark = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
 SHAPE = {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2}
@@ -26,10 +23,7 @@ U = (0.9, 0.1, 0.5, 0.99)
 @pytest.fixture(params=["float32", "bfloat16"])
 def model(request, checkpoint, tmp_path):
     """Of a checkpoint that holds bfloat16, in either format."""
-    copied = shutil.copytree(checkpoint("llama", **SHAPE), tmp_path / "short")
-    weights = {name: tensor.bfloat16() for name, tensor in load_file(copied / "model.safetensors").items()}
-    save_file(weights, copied / "model.safetensors", metadata={"format": "pt"})
-    return load(str(copied), dtype=request.param).model
+    return load(rounded_copy(checkpoint("llama", **SHAPE), tmp_path / "short"), dtype=request.param).model
 
 
 def with_text(model, text=TEXT):

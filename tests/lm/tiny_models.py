@@ -1,10 +1,12 @@
 """Tiny checkpoints with random weights, made on the spot: no download, a few thousand parameters each."""
 
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file, save_file
 
 VOCABULARY = 60
 CONTEXT = 48
@@ -105,6 +107,14 @@ def write_tokenizer(folder: Path, vocab_size: int = VOCABULARY) -> None:
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.add_special_tokens(["<end>"])
     tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def rounded_copy(folder: str | Path, to: Path) -> str:
+    """The same checkpoint there, with every weight rounded to bfloat16."""
+    copied = shutil.copytree(folder, to)
+    weights = {name: tensor.bfloat16() for name, tensor in load_file(copied / "model.safetensors").items()}
+    save_file(weights, copied / "model.safetensors", metadata={"format": "pt"})
+    return str(copied)
 
 
 def random_tokens(seed: int, n: int) -> list[int]:

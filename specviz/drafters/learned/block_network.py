@@ -5,7 +5,7 @@
 
     BlockNetwork (torch module, many blocks at once) ─► BlockPass: one block, by one compiled call
 
-That call (`block_network.c`) is used where torch computes on one thread of the CPU and a compiler is at hand; otherwise
+That call (`block_network.c`) is used on the CPU, by one thread, where a compiler is at hand; otherwise
 the network does the same on the same rows of the text, which are worked out once. What leaves it is float32.
 
 Shapes: N blocks, n tokens, L tokens of the text that are kept, W of them seen at most, S slots, Q = 1 + S rows (the
@@ -25,7 +25,7 @@ from torch.nn import functional
 
 from specviz.core.compiled import library
 from specviz.drafters.learned.module import drawn
-from specviz.lm.products import FORMATS, Linear, Matrix, linear, matrix, most_rows, pointer, shortened, takes, whole
+from specviz.lm.products import FORMATS, Linear, Matrix, linear, matrix, most_rows, pointer, shortened, whole
 
 SOURCE = Path(__file__).with_name("block_network.c")
 ROOM = 4
@@ -183,7 +183,7 @@ class BlockPass:
         """Lengthen the text by the target's last states [n, H] of its next tokens, one window at most."""
         count = len(states)
         text.make_room(count)
-        if self._compiled is not None and takes(count, self._most):
+        if self._compiled is not None and count <= self._most:
             states = states.float().contiguous()
             context, at = _Context(text.rows.data_ptr(), text.rows.shape[1], text.length), pointer(states.data_ptr())
             _check(self._compiled.read_states(ctypes.byref(self._block), ctypes.byref(context), at, whole(count)))
@@ -195,7 +195,7 @@ class BlockPass:
     def fill(self, last: Tensor, text: BlockText, tokens: Sequence[int], known: Sequence[bool], used: int) -> Tensor:
         """Logits [used, V] of the first slots. last [H]: the target's last state; tokens [Q]: the root's, then the
         slots' where `known` [Q]."""
-        if self._compiled is None or not takes(len(tokens), self._most):
+        if self._compiled is None or len(tokens) > self._most:
             return self._filled(last, text, tokens, known)[:used]
         last, logits = last.float().contiguous(), torch.empty(used, len(self._head))
         context = _Context(text.rows.data_ptr(), text.rows.shape[1], text.length)

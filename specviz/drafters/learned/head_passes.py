@@ -3,8 +3,8 @@
     heads' weights ─► structs of pointers ─► `head_passes.c` ─► logits, and the tokens of a chain
 
 Reading the weights is what a draft costs then: between products by torch, a small network waits for calls. A chain is
-taken token by token by the code that draws one by steps. Used where torch computes on one thread of the CPU and a
-compiler is at hand; the modules do the same without it. What leaves it is float32.
+taken token by token by the code that draws one by steps. Used on the CPU, by one thread, where a compiler is at
+hand; the modules do the same without it. What leaves it is float32.
 
 Shapes: n rows, H hidden size, V vocabulary, V' tokens that are read out.
 """
@@ -22,7 +22,7 @@ from specviz.core.compiled import library
 from specviz.core.draws import Chooser
 from specviz.drafters.learned.head_networks import HeadsShapeT, ParallelHeads, ResidualBlock
 from specviz.lm.base import Chain
-from specviz.lm.products import FORMATS, Matrix, matrix, most_rows, pointer, shortened, takes, whole
+from specviz.lm.products import FORMATS, Matrix, matrix, most_rows, pointer, shortened, whole
 
 SOURCE = Path(__file__).with_name("head_passes.c")
 Weights = tuple[Tensor, Tensor | None]
@@ -101,7 +101,7 @@ class HeadPasses:
 
     def takes(self, n: int) -> bool:
         """Whether a pass over so many rows is one for it."""
-        return takes(n, self._most)
+        return n <= self._most
 
     def say_all(self, state: Tensor) -> Tensor:
         """Of a state [H] what all heads say [heads, V']."""

@@ -1,4 +1,4 @@
-/* A pass of a Llama over a few rows on one thread, at the speed at which memory gives its weights (`products.h`), and a
+/* A pass of a Llama over a few rows, at the speed at which memory gives its weights (`products.h`), and a
    drafter's block, which reads other inputs than the residual stream.
 
    The rows are those of one text or of several, one text's after the other's: weights are read once for all of them, and
@@ -26,6 +26,7 @@ typedef struct {
   int64_t count, hidden, heads, groups, size, ffn;
   int64_t half_rows; /* whether the cache is bfloat16: then numbers need be no finer where tiles multiply them */
   float eps;
+  int64_t threads; /* that share a pass */
 } Model;
 
 typedef struct { /* what one text asks of a pass */
@@ -226,6 +227,7 @@ static void tile_mix(const float *scores, int64_t apart, int rows, const char *v
 typedef struct {
   float *x, *inputs, *qkv, *queries, *scores, *attended, *gate_up;
   uint32_t *columns;
+  int64_t queries_of, scores_of, columns_of; /* numbers that attention has there for one thread */
 } Room;
 
 /* Scores [n, T] of queries x [n, D], which may be `rounded`, with keys [T, D]; meanwhile the values [T, D] are asked
@@ -244,25 +246,25 @@ static void scored(const Matrix *keys, int rounded, const float *x, int n, float
   }
 }
 
-/* A share's qkv [n, (H + 2 · G) · D], turned → attended [n, H · D] */
-static __attribute__((noinline)) void attention(const Model *model, const Share *share, int64_t layer, const float *qkv,
-                                                float *attended, Room *room) {
+/* Heads of the groups from `group` to `end`: a share's qkv [n, (H + 2 · G) · D], turned and kept → attended [n, H · D] */
+static __attribute__((noinline)) void attention(const Model *model, const Share *share, int64_t layer, int64_t group,
+                                                int64_t end, const float *qkv, float *attended, const Room *room) {
   const int64_t size = model->size, heads = model->heads, groups = model->groups, shared = heads / groups, n = share->n;
   const int64_t stride = (heads + 2 * groups) * size, count = share->start + n, apart = (count + LANES) / LANES * LANES;
   const int64_t padded_rows = (count + SIDE - 1) / SIDE * SIDE;
   const int half = (int)model->half_rows, width = half ? 2 : 4;
   char *rows = share->rows + layer * share->layer * width;
-  keep_heads(model, share, layer, qkv + heads * size, stride);
-  for (int64_t group = 0; group < groups; group++) {
+  for (; group < end; group++) {
     for (int64_t r = 0; r < shared * n; r++) /* row r: head r / n of the group, row r % n of the pass */
       memcpy(room->queries + r * size, qkv + r % n * stride + (group * shared + r / n) * size, (size_t)size * 4);
     Matrix keys = {rows + group * share->head * width, 0, 0, count, size, half};
     const char *values = rows + (groups + group) * share->head * width;
-    const char *next = group + 1 < groups ? keys.weight + share->head * width : 0;
+    const char *next = group + 1 < end ? keys.weight + share->head * width : 0;
     const int by_tiles = for_tiles(&keys) && padded_rows <= share->room, at_once = by_tiles ? SIDE : 4;
     if (by_tiles) {
       keys.outs = padded_rows; /* what stands behind the text is nobody's */
-      tile_product(&keys, room->queries, (int)(shared * n), room->scores, apart, 0, 2, room->columns);
+      split_rows(room->queries, (int)(shared * n), size, 2, room->columns);
+      tile_product(&keys, (int)(shared * n), room->scores, apart, 0, 2, room->columns);
     } else scored(&keys, model->half_rows, room->queries, (int)(shared * n), room->scores, apart, room->columns, values);
     for (int64_t r = 0; r < shared * n; r++)
       softmax(room->scores + r * apart, 1.0f / sqrtf((float)size), count, share->start + r % n + 1,
@@ -291,11 +293,13 @@ static Pass pass_of(const Share *shares, int64_t count) {
 /* For n rows of this model, of texts of up to `count` */
 static void *make_room(const Model *model, int64_t n, int64_t count, Room *room) {
   const int64_t queries = model->heads * model->size, qkv = queries + 2 * model->groups * model->size;
-  const int64_t shared = model->heads / model->groups;
+  const int64_t shared = model->heads / model->groups, threads = most(1, model->threads);
   const int64_t inputs = model->count ? most(model->hidden, model->layers->qkv.ins) : model->hidden;
-  const int64_t sizes[] = {n * model->hidden, n * inputs, n * qkv, n * queries, n * shared * (count + LANES),
+  room->queries_of = padded(n * shared * model->size), room->scores_of = padded(n * shared * (count + LANES));
+  room->columns_of = padded(columns_of(model->size, n * shared));
+  const int64_t sizes[] = {n * model->hidden, n * inputs, n * qkv, threads * room->queries_of, threads * room->scores_of,
                            n * queries, n * 2 * model->ffn,
-                           most(columns_of(most(most(inputs, model->ffn), queries), n), columns_of(model->size, n * shared))};
+                           most(columns_of(most(most(inputs, model->ffn), queries), n), threads * room->columns_of)};
   void **parts[] = {(void **)&room->x, (void **)&room->inputs, (void **)&room->qkv, (void **)&room->queries, (void **)&room->scores,
                     (void **)&room->attended, (void **)&room->gate_up, (void **)&room->columns};
   return room_for(parts, sizes, 8);
@@ -315,21 +319,43 @@ INLINE void look_up_pages(const Model *model, const Share *share, int64_t layer)
   }
 }
 
+typedef struct { /* the attention of one layer, text by text */
+  const Model *model;
+  const Pass *pass;
+  int64_t layer, at_once; /* groups of heads */
+  const Room *room;
+} Looking;
+
+static void some_heads(const void *job, int64_t piece, int64_t hand) {
+  const Looking *all = job;
+  const Model *model = all->model;
+  const int64_t stride = (model->heads + 2 * model->groups) * model->size, pieces = model->groups / all->at_once;
+  const int64_t group = piece % pieces * all->at_once;
+  const Share *share = all->pass->shares;
+  int64_t rows = 0;
+  for (; piece >= pieces; piece -= pieces) rows += share++->n;
+  Room own = *all->room;
+  own.queries += hand * own.queries_of, own.scores += hand * own.scores_of, own.columns += hand * own.columns_of;
+  attention(model, share, all->layer, group, group + all->at_once, own.qkv + rows * stride,
+            own.attended + rows * model->heads * model->size, &own);
+}
+
 /* x [n, hidden] plus what attention of layer i makes of inputs [n, what its projections read] */
 static void attend(const Model *model, const Pass *pass, int64_t i, const float *inputs, float *x, Room *room) {
   const Layer *layer = model->layers + i;
   const int64_t turning = model->heads + model->groups, stride = (turning + model->groups) * model->size;
   const int n = (int)pass->n;
-  float *qkv = room->qkv, *attended = room->attended;
+  float *qkv = room->qkv;
   for (int64_t k = 0; k < pass->count; k++) look_up_pages(model, pass->shares + k, i);
   product(&layer->qkv, parts_of(model), inputs, n, room->qkv, 0, room->columns);
   norm_heads(room->qkv, layer->head_norms, model->eps, n, turning, stride, model->size);
   for (const Share *share = pass->shares; share < pass->shares + pass->count; share++) {
     rotate(qkv, model->turns, share, turning, stride, model->size);
-    attention(model, share, i, qkv, attended, room);
+    keep_heads(model, share, i, qkv + model->heads * model->size, stride);
     qkv += share->n * stride;
-    attended += share->n * model->heads * model->size;
   }
+  const int64_t at_once = hands == 1 ? model->groups : 1;
+  share_out(some_heads, &(Looking){model, pass, i, at_once, room}, pass->count * model->groups / at_once);
   product(&layer->output, parts_of(model), room->attended, n, x, 1, room->columns);
 }
 
@@ -380,7 +406,7 @@ int forward(const Model *model, const Share *shares, int64_t count, const Watch 
   void *all = make_room(model, pass.n, pass.longest, &room);
   if (!all) return 1;
   TileShapes before;
-  begin_tiles(&before);
+  begin_work(model->threads, &before);
   float *end = room.x;
   for (int64_t k = 0; k < count; end += shares[k++].n * hidden)
     if (model->half_table) look_up(shares[k].tokens, model->table, 1, shares[k].n, hidden, end);
@@ -394,7 +420,7 @@ int forward(const Model *model, const Share *shares, int64_t count, const Watch 
            room.inputs + wanted * hidden);
   }
   product(&model->head, parts_of(model), room.inputs, (int)wanted, logits, 0, room.columns);
-  end_tiles(&before);
+  end_work(&before);
   free(all);
   return 0;
 }
@@ -423,9 +449,9 @@ int run_blocks(const Model *model, const Share *share, const uint8_t *chosen, fl
   void *all = make_room(model, pass.n, pass.longest, &room);
   if (!all) return 1;
   TileShapes before;
-  begin_tiles(&before);
+  begin_work(model->threads, &before);
   blocks(model, &pass, chosen, x, &(Watch){0}, &room);
-  end_tiles(&before);
+  end_work(&before);
   free(all);
   return 0;
 }
@@ -439,13 +465,13 @@ int draft_block(const Model *model, const Share *share, const float *inputs, con
   void *all = make_room(model, n, pass.longest, &room);
   if (!all) return 1;
   TileShapes before;
-  begin_tiles(&before);
+  begin_work(model->threads, &before);
   memcpy(room.x, x, (size_t)(n * hidden) * 4);
   attend(model, &pass, 0, inputs, room.x, &room);
   memset(outputs, 0, (size_t)(n * wide) * 4);
   for (int64_t i = 0; i < n; i++) memcpy(outputs + i * wide, room.x + i * hidden, (size_t)hidden * 4);
   widen(model, model->layers, room.x, outputs, (int)n, &room);
-  end_tiles(&before);
+  end_work(&before);
   free(all);
   return 0;
 }
@@ -483,15 +509,15 @@ int write_states(const Model *model, const Join *join, const Share *share, const
   for (int64_t step = 0; step < steps; step++, logits += join->head.outs) {
     const double began = now();
     TileShapes before;
-    begin_tiles(&before);
+    begin_work(model->threads, &before);
     const float *read = joined(model, join, &rows, states, x, inputs, columns);
-    end_tiles(&before);
+    end_work(&before);
     if (draft_block(model, &rows, read, x, outputs)) return free(all), 1;
     states = read = outputs + (rows.n - 1) * hidden;
     if (join->norm) normed(states, join->norm, model->eps, 1, hidden, x), read = x;
-    begin_tiles(&before);
+    begin_work(model->threads, &before);
     product(&join->head, parts_of(model), read, 1, logits, 0, columns);
-    end_tiles(&before);
+    end_work(&before);
     seconds[step] = now() - began;
     chosen[step] = choose(logits, join->head.outs, step, how);
     rows.start += rows.n, rows.n = 1;
@@ -507,10 +533,10 @@ int read_out(const Model *model, const float *x, int64_t n, float *logits) {
   void *all = make_room(model, n, 0, &room);
   if (!all) return 1;
   TileShapes before;
-  begin_tiles(&before);
+  begin_work(model->threads, &before);
   normed(x, model->norm, model->eps, (int)n, model->hidden, room.inputs);
   product(&model->head, parts_of(model), room.inputs, (int)n, logits, 0, room.columns);
-  end_tiles(&before);
+  end_work(&before);
   free(all);
   return 0;
 }
@@ -524,11 +550,11 @@ int fill_block(const Model *model, const Share *share, float *x, int64_t first, 
   if (!all) return 1;
   float *states = x + first * model->hidden;
   TileShapes before;
-  begin_tiles(&before);
+  begin_work(model->threads, &before);
   blocks(model, &pass, 0, x, &(Watch){0}, &room);
   normed(states, model->norm, model->eps, (int)(pass.n - first), model->hidden, states);
   product(&model->head, parts_of(model), states, (int)count, logits, 0, room.columns);
-  end_tiles(&before);
+  end_work(&before);
   free(all);
   return 0;
 }
@@ -541,11 +567,11 @@ int read_context(const Model *model, const Context *context, const Share *share,
   if (!all) return 1;
   float *fused = (float *)(at + columns), *heads = (float *)(at + columns + rows);
   TileShapes before;
-  begin_tiles(&before);
+  begin_work(model->threads, &before);
   product(&context->fuse, parts_of(model), features, (int)n, fused, 0, (uint32_t *)at);
   normed(fused, context->norm, model->eps, (int)n, hidden, fused);
   product(&context->keys_values, parts_of(model), fused, (int)n, heads, 0, (uint32_t *)at);
-  end_tiles(&before);
+  end_work(&before);
   for (int64_t i = 0; i < model->count; i++) {
     float *keys = heads + i * 2 * model->groups * size;
     const float *norms = model->layers[i].head_norms;

@@ -6,8 +6,9 @@ As fast as memory gives the weights, in float32 and in bfloat16, and nearly the 
 torch costs more with every row, and between products a small model waits for calls. What leaves it is float32. A
 float32 model whose checkpoint holds bfloat16 is read as it is stored: the same numbers from half the bytes. The rows of
 `forward_texts` are those of several texts, each in a cache of its own (`batch`): no row's numbers depend on the others.
-Drafters' blocks run by it too (`draft_block`, chains of it by `write_states`, and `fill` after `read_context`). Used
-where torch computes on one thread of the CPU and a compiler is at hand; the plain forward does the same without it.
+Drafters' blocks run by it too (`draft_block`, chains of it by `write_states`, and `fill` after `read_context`).
+Products and attention are shared by as many threads as torch has (`team.h`). Used on the CPU where a compiler is at
+hand; the plain forward does the same without it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from torch import Tensor
 from specviz.core.compiled import library
 from specviz.core.draws import Chooser
 from specviz.lm.base import Chain
-from specviz.lm.products import FORMATS, MOST_ROWS, Matrix, matrix, most_rows, pointer, takes, whole
+from specviz.lm.products import FORMATS, MOST_ROWS, Matrix, matrix, most_rows, pointer, whole
 
 if TYPE_CHECKING:
     from specviz.lm.kernels import Projection
@@ -75,6 +76,7 @@ class _Model(ctypes.Structure):
         ("table", pointer),
         *((name, whole) for name in ("half_table", "count", "hidden", "heads", "groups", "size", "ffn", "half_rows")),
         ("eps", ctypes.c_float),
+        ("threads", whole),
     )
 
 
@@ -175,7 +177,7 @@ class FewRows:
         """whether `forward` and `write_chain` have a table of embeddings that they can take"""
         self._spare: list[tuple[Tensor, ctypes.c_void_p]] = []
         """logits [1, V] that nobody has yet"""
-        self._at = ctypes.byref(self._model)
+        self._model_at = ctypes.byref(self._model)
         half = all(projection.short or projection.weight.dtype == torch.bfloat16 for projection in projections)
         self.most = most_rows(compiled, half)
         """rows of a pass that it takes"""
@@ -194,7 +196,7 @@ class FewRows:
 
     def takes(self, n: int) -> bool:
         """Whether a pass over so many rows is one for it."""
-        return takes(n, self.most)
+        return n <= self.most
 
     def look_up_in(self, table: Tensor) -> None:
         """Have `forward` and `write_chain` take embeddings from this table [V, hidden]: as it is, so only where none of
@@ -205,10 +207,15 @@ class FewRows:
         self._model.table, self._model.half_table = table.data_ptr(), half
 
     @property
+    def _at(self) -> object:
+        """Where the model is, for a call on as many threads as torch has by now."""
+        self._model.threads = torch.get_num_threads()
+        return self._model_at
+
+    @property
     def at_once(self) -> int:
-        """Rows up to which `forward` and `write_chain` take a pass; 0 where they look nothing up, or torch has more
-        threads."""
-        return self.most if self.looks_up and self.takes(1) else 0
+        """Rows up to which `forward` and `write_chain` take a pass; 0 where they look nothing up."""
+        return self.most if self.looks_up else 0
 
     def forward(
         self, seat: Seat, placement: Placement, wanted: int, depths: Sequence[int] = ()
