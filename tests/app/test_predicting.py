@@ -14,6 +14,7 @@ from specviz.app.runs.deferred import DeferredSource
 from specviz.app.runs.gallery import ShownSweep
 from specviz.app.speedup.actions import OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure, sweep_table
+from specviz.app.speedup.predicting import progress
 from specviz.app.speedup.view import speedup_view
 from specviz.errors import ModelError
 from specviz.protocol.clocks import Clocked, ClockRequest
@@ -93,6 +94,12 @@ def test_settings_without_a_length_are_predicted_in_their_columns() -> None:
     measured, predicted = speedup_figure(view, expected).data
     assert (list(measured.x), list(measured.customdata)) == ([1, 2], ["tree", "bush"])
     assert (list(predicted.x), list(predicted.y), list(predicted.customdata)) == ([2], [0.5], ["bush"])
+
+
+def test_a_machine_that_needs_longer_than_three_seconds_is_told_of() -> None:
+    assert progress(Clocked(1.0, 3.0, None)) == "Timing passes on this machine, 1.0 of 3 s…"
+    assert "for 7.5 s: it is slow or busy" in progress(Clocked(7.5, 3.0, None))
+    assert progress(Clocked(7.5, 3.0, CLOCK)).endswith("3.0 of 3 s…")
 
 
 def test_a_stopped_prediction_shows_the_recorded_sweep_alone() -> None:

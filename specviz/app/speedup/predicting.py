@@ -17,7 +17,7 @@ from specviz.app.look import notices
 from specviz.app.look.notices import Badge
 from specviz.app.speedup.view import SpeedupView, drawn, is_slower, speedup_view
 from specviz.errors import BenchError, ModelError
-from specviz.protocol.clocks import Clocks, MachineClock
+from specviz.protocol.clocks import Clocked, Clocks, MachineClock
 from specviz.protocol.runs import Catalog, TraceSource
 from specviz.protocol.sweeps.points import BASELINE, title
 from specviz.protocol.sweeps.result import SweepResult
@@ -73,14 +73,20 @@ def timing(
     for steps in Background(source.clock(asked, stop.is_set), stop.set).look(PROGRESS_S):
         if steps:
             clock = steps[-1].clock
-            line = f"Timing passes on this machine, {steps[-1].seconds:.1f} of {asked.budget_s:g} s…"
-            yield notices.message(line, "busy"), None
+            yield notices.message(progress(steps[-1]), "busy"), None
         else:
             yield notices.message("Waiting for the engine and its models…", "busy"), None
     stop.check()
     if clock is None:
         raise BenchError("Cancelled before every width was timed three times; nothing is predicted.")
     yield notices.message("Drawing the prediction…", "busy"), Prediction.of(result, clock)
+
+
+def progress(step: Clocked) -> str:
+    """What is said while passes are timed."""
+    if step.clock is not None or step.seconds < step.budget_s:
+        return f"Timing passes on this machine, {min(step.seconds, step.budget_s):.1f} of {step.budget_s:g} s…"
+    return f"Timing passes on this machine for {step.seconds:.1f} s: it is slow or busy, and three turns are needed…"
 
 
 def sentence(prediction: Prediction, recorded: SpeedupView) -> str:
