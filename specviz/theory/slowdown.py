@@ -84,11 +84,14 @@ def why_slower(trace: Trace) -> str | None:
     factor = cost.held_back_by
     would = f"the run would be {cost.without(factor).speedup:.2f}×"
     if factor == "drafting":
-        return f"Drafting costs most: it takes {cost.drafting:.2f} times as long as a plain token, and free {would}."
+        return (
+            f"Drafting costs most: it takes {cost.drafting:.2f} times as long as a plain token, and were it free "
+            f"{would}."
+        )
     if factor == "width":
         return (
             f"Width costs most: a pass over {cost.rows:.1f} rows takes {cost.target:.2f} times as long as a plain "
-            f"token, and at the price of one {would}."
+            f"token, and at the price of one row {would}."
         )
     return (
         f"Acceptance costs most: a pass gives {cost.tokens:.2f} of at most {cost.most_tokens:.2f} tokens, and with all "

@@ -48,7 +48,7 @@ def test_a_drafter_that_learnt_from_other_weights_of_the_target_is_a_warning() -
 
 def test_a_slower_run_names_the_factor_and_a_faster_one_its_gain_alone() -> None:
     assert printed(timed(0.8, 0.8, 0.8))["over plain decoding"].startswith(
-        "0.80× as fast, measured. Drafting costs most: it takes 4.00 times as long as a plain token, and free the run"
+        "0.80× as fast, measured. Drafting costs most: it takes 4.00 times as long as a plain token, and were it free "
     )
     assert printed(timed(1.5, 1.5, 1.5))["over plain decoding"] == "1.50× as fast, measured"
     assert printed(timed(0.8, 1.2, 1.3))["over plain decoding"] == "too noisy to say here"

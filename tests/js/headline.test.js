@@ -56,7 +56,7 @@ test("a slower run says which factor it was, and no other run does", () => {
   for (const round of slow.rounds) round.drafted.seconds *= 100;
   assert.match(
     S.outcome(slow).why,
-    /^Drafting costs most: it takes \d+\.\d\d times as long as a plain token, and free /,
+    /^Drafting costs most: it takes \d+\.\d\d times as long as a plain token, and were it free /,
   );
   assert.equal(S.outcome(timed(1.5)).why, null);
   assert.equal(S.outcome(timed(1)).why, null);

@@ -68,11 +68,11 @@ DRAFTING, WIDTH, ACCEPTANCE = slow(4.0, 1.0, 0.5), slow(0.25, 4.0, 0.25), slow(0
 
 def test_the_sentence_names_the_factor_with_its_number() -> None:
     assert why_slower(DRAFTING) == (
-        "Drafting costs most: it takes 4.00 times as long as a plain token, and free the run would be 1.67×."
+        "Drafting costs most: it takes 4.00 times as long as a plain token, and were it free the run would be 1.67×."
     )
     assert why_slower(WIDTH) == (
-        "Width costs most: a pass over 5.5 rows takes 4.00 times as long as a plain token, and at the price of one the "
-        "run would be 1.67×."
+        "Width costs most: a pass over 5.5 rows takes 4.00 times as long as a plain token, and at the price of one row "
+        "the run would be 1.67×."
     )
     assert why_slower(ACCEPTANCE) == (
         "Acceptance costs most: a pass gives 2.50 of at most 3.50 tokens, and with all of them the run would be 1.17×."

@@ -56,11 +56,11 @@ const slowdown = (function (S) {
     const { factor, speedup } = bySpeed.reduce((best, other) => (other.speedup > best.speedup ? other : best));
     const would = `the run would be ${speedup.toFixed(2)}×`;
     if (factor === "drafting")
-      return `Drafting costs most: it takes ${drafting.toFixed(2)} times as long as a plain token, and free ${would}.`;
+      return `Drafting costs most: it takes ${drafting.toFixed(2)} times as long as a plain token, and were it free ${would}.`;
     if (factor === "width")
       return (
         `Width costs most: a pass over ${rows.toFixed(1)} rows takes ${target.toFixed(2)} times as long as a plain ` +
-        `token, and at the price of one ${would}.`
+        `token, and at the price of one row ${would}.`
       );
     return (
       `Acceptance costs most: a pass gives ${tokens.toFixed(2)} of at most ${most.toFixed(2)} tokens, and with all ` +
