@@ -121,12 +121,15 @@ class RoundTable:
 
 @dataclass(slots=True)
 class _StepsAlone:
-    """After each round its drafter's steps alone, as many rows each: in a loop, and in one with the target's pass."""
+    """After each round its drafter's steps alone, as many rows each: in a loop, and in one with the target's pass.
+
+    What a processor keeps in its cache depends on what was read several turns ago: with every turn of a loop it holds
+    more of the drafter, and with every pass of the target less. So the first half of the turns does not count."""
 
     target: LanguageModel
     drafter: LanguageModel
-    loops: int = 2
-    """the last one counts: by then it is a loop"""
+    turns: int = 8
+    """of either, of which the median of the later half counts"""
     after_target: list[float] = field(default_factory=list)
     """per round its steps' seconds, each time behind a pass of the target"""
 
@@ -141,15 +144,20 @@ class _StepsAlone:
             return 0.0
         drafted = filled_cache(self.drafter, steps[0].cached_rows)
         judged = filled_cache(self.target, judging.cached_rows)
-        for _ in range(self.loops):
+        behind: list[float] = []
+        for _ in range(self.turns):
             pass_s(self.target, judged, judging.rows)
-            self.after_target[-1] = self._steps_s(drafted, steps)
-        for _ in range(self.loops):
-            seconds = self._steps_s(drafted, steps)
-        return seconds
+            behind.append(self._steps_s(drafted, steps))
+        alone = [self._steps_s(drafted, steps) for _ in range(self.turns)]
+        self.after_target[-1] = median(behind[self.turns // 2 :])
+        return median(alone[self.turns // 2 :])
 
     def _steps_s(self, cache: Cache, steps: Sequence[Pass]) -> float:
-        return sum(pass_s(self.drafter, cache, step.rows) for step in steps)
+        """As in the round, rows follow one another and the last of a step is read out."""
+        before = cache.length
+        seconds = sum(pass_s(self.drafter, cache, step.rows, as_chain=True) for step in steps)
+        cache.truncate(before)
+        return seconds
 
 
 def time_rounds(

@@ -12,7 +12,7 @@ import ctypes
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -72,6 +72,34 @@ def rest(target: Tensor, draft: Tensor) -> tuple[Tensor, float] | None:
     return (left, mass) if mass > 0.0 else (target, 0.0)
 
 
+class Room(NamedTuple):
+    """For rows that compiled code writes."""
+
+    whole: Tensor
+    """[rows, V] float32, on the CPU"""
+    rows: Sequence[Tensor]
+    """the same, rows times [V]"""
+    at: int
+
+
+SPARE_BYTES = 1 << 18
+"""of such rows taken at a time: behind a pass torch's code is cold, and takes 0.02 ms for any of this"""
+_spare: dict[tuple[int, int], list[Room]] = {}
+"""(rows, V) → what nobody has yet"""
+
+
+def room_of(rows: int, vocab: int) -> Room:
+    """One that nobody else has, with any numbers in it."""
+    try:
+        return _spare[rows, vocab].pop()
+    except LookupError:
+        with torch.inference_mode():
+            wholes = torch.empty(max(1, SPARE_BYTES // (4 * rows * vocab)), rows, vocab).unbind()
+            spare = [Room(whole, whole.unbind(), whole.data_ptr()) for whole in wholes]
+        _spare[rows, vocab] = spare[1:]
+        return spare[0]
+
+
 class _Choice(ctypes.Structure):
     _fields_ = (("temperature", ctypes.c_double), *((name, _pointer) for name in ("u", "probs", "prob")))
 
@@ -81,8 +109,8 @@ class Chooser:
 
     def __init__(self, compiled: ctypes.CDLL, steps: int, temperature: float, u: Sequence[float]) -> None:
         self.steps = steps
-        self.probs: Tensor | None = None
-        """[steps, V], what each token was drawn from; None: the most probable were taken"""
+        self.probs: Sequence[Tensor] = ()
+        """steps times [V], what each token was drawn from; none: the most probable were taken"""
         self._u = (ctypes.c_double * steps)(*u) if temperature else None
         self._prob = (ctypes.c_float * steps)() if temperature else None
         self._choice = _Choice(temperature, _at(self._u), None, _at(self._prob))
@@ -101,13 +129,14 @@ class Chooser:
     def how(self, vocab: int) -> object:
         """The function's last argument, for rows of so many numbers."""
         if self._u is not None:
-            self.probs = torch.empty(self.steps, vocab)
-            self._choice.probs = self.probs.data_ptr()
+            room = room_of(self.steps, vocab)
+            self.probs, self._choice.probs = room.rows, room.at
         return ctypes.byref(self._choice)
 
-    def drawn_probs(self) -> list[float]:
-        """The probability of each token in what it was drawn from; of the most probable ones nothing was drawn."""
-        return [] if self._prob is None else list(self._prob)
+    def drawn(self) -> tuple[Sequence[Tensor], list[float]]:
+        """What each token was drawn from, steps times [V], and its probability there; of the most probable ones nothing
+        was drawn."""
+        return self.probs, [] if self._prob is None else self._prob[:]
 
 
 @cache

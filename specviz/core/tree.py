@@ -70,6 +70,25 @@ class DraftTree:
         self.sources.append(source)
         return len(self.tokens) - 1
 
+    def add_chain(
+        self, tokens: Sequence[int], kind: CandidateKind, drawn: tuple[Sequence[Tensor], Sequence[float]], source: str
+    ) -> None:
+        """`add` of n tokens, each below the one before, to a tree that is a root alone.
+
+        drawn: the distributions they were drawn from, n times [V], and the probability of each token there; both empty
+        for point masses."""
+        assert len(self.tokens) == 1, "a chain is added below a root that has nothing below it."
+        proposals, probs = drawn
+        steps = len(tokens)
+        assert len(proposals) == len(probs) == (0 if kind == "point_mass" else steps), "it is as `kind` declares it."
+        self.tokens += tokens
+        self.parents += range(steps)
+        self.depths += range(1, steps + 1)
+        self.kinds += [kind] * steps
+        self.proposals += proposals or [None] * steps
+        self.sources += [source] * steps
+        self._drawn_probs = [1.0, *(probs or [1.0] * steps)]
+
     def arrange(self, nodes: Sequence[int]) -> None:
         """Keep these nodes in this order and renumber them: the root first, parents before children."""
         new_id = {node: index for index, node in enumerate(nodes)}

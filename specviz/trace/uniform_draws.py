@@ -5,6 +5,7 @@ The engine's random source (`core.randomness`) and the simulated runs (`simulati
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from math import log1p
 
@@ -30,9 +31,13 @@ def _mix(x: int) -> int:
 def uniform(seed: int, key: Key) -> float:
     """The 53-bit uniform in [0, 1) that belongs to (seed, key); the same on every machine and device."""
     purpose, position, index = key
+    return uniforms(seed, purpose, position, (index,))[0]
+
+
+def uniforms(seed: int, purpose: str, position: int, indices: Iterable[int]) -> list[float]:
+    """Those of the keys (purpose, position, index) for each index."""
     state = _mix(stream(seed, purpose) ^ (position & _MASK))
-    state = _mix(state ^ (index & _MASK))
-    return (state >> 11) * 2.0**-53
+    return [(_mix(state ^ (index & _MASK)) >> 11) * 2.0**-53 for index in indices]
 
 
 @lru_cache(maxsize=256)

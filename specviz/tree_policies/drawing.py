@@ -88,29 +88,18 @@ class MostProbable:
         return [[(token, None) for token in row] for row in chosen.tolist()], 0
 
 
-class Shape(NamedTuple):
-    """What decides `auto`."""
-
-    is_tree: bool
-    greedy: bool
-
-
 DRAWS: dict[str, Draw] = {
     "iid": Independent(),
     "without_replacement": WithoutReplacement(),
     "top_k": MostProbable(),
 }
-AUTO = {
-    Shape(is_tree=False, greedy=False): "iid",
-    Shape(is_tree=True, greedy=False): "without_replacement",
-    Shape(is_tree=False, greedy=True): "top_k",
-    Shape(is_tree=True, greedy=True): "top_k",
-}
 
 
 def choose_draw(name: str, is_tree: bool, greedy: bool) -> Draw:
     """The way called `name`; `auto` depends on the draft's shape and on the temperature being zero."""
-    return DRAWS[AUTO[Shape(is_tree, greedy)] if name == "auto" else name]
+    if name == "auto":
+        name = "top_k" if greedy else "without_replacement" if is_tree else "iid"
+    return DRAWS[name]
 
 
 def check_size(branching: Sequence[int]) -> None:

@@ -3,6 +3,7 @@
 from specviz.bench.passes import PassTable, RoundTable, in_another_order, tables, time_passes, time_rounds
 from specviz.cli.sources import SharedModels, live_source
 from specviz.lm.load import load
+from specviz.lm.step_time import filled_cache, pass_s
 from specviz.protocol.runs import RunRequest
 
 
@@ -32,6 +33,16 @@ def test_no_pass_is_always_timed_behind_the_same_one_and_reading_always_behind_a
     assert {tuple(sorted(order)) for order in orders} == {(0, 1, 5)}
     assert {order[order.index(5) - 1] for order in orders if order[0] != 5} == {0, 1}
     assert all(order[0] != 0 for order in orders), "the repeat before may have ended with reading"
+
+
+def test_a_step_of_a_chain_reads_out_its_last_row_and_its_rows_stay_for_the_next():
+    model, asked = load("drafter").model, []
+    cache, forward = filled_cache(model, 5), model.forward
+    model.forward = lambda *given, **named: asked.append(named) or forward(*given, **named)
+    assert min(pass_s(model, cache, 2, as_chain=True), pass_s(model, cache, 1, as_chain=True)) > 0
+    assert (asked, cache.length, cache.base) == ([{"last_only": True}] * 2, 8, 8)
+    pass_s(model, cache, 3)
+    assert (asked[2:], cache.length) == ([{"last_only": False}], 8)
 
 
 def test_every_temperature_has_a_row_of_what_its_rounds_cost():

@@ -45,6 +45,20 @@ def test_probabilities_are_looked_up_again_after_the_tree_has_grown():
     assert tree.proposal_prob(5) == 0.5
 
 
+@pytest.mark.parametrize("kind", ["iid", "point_mass"])
+def test_a_chain_added_at_once_is_the_one_added_node_by_node(kind):
+    q = list(torch.tensor([[0.25, 0.75], [0.5, 0.5]]))
+    at_once, one_by_one = DraftTree.from_root(9), DraftTree.from_root(9)
+    at_once.add_chain([1, 0], kind, (q, [0.75, 0.5]) if kind == "iid" else ((), []), "test")
+    for node, token in enumerate([1, 0]):
+        one_by_one.add(node, token, kind, q[node] if kind == "iid" else None, "test")
+    for tree in (at_once, one_by_one):
+        assert (tree.tokens, tree.parents, tree.depths) == ([9, 1, 0], [-1, 0, 1], [0, 1, 2])
+        assert (tree.kinds, tree.sources) == (["root", kind, kind], ["root", "test", "test"])
+        assert [proposal is None for proposal in tree.proposals] == [True] + [kind == "point_mass"] * 2
+        assert [tree.proposal_prob(node) for node in range(3)] == ([1.0, 0.75, 0.5] if kind == "iid" else [1.0] * 3)
+
+
 def test_arranged_nodes_keep_all_that_is_theirs_under_new_numbers():
     """Node 1 and its child 3 are left out; 2, 4 and 5 become a chain 1, 2, 3."""
     tree = DraftTree.from_root(9)

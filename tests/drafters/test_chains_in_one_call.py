@@ -11,6 +11,7 @@ from specviz.cli.sources import SharedModels, live_source
 from specviz.core import compiled
 from specviz.core.draws import Chooser
 from specviz.drafters.capabilities import with_model
+from specviz.drafters.drafting.draft_model import DraftCache
 from specviz.drafters.drafting.growing import GrowingDraft, ShapeOptions
 from specviz.drafters.model import ModelDrafter
 from specviz.engine.recorder import Recorder
@@ -88,6 +89,16 @@ def test_text_draws_and_trace_are_those_of_a_draft_by_steps(models, calls, monke
         assert all(a is b is None or torch.equal(a, b) for a, b in proposals)
         drafts = [[rows for _, rows in record.proposal.draft_logits] for record in (one, other)]
         assert drafts == [[], []] or torch.equal(*map(torch.cat, drafts))
+
+
+def test_rows_of_a_chain_stay_as_far_as_the_text_went_on_with_them(models):
+    """Whoever else drafts may have written what the text has behind them."""
+    cache, text = DraftCache(models[1]), [5, 17, 2, 40]
+    cache.begin(text)
+    chain = cache.write_chain(text, Chooser.of(3))
+    first, second, _ = chain.tokens
+    assert cache.length == 6
+    assert cache.settle([*text, first, (second + 1) % V, 7]) == 5
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ class DraftCache:
         """whether the model's last hidden states are kept for `hidden`; only where it is a `GivesHidden`"""
         self._hidden: dict[int, Tensor] = {}
         """row → last hidden state [H], of the rows of this round"""
+        self._is_chain = False
+        """whether the rows of this round were written by one call, one behind the other: then nothing above is kept"""
 
     @property
     def length(self) -> int:
@@ -62,6 +64,24 @@ class DraftCache:
         """Keep the rows of the last draft that became text, drop the others; rows cached now."""
         tokens = self._own(tokens)
         self._rewind(tokens)
+        if self._is_chain:
+            self._rows.keep(self._text_of_chain(tokens))
+            self._is_chain = False
+        else:
+            self._rows.keep(self._text_of_tree(tokens))
+            self._row_of.clear()
+            self._row_of_node.clear()
+            self._hidden.clear()
+        return self._rows.length
+
+    def _text_of_chain(self, tokens: Sequence[int]) -> Sequence[int]:
+        cached, first = self._rows.tokens, self._rows.base
+        row, stop = first, min(len(cached), len(tokens) - 1)
+        while row < stop and cached[row] == tokens[row]:
+            row += 1
+        return range(first, row)
+
+    def _text_of_tree(self, tokens: Sequence[int]) -> Sequence[int]:
         row, kept = self._rows.base - 1, list[int]()
         for position in range(self._rows.base, len(tokens) - 1):
             following = self._row_of.get((row, tokens[position]))
@@ -69,11 +89,7 @@ class DraftCache:
                 break
             kept.append(following)
             row = following
-        self._rows.keep(kept)
-        self._row_of.clear()
-        self._row_of_node.clear()
-        self._hidden.clear()
-        return self._rows.length
+        return kept
 
     def catch_up(self, tokens: Sequence[int]) -> Tensor:
         """Feed the text's tokens that are not cached, the root last; logits [1, V] after the root."""
@@ -104,13 +120,8 @@ class DraftCache:
         """`catch_up`, and `extend` along a chain, by one call; None where it takes several."""
         if self._writes is None or self.keeps_hidden:
             return None
-        start = self._rows.length
-        missing = tokens[start:]
-        chain = self._writes.write_chain(missing, self._rows, chooser)
-        if chain is not None:
-            read = [*missing, *chain.tokens[:-1]]
-            self._row_of.update(((row - 1, token), row) for row, token in enumerate(read, start))
-            self._row_of_node = dict(enumerate(range(start + len(missing) - 1, start + len(read))))
+        chain = self._writes.write_chain(tokens[self._rows.length :], self._rows, chooser)
+        self._is_chain = chain is not None
         return chain
 
     def _shared(self, logits: Tensor) -> Tensor:

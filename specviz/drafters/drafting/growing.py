@@ -28,7 +28,7 @@ from specviz.lm.base import Chain
 from specviz.options import Options, option
 from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.trace.events import CandidateKind, Option
-from specviz.trace.uniform_draws import RACE, uniform
+from specviz.trace.uniform_draws import RACE, uniforms
 from specviz.tree_policies.base import TargetProposal, TreePolicy
 from specviz.tree_policies.drawing import DRAWS, check_size
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
@@ -114,13 +114,9 @@ class GrowingDraft:
         chain = None if chooser is None else self.chain_of(chooser)
         if chooser is None or chain is None:
             return False
-        probs = [None] * chooser.steps if chooser.probs is None else chooser.probs.unbind(0)
-        for node, (token, q) in enumerate(zip(chain.tokens, probs, strict=True)):
-            self.add(node, token, kind, q)
         self.proposal.draft_logits.append((range(chooser.steps), chain.logits))
-        if chooser.probs is not None:
-            self.draws += chooser.steps
-            self.tree.know_drawn(range(1, chooser.steps + 1), chooser.drawn_probs())
+        self.draws += len(chooser.probs)
+        self.tree.add_chain(chain.tokens, kind, chooser.drawn(), self.source)
         return True
 
     def _chooser(self, levels: int, kind: CandidateKind) -> Chooser | None:
@@ -132,8 +128,8 @@ class GrowingDraft:
             return Chooser.of(levels)
         if sampling.greedy or not sampling.uncut or self.context.noise == RACE or type(randomness) is not SeededRandom:
             return None
-        keys = (("draft", self.round, self.draws + step) for step in range(levels))
-        return Chooser.of(levels, sampling.temperature, [uniform(randomness.seed, key) for key in keys])
+        indices = range(self.draws, self.draws + levels)
+        return Chooser.of(levels, sampling.temperature, uniforms(randomness.seed, "draft", self.round, indices))
 
     def reread(self, nodes: Sequence[int]) -> Tensor:
         """See `tree_policies.base.Draft.reread`; what was recorded of the pass before is forgotten."""

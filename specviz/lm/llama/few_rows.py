@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from specviz.core.compiled import library
-from specviz.core.draws import Chooser
+from specviz.core.draws import Chooser, room_of
 from specviz.lm.base import Chain
 from specviz.lm.products import FORMATS, MOST_ROWS, Matrix, matrix, most_rows, pointer, whole
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from specviz.lm.rows import Mask, Placement
 
 SOURCE = Path(__file__).with_name("few_rows.c")
-SPARE_BYTES = 1 << 17
-"""of logits taken at a time for passes that have one row read out: torch takes 0.02 ms for it behind a pass"""
 ATTENTION, MLP = 1, 2
 """what is run of a layer: either, both (3) or neither (0)"""
 
@@ -175,8 +173,6 @@ class FewRows:
         self._table: Tensor | None = None
         self.looks_up = False
         """whether `forward` and `write_chain` have a table of embeddings that they can take"""
-        self._spare: list[tuple[Tensor, ctypes.c_void_p]] = []
-        """logits [1, V] that nobody has yet"""
         self._model_at = ctypes.byref(self._model)
         half = all(projection.short or projection.weight.dtype == torch.bfloat16 for projection in projections)
         self.most = most_rows(compiled, half)
@@ -240,24 +236,17 @@ class FewRows:
         return logits
 
     def _logits(self, wanted: int) -> tuple[Tensor, ctypes.c_void_p]:
-        """Room for logits [wanted, V], and where it is. A single row's is taken with that of others, in one piece."""
-        if wanted > 1:
-            logits = torch.empty(wanted, self._model.head.outs)
-            return logits, pointer(logits.data_ptr())
-        try:
-            return self._spare.pop()
-        except IndexError:
-            vocab = self._model.head.outs
-            with torch.inference_mode():
-                rows = torch.empty(max(1, SPARE_BYTES // (4 * vocab)), 1, vocab).unbind()
-            spare = [(row, pointer(row.data_ptr())) for row in rows]
-            self._spare = spare[1:]
-            return spare[0]
+        """Room for logits [wanted, V], and where it is."""
+        if wanted == 1:
+            room = room_of(1, self._model.head.outs)
+            return room.whole, pointer(room.at)
+        logits = torch.empty(wanted, self._model.head.outs)
+        return logits, pointer(logits.data_ptr())
 
     def write_chain(self, seat: Seat, start: int, tokens: Sequence[int], chooser: Chooser) -> Chain:
         """Passes one after the other behind `start` rows: over `tokens`, then over each token that `chooser` took."""
         given = self._at, seat.behind(start, len(tokens), wanted=1).reading(tokens).at
-        return _chain(self._compiled.write_chain, given, len(tokens), self._model.head.outs, chooser)
+        return self._chain(self._compiled.write_chain, given, len(tokens), self._model.head.outs, chooser)
 
     def write_states(
         self, join: Join, seat: Seat, start: int, tokens: Sequence[int], states: Tensor, chooser: Chooser
@@ -267,7 +256,17 @@ class FewRows:
         states = states.to(torch.float32).contiguous()
         rows = seat.behind(start, len(tokens)).reading(tokens).at
         given = self._at, ctypes.byref(join), rows, pointer(states.data_ptr())
-        return _chain(self._compiled.write_states, given, len(tokens), join.head.outs, chooser)
+        return self._chain(self._compiled.write_states, given, len(tokens), join.head.outs, chooser)
+
+    def _chain(
+        self, write: Callable[..., int], given: tuple[object, ...], n: int, vocab: int, chooser: Chooser
+    ) -> Chain:
+        """What a compiled loop wrote behind n rows, which takes what is `given` and then what every such loop takes."""
+        steps, room = chooser.steps, room_of(chooser.steps, vocab)
+        chosen, seconds = (whole * steps)(), (ctypes.c_double * steps)()
+        choose = whole(steps), chooser.function, chooser.how(vocab)
+        _check(write(*given, *choose, pointer(room.at), chosen, seconds), n)
+        return Chain(chosen[:], room.whole, seconds[:])
 
     def run(self, x: Tensor, chosen: bytes, seat: Seat, placement: Placement) -> Tensor:
         """The residual stream [n, hidden] after the blocks that `chosen` names, one byte for each layer; their keys and
@@ -365,15 +364,6 @@ class FewRows:
 def _projections(layers: Sequence[Layer]) -> Iterator[Projection]:
     for layer in layers:
         yield from (layer.qkv, layer.output, layer.gate_up, layer.down)
-
-
-def _chain(write: Callable[..., int], given: tuple[object, ...], n: int, vocab: int, chooser: Chooser) -> Chain:
-    """What a compiled loop wrote behind n rows, which takes what is `given` and then what every such loop takes."""
-    steps = chooser.steps
-    logits, chosen, seconds = torch.empty(steps, vocab), (whole * steps)(), (ctypes.c_double * steps)()
-    choose = whole(steps), chooser.function, chooser.how(vocab)
-    _check(write(*given, *choose, pointer(logits.data_ptr()), chosen, seconds), n)
-    return Chain(chosen[:], logits, seconds[:])
 
 
 def _check(failed: int, n: int) -> None:

@@ -30,6 +30,6 @@ FAULTS: Edits = {
         ),
     },
     ("specviz/trace/uniform_draws.py", SAMPLING): {
-        "uniform draws share their index": edit("state = _mix(state ^ (index & _MASK))", "state = _mix(state)")
+        "uniform draws share their index": edit("_mix(state ^ (index & _MASK))", "_mix(state)")
     },
 }
