@@ -30,10 +30,12 @@ enum { MOST_DOTS = 8, MOST_AT_ONCE = LANES == 16 ? 6 : 4 };
 
 /* How weights come near. Prefetchers follow who reads in order of memory, and lose the way among several places. So for
    one or two rows of x the next rows of weights are really READ in that order while these are multiplied; where they are
-   LONG one row of x, and where the products are few (DOTS) one or two, take them one by one and are FOLLOWED. More rows
-   ASK for what lies well ahead. Rows of weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX
+   LONG one row of x, and where the products are few (DOTS) one or two, take them one by one and are FOLLOWED: in one loop
+   for all rows of weights, as a stream is also known by the instruction that reads it, and A_TURN numbers at a time. More
+   rows ASK for what lies well ahead. Rows of weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX
    processors do was measured there. */
 enum { FOLLOWED, ASKED, READ };
+enum { A_TURN = 6 * TWO };
 #ifdef __AMX_BF16__
 enum { ONE_BY_ONE = 0, MOST_READ = 0, AHEAD = 0, SHORT = 0, LONG = 0 };
 #else
@@ -117,6 +119,11 @@ INLINE void add_up(Vec *sums, const char *w, int mode, int coming, int64_t ins, 
   const char *at[OUTS];
   int64_t k = 0;
   UNROLL for (int i = 0; i < n * outs; i++) sums[i] = every(0.0f);
+  for (; outs == 1 && k + A_TURN <= ins; k += A_TURN)
+    UNROLL for (int64_t more = k; more < k + A_TURN; more += TWO) {
+      at[0] = w + more * width;
+      step(sums, at, mode == DOTS ? x + more / 2 : x + more, to_next, mode, n, 1);
+    }
   for (; k + TWO <= ins; k += TWO) {
     const char *next = w + outs * (ins + k) * width;
     if (coming != FOLLOWED) UNROLL for (int64_t line = 0; line < outs * TWO * width; line += 64) {
@@ -140,9 +147,14 @@ INLINE void add_up(Vec *sums, const char *w, int mode, int coming, int64_t ins, 
 INLINE void tile(const char *w, int mode, int wide, int coming, int64_t ins, const float *x, int n, int outs, float *y,
                  int64_t stride, const float *bias, const float *scales, int add) {
   Vec sums[MOST_DOTS * OUTS], some[MOST_DOTS * OUTS];
-  UNROLL for (int j = 0; j < outs; j += wide) {
-    add_up(some, w + j * ins * (mode == WHOLES ? 4 : 2), mode, coming, ins, x, n, wide);
+  const int64_t size = ins * (mode == WHOLES ? 4 : 2);
+  UNROLL for (int j = 0; wide > 1 && j < outs; j += wide) {
+    add_up(some, w + j * size, mode, coming, ins, x, n, wide);
     UNROLL for (int i = 0; i < n; i++) UNROLL for (int k = 0; k < wide; k++) sums[i * outs + j + k] = some[i * wide + k];
+  }
+  ONE_LOOP for (int j = 0; wide == 1 && j < outs; j++) {
+    add_up(some, w + j * size, mode, coming, ins, x, n, 1);
+    UNROLL for (int i = 0; i < n; i++) sums[i * outs + j] = some[i];
   }
   for (int i = 0; outs == 1 && i < n; i++)
     y[i * stride] = total(sums[i]) * (scales ? *scales : 1.0f) + (bias ? *bias : 0.0f) + (add ? y[i * stride] : 0.0f);

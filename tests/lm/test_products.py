@@ -46,7 +46,7 @@ def weight_of(kind, outs, ins):
 
 @needs_compiler
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "whole numbers"])
-@pytest.mark.parametrize(("outs", "ins"), [(48, 64), (19, 64), (16, 30), (3, 5)])
+@pytest.mark.parametrize(("outs", "ins"), [(48, 64), (19, 64), (16, 30), (16, 300), (3, 5)])
 def test_a_product_is_torchs_with_and_without_a_residual(kind, outs, ins):
     weight, bias = weight_of(kind, outs, ins), torch.randn(outs)
     product = Product.of(weight, bias)
@@ -59,7 +59,7 @@ def test_a_product_is_torchs_with_and_without_a_residual(kind, outs, ins):
 
 
 @needs_compiler
-@pytest.mark.parametrize("ins", [320, 1024])
+@pytest.mark.parametrize("ins", [300, 320, 1024])
 @pytest.mark.parametrize("kind", ["float32", "read in bfloat16", "bfloat16"])
 def test_a_row_of_a_wide_product_is_the_same_bit_for_bit_alone_and_beside_others(kind, ins):
     weight = weight_of("float32" if kind == "float32" else "bfloat16", 24, ins)
