@@ -32,8 +32,9 @@ enum { MOST_DOTS = 8, MOST_AT_ONCE = LANES == 16 ? 6 : 4 };
    one or two rows of x the next rows of weights are really READ in that order while these are multiplied; where they are
    LONG one row of x, and where the products are few (DOTS) one or two, take them one by one and are FOLLOWED: in one loop
    for all rows of weights, as a stream is also known by the instruction that reads it, and A_TURN numbers at a time. More
-   rows ASK for what lies well ahead. Rows of weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX
-   processors do was measured there. */
+   rows ASK for what lies well ahead. What is asked for faster than memory brings it is forgotten, so three and four rows
+   of DOTS, whose products are few, take one row of weights at a time too, where each product waits for the sum before.
+   Rows of weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX processors do was measured there. */
 enum { FOLLOWED, ASKED, READ };
 enum { A_TURN = 6 * TWO };
 #ifdef __AMX_BF16__
@@ -119,7 +120,7 @@ INLINE void add_up(Vec *sums, const char *w, int mode, int coming, int64_t ins, 
   const char *at[OUTS];
   int64_t k = 0;
   UNROLL for (int i = 0; i < n * outs; i++) sums[i] = every(0.0f);
-  for (; outs == 1 && k + A_TURN <= ins; k += A_TURN)
+  for (; outs == 1 && coming == FOLLOWED && k + A_TURN <= ins; k += A_TURN)
     UNROLL for (int64_t more = k; more < k + A_TURN; more += TWO) {
       at[0] = w + more * width;
       step(sums, at, mode == DOTS ? x + more / 2 : x + more, to_next, mode, n, 1);
@@ -184,9 +185,12 @@ INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x
       float *to = y + i * stride + j;
       const int coming = near || part ? FOLLOWED : read && j + 2 * OUTS <= last ? READ : ASKED;
       const int followed = ONE_BY_ONE && !near && !read ? n : 0;
+      const int paced = ONE_BY_ONE && mode == DOTS && coming == ASKED && parts == 1 ? n : 0;
       if (j >= last) tile(w, mode, 1, FOLLOWED, ins, rows, 1, 1, to, stride, bias, scales, add);
       else if (followed == 1) tile(w, mode, 1, FOLLOWED, ins, rows, 1, OUTS, to, stride, bias, scales, add);
       else if (followed == 2 && mode == DOTS) tile(w, mode, 1, FOLLOWED, ins, rows, 2, OUTS, to, stride, bias, scales, add);
+      else if (paced == 3) tile(w, mode, 1, ASKED, ins, rows, 3, OUTS, to, stride, bias, scales, add);
+      else if (paced == 4) tile(w, mode, 1, ASKED, ins, rows, 4, OUTS, to, stride, bias, scales, add);
 #define CASE(count) case count: tile(w, mode, wide, coming, ins, rows, count, OUTS, to, stride, bias, scales, add); break
       else switch (some) {
         CASE(1);
