@@ -34,7 +34,8 @@ enum { MOST_DOTS = 8, MOST_AT_ONCE = LANES == 16 ? 6 : 4 };
    for all rows of weights, as a stream is also known by the instruction that reads it, and A_TURN numbers at a time. More
    rows ASK for what lies well ahead. What is asked for faster than memory brings it is forgotten, so three and four rows
    of DOTS, whose products are few, take one row of weights at a time too, where each product waits for the sum before.
-   Rows of weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX processors do was measured there. */
+   Five wait with no use for it (`wait_for`): else they take longer than six, which multiply for as long as that. Rows of
+   weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX processors do was measured there. */
 enum { FOLLOWED, ASKED, READ };
 enum { A_TURN = 6 * TWO };
 #ifdef __AMX_BF16__
@@ -47,9 +48,11 @@ enum { ONE_BY_ONE = LANES == 16, MOST_READ = 2, AHEAD = 12288, SHORT = 512, LONG
 #include <immintrin.h>
 #define HAVE_DOTS 1
 INLINE Vec dots(Vec sum, Vec a, Vec b) { return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b); }
+INLINE void wait_for(Vec *sum) { __asm__ volatile("vdpbf16ps %0, %0, %0" : "+v"(*sum)); } /* six cycles */
 #else
 #define HAVE_DOTS 0
 INLINE Vec dots(Vec sum, Vec a, Vec b) { (void)a, (void)b; return sum; }
+INLINE void wait_for(Vec *sum) { (void)sum; }
 #endif
 
 /* Asks for what lies there; where tiles multiply, nobody has measured it */
@@ -117,7 +120,9 @@ INLINE void step(Vec *sums, const char *const *w, const float *x, int64_t to_nex
 /* sums [n, outs] of whole rows of x with rows of weights */
 INLINE void add_up(Vec *sums, const char *w, int mode, int coming, int64_t ins, const float *x, int n, int outs) {
   const int64_t width = mode == WHOLES ? 4 : 2, to_next = apart(ins, mode);
+  const int waiting = ONE_BY_ONE && mode == DOTS && coming == ASKED && n == 5;
   const char *at[OUTS];
+  Vec idle = every(0.0f);
   int64_t k = 0;
   UNROLL for (int i = 0; i < n * outs; i++) sums[i] = every(0.0f);
   for (; outs == 1 && coming == FOLLOWED && k + A_TURN <= ins; k += A_TURN)
@@ -133,6 +138,7 @@ INLINE void add_up(Vec *sums, const char *w, int mode, int coming, int64_t ins, 
     }
     UNROLL for (int j = 0; j < outs; j++) at[j] = w + (j * ins + k) * width;
     step(sums, at, mode == DOTS ? x + k / 2 : x + k, to_next, mode, n, outs);
+    if (waiting) UNROLL for (int j = 0; j < outs; j++) wait_for(&idle);
   }
   if (k < ins) {
     float rest[OUTS][TWO] = {0};
