@@ -31,7 +31,14 @@ from specviz.trace.events import Pass, Round
 
 ROWS = (1, 2, 5, 8, 16)
 """what speculation asks for: one row, and γ + 1 for usual γ"""
-ROUND_COLUMNS = ("format", "temperature", "drafting ÷ its steps alone", "÷ its steps after a target's pass", "tracing")
+ROUND_COLUMNS = (
+    "format",
+    "temperature",
+    "drafting ÷ its steps alone",
+    "÷ its steps after a target's pass",
+    "tracing",
+    "formed later",
+)
 COLUMNS = 4096
 READ_BYTES = 4
 """of a number in the memory that is read: torch adds up float32 faster than shorter formats"""
@@ -117,6 +124,8 @@ class RoundTable:
     """the same over those steps each time right after a target's pass, which leaves the cache as a round does"""
     tracing: float
     """seconds of writing the trace over all others of the run"""
+    forming: float
+    """seconds of forming the nodes that writing left to the first reader, over the same"""
 
 
 @dataclass(slots=True)
@@ -177,11 +186,21 @@ def time_rounds(
         drafted = [(this.drafted.seconds, alone, after) for this, (alone, _), after in later if alone]
         if not drafted:
             raise BenchError(f"no round of the run at temperature {temperature:g} drafted; take another drafter.")
-        kept = _collected(source, asked, None).finished
-        tracing = kept.record_s / (kept.prefill_s + kept.decode_s)
+        kept = _collected(source, asked, None)
+        forming_s, traced = _forming_s(kept), kept.finished
+        untraced_s = traced.prefill_s + traced.decode_s
         alone = median(took / alone for took, alone, _ in drafted)
         after = median(took / after for took, _, after in drafted)
-        yield RoundTable(run.started.machine.dtype, temperature, alone, after, tracing)
+        shares = traced.record_s / untraced_s, forming_s / untraced_s
+        yield RoundTable(run.started.machine.dtype, temperature, alone, after, *shares)
+
+
+def _forming_s(run: Collected) -> float:
+    """Of all nodes of a run that nobody has looked at."""
+    began = time.perf_counter()
+    for this in run.rounds:
+        assert this.nodes, "a round has its root at least."
+    return time.perf_counter() - began
 
 
 def _collected(source: TraceSource, request: RunRequest, replay: _StepsAlone | None) -> Collected:
@@ -205,7 +224,7 @@ def tables(passes: Sequence[PassTable], rounds: Sequence[RoundTable]) -> str:
 
 
 def _shares(row: RoundTable) -> list[str]:
-    return [f"{row.step_ratio:.2f}", f"{row.after_target_ratio:.2f}", f"{row.tracing:.1%}"]
+    return [f"{row.step_ratio:.2f}", f"{row.after_target_ratio:.2f}", f"{row.tracing:.1%}", f"{row.forming:.1%}"]
 
 
 def _line(table: PassTable, rows: Sequence[int]) -> list[str]:

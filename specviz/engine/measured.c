@@ -8,7 +8,7 @@
 #include "../core/vectors.h"
 
 enum { COLUMNS = 4, BLOCK = COLUMNS * LANES, CHUNK = 64 * LANES, REST = 0, BITS, DRAFT_BITS, DIVERGENCE, OVERLAP, NUMBERS };
-enum { NOTHING, HEAD, PROBABILITIES, LOGITS };
+enum { NOTHING, HEAD, PROBABILITIES, LOGITS, BELIEFS }; /* beliefs: logits whose head nobody sees */
 static const double DIGITS = 1e6, DECIMALS = 1e4, LN2 = 0.693147180559945309;
 
 INLINE Vec chosen(Ints which, Vec a, Vec b) { return (Vec)(((Ints)a & which) | ((Ints)b & ~which)); }
@@ -197,6 +197,8 @@ typedef struct {
   const double *scales;                   /* [n]: 1 / that temperature */
   double *probs, *numbers;                /* [n, top]; [n, NUMBERS] */
   float *room;                            /* [2, V and a vector's width] */
+  uint8_t *named;                         /* [V]: tokens that earlier heads name */
+  int64_t *fresh, *fresh_until;           /* those that these heads name first; [n]: how many up to each row's end */
 } Asked;
 
 /* The same head in probabilities as in the logits they were made of: of equal logits the lowest ids */
@@ -211,7 +213,7 @@ static int64_t same_head(const Asked *asked, int64_t i, int64_t of, int64_t *ids
 /* The head and the entropy of row i, whose logarithms or weights go to `room`; meanwhile row `next` comes from memory */
 static Row measured(const Asked *asked, int64_t i, int64_t next, float *room) {
   const float *row = asked->rows[i], *after = asked->rows[next < asked->n ? next : i];
-  const int64_t vocab = asked->vocab, top = asked->top, kind = asked->kinds[i], of = asked->logits[i];
+  const int64_t vocab = asked->vocab, top = asked->top, kind = asked->kinds[i] == BELIEFS ? LOGITS : asked->kinds[i], of = asked->logits[i];
   float best[top];
   double nats = 0.0, left = 1.0, *to = asked->numbers + i * NUMBERS, *probs = asked->probs + i * top;
   int64_t shown = 0, *ids = asked->ids + i * top;
@@ -280,5 +282,11 @@ void sweep(const Asked *asked) {
     if (asked->shown[i] < 0) compared(asked, i, next);
     for (; ranked < asked->count && asked->row_of[ranked] <= i; ranked++)
       asked->ranks[ranked] = rank(asked, asked->row_of[ranked], asked->tokens[ranked]);
+  }  int64_t count = 0;
+  for (int64_t i = 0; i < asked->n; i++) {
+    const int64_t shown = asked->kinds[i] == BELIEFS ? 0 : asked->shown[i], *ids = asked->ids + i * asked->top;
+    for (int64_t k = 0; k < shown; k++)
+      if (!asked->named[ids[k]]) asked->named[ids[k]] = 1, asked->fresh[count++] = ids[k];
+    asked->fresh_until[i] = count;
   }
 }

@@ -12,9 +12,8 @@ import ctypes
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from math import inf, isfinite, log
+from math import isfinite, log
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,40 +23,21 @@ from specviz.core.compiled import library
 from specviz.core.sampling import ON_CPU
 from specviz.core.transfer import Fetch, brought
 from specviz.core.tree import DraftTree
-from specviz.frozen import frozen
+from specviz.engine.waiting import BELIEFS, HEAD, LOGITS, PROBABILITIES, Swept, Waiting
 from specviz.trace.events import Agreement, TopK
 
 SOURCE = Path(__file__).with_name("measured.c")
-LANES = 16
-"""numbers in the widest vector that the compiled sweep uses: its room is made for whole ones"""
 DIGITS = 6
 """Decimals of recorded probabilities; numbers that verdicts were based on keep all theirs."""
 UNITS = 10.0**DIGITS
 DECIMALS = 4
 """of a node's bits and overlap"""
 
-NOTHING, HEAD, PROBABILITIES, LOGITS = range(4)
-"""what is to be told of a row, as `measured.c` names it: ranks alone, the head of probabilities, or head and entropy as
-what it holds"""
-NUMBERS = 5
-"""of a row: what its head leaves, bits, those of the draft's, divergence, overlap"""
-
-
-@frozen
-class Swept:
-    """Of one round, per node."""
-
-    targets: list[TopK]
-    drafts: dict[int, TopK]
-    """at the nodes that have a row of the drafter's"""
-    agreements: Sequence[Agreement | None]
-    beside: TopK | None = None
-    """of the distribution that was asked about besides"""
-
-
 Rows = tuple[Sequence[int], Tensor]
 """(nodes, the drafter's rows [len(nodes), V] there, or the row [V] of a single node)"""
 Ranks = list[int | None]
+Mark = tuple[int, int]
+"""(rows that wait for the compiled call, questions that went elsewhere)"""
 
 
 class Sweep:
@@ -67,7 +47,11 @@ class Sweep:
     def __init__(self, top: int) -> None:
         self._top = top
         self._compiled = library(SOURCE)
-        self._waiting: _Waiting | None = None
+        self._waiting: Waiting | None = None
+        self._named: dict[int, array[int]] = {}
+        """by the vocabulary's size, 1 for each token that a head has named"""
+        self._elsewhere = 0
+        """questions that do not wait where the one before does"""
 
     def __call__(self, targets: Tensor, drafts: Sequence[Rows], logits: bool = False) -> Swept:
         """targets [nodes, V] and the drafter's rows at some of the nodes: probabilities, or `logits` of such."""
@@ -79,41 +63,68 @@ class Sweep:
         targets: Tensor,
         drafts: Sequence[Rows] = (),
         logits: bool = False,
-        beside: Tensor | None = None,
+        shown: bool = True,
         made_of: tuple[Tensor, float] | None = None,
     ) -> Callable[[], Swept]:
         """The same, not yet worked out, nor waited for where the rows lie on a device; until then nothing may write
-        over them. Of `beside` [V] the head alone is measured. `made_of`: logits that were asked about before, and the
+        over them. `shown`: whether a trace holds the heads. `made_of`: logits that were asked about before, and the
         temperature that made probabilities of them and cut nothing off, which saves logarithms and a second look for
         the same head."""
         asked = [node for nodes, _ in drafts for node in nodes]
         if self._compiled is not None:
-            waiting, kind = self._rows_of(self._compiled, targets.shape[1]), LOGITS if logits else PROBABILITIES
+            kind = PROBABILITIES if not logits else LOGITS if shown else BELIEFS
+            waiting, n = self._rows_of(self._compiled, targets.shape[1]), targets.shape[0]
             first = waiting.add([targets, *(rows for _, rows in drafts)], kind)
-            extra = None if first is None or beside is None else waiting.add([beside], HEAD)
-            if first is not None and (extra is not None or beside is None):
-                waiting.compare(first, targets.shape[0], asked, made_of)
-                return partial(waiting.swept, first, targets.shape[0], asked, extra)
-        n, own = targets.shape[0], [targets] if beside is None else [targets, beside]
-        rows = torch.vstack([*own, *(rows for _, rows in drafts)])
+            if first is not None:
+                waiting.compare(first, n, asked, made_of)
+                return partial(waiting.swept, first, n, asked)
+        self._elsewhere += 1
+        rows, n = torch.vstack([targets, *(rows for _, rows in drafts)]), targets.shape[0]
         if logits:
             rows = (rows if rows.dtype == torch.float64 else rows.float()).softmax(-1)
         best = rows.topk(min(self._top, rows.shape[-1]), dim=-1)
-        named = dict(zip(asked, rows[n + len(own) - 1 :], strict=True))
+        named = dict(zip(asked, rows[n:], strict=True))
         seen = fetch.leave(best.indices, best.values, *_columns(rows[:n], named))
 
         @cache
         def by_torch() -> Swept:
             ids, probs, *columns = seen()
             heads = _heads(ids, probs)
-            extra = None if beside is None else heads.pop(n)
-            return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked), extra)
+            return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))
 
         return by_torch
 
     def head(self, probs: Tensor) -> TopK:
         """Of one distribution [V]."""
-        return self(probs.unsqueeze(0), []).targets[0]
+        return self.ask_head(Fetch(), probs)()
+
+    def ask_head(self, fetch: Fetch, probs: Tensor) -> Callable[[], TopK]:
+        """The same, not yet worked out, as above."""
+        if self._compiled is not None:
+            waiting = self._rows_of(self._compiled, probs.shape[0])
+            at = waiting.add([probs], HEAD)
+            if at is not None:
+                return partial(waiting.head, at)
+        swept = self.ask(fetch, probs.unsqueeze(0))
+        return lambda: swept().targets[0]
+
+    def mark(self) -> Mark:
+        """For `since`."""
+        waiting = self._waiting
+        return (0 if waiting is None or waiting.seen else waiting.rows), self._elsewhere
+
+    def since(self, mark: Mark) -> Callable[[], Sequence[int]] | None:
+        """The tokens that heads name, asked for since then, and that none before did, in their order. None where not
+        all of that waits for one compiled call: then the heads themselves say it."""
+        first, elsewhere = mark
+        if self._waiting is None or self._waiting.seen or elsewhere != self._elsewhere:
+            return None
+        return partial(self._waiting.fresh, first, self._waiting.rows)
+
+    def settle(self) -> None:
+        """Work out all that waits for the compiled call: what was asked about may be forgotten after that."""
+        if self._waiting is not None:
+            _ = self._waiting.answers
 
     def ask_ranks(self, fetch: Fetch, logits: Tensor, tree: DraftTree) -> Callable[[], Ranks]:
         """See `ranks`; not yet worked out, as above. Rows of which a sweep was asked are not read again."""
@@ -131,145 +142,14 @@ class Sweep:
         counted: Ranks = [None, *(1 + before for before in _before_on_cpu(logits, parents, tokens))]
         return lambda: counted
 
-    def _rows_of(self, compiled: ctypes.CDLL, vocab: int) -> _Waiting:
+    def _rows_of(self, compiled: ctypes.CDLL, vocab: int) -> Waiting:
         """Where rows of so many numbers wait now."""
         waiting = self._waiting
         if waiting is None or waiting.seen or waiting.vocab != vocab:
-            waiting = self._waiting = _Waiting(compiled, vocab, min(self._top, vocab))
+            self._elsewhere += waiting is not None and not waiting.seen
+            named = self._named.setdefault(vocab, array("b", bytes(vocab)))
+            waiting = self._waiting = Waiting(compiled, vocab, min(self._top, vocab), named)
         return waiting
-
-
-class _Asked(ctypes.Structure):
-    """As `measured.c` declares it."""
-
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in ("n", "vocab", "top", "count")),
-        *((name, ctypes.c_void_p) for name in ("rows", "kinds", "drafts", "logits", "row_of", "tokens")),
-        *((name, ctypes.c_void_p) for name in ("ids", "shown", "ranks", "scales", "probs", "numbers", "room")),
-    )
-
-
-@frozen
-class _Answers:
-    """Of n rows."""
-
-    heads: list[TopK]
-    numbers: list[float]
-    """NUMBERS of each row"""
-    ranks: list[int]
-    """in the order in which they were asked for"""
-
-
-class _Waiting:
-    """Rows of one vocabulary that wait for the compiled sweep, held until then."""
-
-    def __init__(self, compiled: ctypes.CDLL, vocab: int, top: int) -> None:
-        self.vocab = vocab
-        self._compiled, self._top = compiled, top
-        self._blocks: dict[int, tuple[Tensor, int]] = {}
-        """by their ids: each tensor, and which row its first is"""
-        self._rows: list[int] = []
-        self._kinds: list[int] = []
-        self._drafts: list[int] = []
-        self._logits: list[int] = []
-        self._scales: list[float] = []
-        self._row_of: list[int] = []
-        self._tokens: list[int] = []
-        self._answers: _Answers | None = None
-
-    @property
-    def seen(self) -> bool:
-        """Whether it is over: whoever asks now waits elsewhere."""
-        return self._answers is not None
-
-    def add(self, blocks: Sequence[Tensor], kind: int) -> int | None:
-        """The number of their first row; None where not all of them lie as the compiled sweep reads them."""
-        plain = [addresses for addresses in map(_addresses, blocks) if addresses is not None]
-        if len(plain) < len(blocks):
-            return None
-        first = at = len(self._rows)
-        for block, addresses in zip(blocks, plain, strict=True):
-            self._blocks[id(block)] = block, at
-            self._rows += addresses
-            at += len(addresses)
-        unknown = [-1] * (at - first)
-        self._kinds += [kind] * (at - first)
-        self._drafts += unknown
-        self._logits += unknown
-        self._scales += [1.0] * (at - first)
-        return first
-
-    def compare(self, first: int, nodes: int, asked: Sequence[int], made_of: tuple[Tensor, float] | None) -> None:
-        """The target's rows from `first` on with the drafter's behind them, in the order of `asked`; `made_of` see
-        `Sweep.ask`."""
-        for row, node in enumerate(asked, start=first + nodes):
-            self._drafts[first + node] = row
-        known = None if made_of is None else self._blocks.get(id(made_of[0]))
-        if made_of is not None and known is not None:
-            self._logits[first : first + nodes] = range(known[1], known[1] + nodes)
-            self._scales[first : first + nodes] = [1 / made_of[1]] * nodes
-
-    def rank(self, logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> int | None:
-        """The number of the first rank; None where the rows do not lie as the compiled sweep reads them."""
-        known, at = self._blocks.get(id(logits)), len(self._tokens)
-        first = self.add([logits], NOTHING) if known is None else known[1]
-        if first is None:
-            return None
-        self._row_of += [first + parent for parent in parents]
-        self._tokens += tokens
-        return at
-
-    @property
-    def answers(self) -> _Answers:
-        """All, at the first question."""
-        if self._answers is None:
-            self._answers = self._swept()
-            self._blocks.clear()
-        return self._answers
-
-    def swept(self, first: int, nodes: int, asked: Sequence[int], extra: int | None) -> Swept:
-        """Of the rows from `first` on, the target's and then the drafter's, and of the `extra` one."""
-        answers, end = self.answers, first + nodes
-        heads, numbers = answers.heads, answers.numbers[NUMBERS * first : NUMBERS * end]
-        agreements = [
-            Agreement(bits) if row < 0 else Agreement(bits, draft_bits, kl_bits if kl_bits < inf else None, overlap)
-            for row, bits, draft_bits, kl_bits, overlap in zip(
-                self._drafts[first:end], *(numbers[number::NUMBERS] for number in range(1, NUMBERS)), strict=True
-            )
-        ]
-        drafts = dict(zip(asked, heads[end : end + len(asked)], strict=True))
-        return Swept(heads[first:end], drafts, agreements, None if extra is None else heads[extra])
-
-    def _swept(self) -> _Answers:
-        n, top, count = len(self._rows), self._top, len(self._tokens)
-        lists = self._rows, self._kinds, self._drafts, self._logits, self._row_of, self._tokens
-        given = [array("q", values) for values in lists]
-        ids, shown, ranks = (array("q", bytes(8 * size)) for size in (n * top, n, count))
-        probs, numbers = (array("d", bytes(8 * size)) for size in (n * top, n * NUMBERS))
-        scales, room = array("d", self._scales), array("f", bytes(4 * 2 * (self.vocab + LANES)))
-        buffers: list[array[Any]] = [*given, ids, shown, ranks, scales, probs, numbers, room]
-        asked = _Asked(n, self.vocab, top, count, *(buffer.buffer_info()[0] for buffer in buffers))
-        self._compiled.sweep(ctypes.byref(asked))
-        tokens, values, told = ids.tolist(), probs.tolist(), numbers.tolist()
-        heads = [
-            TopK(tokens[at : at + many], values[at : at + many], rest)
-            for at, many, rest in zip(range(0, n * top, top), shown, told[::NUMBERS], strict=True)
-        ]
-        return _Answers(heads, told, ranks.tolist())
-
-
-def _addresses(rows: Tensor) -> Sequence[int] | None:
-    """Of each row of a [n, V] or [V]; None where they do not lie as the compiled functions read them."""
-    if rows.dtype is not torch.float32 or not rows.is_cpu:
-        return None
-    *steps, step = rows.stride()
-    if step != 1:
-        return None
-    first = rows.data_ptr()
-    if not steps:
-        return (first,)
-    n, apart = rows.shape[0], steps[0] * 4
-    return range(first, first + n * apart, apart) if apart else [first] * n
 
 
 def ranks(logits: Tensor, tree: DraftTree) -> Ranks:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
@@ -19,8 +19,9 @@ from torch import Tensor
 
 from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree
-from specviz.engine.measured import DIGITS, Ranks, Sweep, Swept
+from specviz.engine.measured import DIGITS, Ranks, Sweep
 from specviz.engine.session import RoundRecord
+from specviz.engine.waiting import Swept
 from specviz.frozen import frozen
 from specviz.trace.events import (
     Committed,
@@ -60,11 +61,13 @@ class Asked:
     """as they were judged; None where those are point masses, at temperature 0"""
     raw: Callable[[], Swept] | None
     """as both models believe themselves, where that is something else"""
-    drawn: Mapping[int, Callable[[], Swept]]
+    drawn: Mapping[int, Callable[[], TopK]]
     """at temperature 0, per parent the distribution its drawn children came from"""
     ranks: Callable[[], Ranks]
-    residual: Callable[[], Swept] | None
-    """whose only target is the head of what the verdict left; None where it left nothing, or `judged` has it besides"""
+    residual: Callable[[], TopK] | None
+    """what the verdict left; None where it left nothing"""
+    fresh: Callable[[], Sequence[int]] | None
+    """tokens that all these heads name and none before did; None: the nodes are formed at once, and say it"""
 
 
 class Recorder:
@@ -91,8 +94,8 @@ class Recorder:
         more. What all of them ask of whole distributions is asked before any of it is waited for."""
         began = time.perf_counter()
         asked = [self._asked(record) for record in waiting]
-        events = map(self._event, waiting, asked)
-        steps = [Step(event, self._new_entries(_mentioned(event))) for event in events]
+        self._sweep.settle()
+        steps = list(map(self._step, waiting, asked))
         waiting.clear()
         self.seconds += time.perf_counter() - began
         return steps
@@ -101,58 +104,50 @@ class Recorder:
         """The same of a single one."""
         return self.rounds([record])[0]
 
-    def _event(self, record: RoundRecord, asked: Asked) -> Round:
-        done, times, judged = record.commitment, record.times, asked.judged and asked.judged()
+    def _step(self, record: RoundRecord, asked: Asked) -> Step:
+        known, fresh = self._known_of(record), asked.fresh and asked.fresh()
+        nodes = _formed(known, asked) if fresh is None else []
+        done, times = record.commitment, record.times
         rows = done.cache_kept + done.cache_dropped - done.cache_before
-        return Round(
+        event = Round(
             index=record.index,
             base_length=record.base_length,
             start_s=record.start_s,
-            nodes=self._nodes(record, asked, judged),
+            nodes=nodes,
             drafted=_drafted(record),
             scored=Scored(Pass(rows, done.cache_before, times.target), times.target),
-            judged=_judged(record, _residual(asked, judged)),
+            judged=_judged(record, asked.residual and asked.residual()),
             committed=_committed(record),
         )
+        if fresh is None:
+            fresh = _tokens_of_heads(nodes)
+        else:
+            event.form_later(partial(_formed, known, asked))
+        return Step(event, self._new_entries([*record.proposal.tree.tokens, *fresh, *_mentioned(event)]))
 
     def _new_entries(self, tokens: Sequence[int]) -> dict[str, VocabEntry]:
-        missing = set(tokens) - self._known
-        if not missing:
-            return {}
-        self._known |= missing
-        new, entries = [token for token in dict.fromkeys(tokens) if token in missing], self._entries
+        known, entries = self._known, self._entries
+        new = [token for token in dict.fromkeys(tokens) if token not in known]
+        known.update(new)
         for token in new:
             if token not in entries:
                 entries[token] = str(token), vocab_entry(self._texts.token_bytes(token))
         return dict(map(entries.__getitem__, new))
 
-    def _nodes(self, record: RoundRecord, asked: Asked, judged: Swept | None) -> list[Node]:
-        tree = record.proposal.tree
-        n, nothing = len(tree), [None] * len(tree)
-        raw = asked.raw and asked.raw()
-        target_rows, draft_rows = self._rows(record, asked, judged)
-        raw_heads = None if record.sampling.plain else raw
-        draft_probs, target_probs = _probs(record)
+    def _known_of(self, record: RoundRecord) -> Known:
+        tree, greedy = record.proposal.tree, record.sampling.greedy
         columns = (  # in the order of the fields of `Node`
-            range(n),
+            range(len(tree)),
             tree.parents,
             tree.depths,
             tree.tokens,
             tree.kinds,
             _fates(tree, record.verdict),
             tree.sources,
-            draft_probs,
-            target_probs,
-            map(draft_rows.get, range(n)),
-            target_rows,
-            *self._places(tree),
-            map(raw_heads.drafts.get, range(n)) if raw_heads else nothing,
-            raw_heads.targets if raw_heads else nothing,
-            asked.ranks(),
-            judged.agreements if judged else nothing,
-            raw.agreements if raw else nothing,
+            *_probs(record),
         )
-        return list(map(Node, *columns))
+        best = [record.scored.argmax(i) for i in range(len(tree))] if greedy and self._keep else None
+        return Known(columns, self._places(tree), best, _lone_points(tree) if self._keep else {}, record.sampling.plain)
 
     def _places(self, tree: DraftTree) -> Sequence[Sequence[float]]:
         """Of all nodes x, and of all nodes y."""
@@ -165,41 +160,82 @@ class Recorder:
     def _asked(self, record: RoundRecord) -> Asked:
         tree, scored, sampling = record.proposal.tree, record.scored, record.sampling
         if not self._keep:
-            return Asked(None, None, {}, lambda: [None] * len(tree), None)
-        fetch = scored.fetch or Fetch()
+            return Asked(None, None, {}, lambda: [None] * len(tree), None, None)
+        fetch, mark, rest = scored.fetch or Fetch(), self._sweep.mark(), record.verdict.residual
         ask, asked, drawn = partial(self._sweep.ask, fetch), record.proposal.draft_logits, _drawn(tree)
-        rest, ranks = record.verdict.residual, partial(self._sweep.ask_ranks, fetch, scored.logits, tree)
-        if sampling.greedy:
-            residual = None if rest is None else ask(rest.unsqueeze(0))
-            heads = {parent: ask(q.unsqueeze(0)) for parent, q in drawn.items()}
-            return Asked(None, ask(scored.logits, asked, logits=True), heads, ranks(), residual)
+        residual = None if rest is None else self._sweep.ask_head(fetch, rest)
+        heads: dict[int, Callable[[], TopK]] = {}
+        judged: Callable[[], Swept] | None = None
         raw = None if sampling.plain else ask(scored.logits, asked, logits=True)
-        made_of = (scored.logits, sampling.temperature) if raw and sampling.uncut else None
-        judged = ask(scored.all_probs(), [((parent,), q) for parent, q in drawn.items()], beside=rest, made_of=made_of)
-        if raw:
-            return Asked(judged, raw, {}, ranks(), None)
-        # the transform changes nothing: only what was asked and not drawn from is news
+        if sampling.greedy:
+            heads = {parent: self._sweep.ask_head(fetch, q) for parent, q in drawn.items()}
+        else:
+            made_of = (scored.logits, sampling.temperature) if raw and sampling.uncut else None
+            judged = ask(scored.all_probs(), [((parent,), q) for parent, q in drawn.items()], made_of=made_of)
+        if sampling.plain:
+            raw = self._news(ask, record, drawn)
+        ranks = self._sweep.ask_ranks(fetch, scored.logits, tree)
+        return Asked(judged, raw, heads, ranks, residual, self._sweep.since(mark))
+
+    def _news(
+        self, ask: Callable[..., Callable[[], Swept]], record: RoundRecord, drawn: Mapping[int, Tensor]
+    ) -> Callable[[], Swept] | None:
+        """Where the transform changes nothing: only what was asked and not drawn from, if anything."""
+        asked = record.proposal.draft_logits
         news = [([node], rows[i : i + 1]) for nodes, rows in asked for i, node in enumerate(nodes) if node not in drawn]
         if not news:
-            return Asked(judged, None, {}, ranks(), None)
-        whole, fresh = ask(scored.logits, news, logits=True), {node for (node,), _ in news}
-        return Asked(judged, lambda: _only(whole(), fresh), {}, ranks(), None)
+            return None
+        whole, fresh = ask(record.scored.logits, news, logits=True, shown=False), {node for (node,), _ in news}
+        return lambda: _only(whole(), fresh)
 
-    def _rows(self, record: RoundRecord, asked: Asked, judged: Swept | None) -> tuple[list[TopK], dict[int, TopK]]:
-        """Per node the target's head, and per parent that of the distribution its drawn children came from; a lone
-        point mass is its own distribution."""
-        tree = record.proposal.tree
-        if not self._keep:
-            return [NOTHING] * len(tree), {}
-        points: dict[int, list[int]] = {}
-        for parent, token, proposal in zip(tree.parents[1:], tree.tokens[1:], tree.proposals[1:], strict=True):
-            if proposal is None:
-                points.setdefault(parent, []).append(token)
-        drafts = {parent: point(tokens[0]) for parent, tokens in points.items() if len(tokens) == 1}
-        if judged is None:
-            targets = [point(record.scored.argmax(i)) for i in range(len(tree))]
-            return targets, drafts | {parent: head().targets[0] for parent, head in asked.drawn.items()}
-        return judged.targets, drafts | judged.drafts
+
+@frozen
+class Known:
+    """What nodes are made of besides `Asked`: nothing in it is as large as a vocabulary."""
+
+    columns: tuple[Iterable[Any], ...]
+    """in the order of the fields of `Node`, up to the target's probability"""
+    places: Sequence[Sequence[float]]
+    """x of all nodes, y of all nodes"""
+    best: Sequence[int] | None
+    """the target's tokens at temperature 0"""
+    points: Mapping[int, TopK]
+    """per parent the lone point mass below it"""
+    plain: bool
+    """the models believe what was judged"""
+
+
+def _formed(known: Known, asked: Asked) -> list[Node]:
+    ranks = asked.ranks()
+    nothing: list[Any] = [None] * len(ranks)
+    judged, raw = asked.judged and asked.judged(), asked.raw and asked.raw()
+    shown = None if known.plain else raw
+    drafts = {**known.points, **{parent: head() for parent, head in asked.drawn.items()}}
+    if judged:
+        targets, drafts = judged.targets, drafts | judged.drafts
+    else:
+        targets = [NOTHING] * len(ranks) if known.best is None else [point(token) for token in known.best]
+    columns = (
+        *known.columns,
+        map(drafts.get, range(len(ranks))),
+        targets,
+        *known.places,
+        map(shown.drafts.get, range(len(ranks))) if shown else nothing,
+        shown.targets if shown else nothing,
+        ranks,
+        judged.agreements if judged else nothing,
+        raw.agreements if raw else nothing,
+    )
+    return list(map(Node, *columns))
+
+
+def _lone_points(tree: DraftTree) -> dict[int, TopK]:
+    """A lone point mass is the distribution that its parent's children came from."""
+    points: dict[int, list[int]] = {}
+    for parent, token, proposal in zip(tree.parents[1:], tree.tokens[1:], tree.proposals[1:], strict=True):
+        if proposal is None:
+            points.setdefault(parent, []).append(token)
+    return {parent: point(tokens[0]) for parent, tokens in points.items() if len(tokens) == 1}
 
 
 @lru_cache(maxsize=65_536)
@@ -250,13 +286,6 @@ def _fates(tree: DraftTree, verdict: Verdict) -> list[Fate]:
     return fates
 
 
-def _residual(asked: Asked, judged: Swept | None) -> TopK | None:
-    """The head of what the verdict left."""
-    if asked.residual is not None:
-        return asked.residual().targets[0]
-    return None if judged is None else judged.beside
-
-
 def _judged(record: RoundRecord, residual: TopK | None) -> Judged:
     verdict = record.verdict
     return Judged(
@@ -305,18 +334,21 @@ def _committed(record: RoundRecord) -> Committed:
     )
 
 
-def _mentioned(event: Round) -> list[int]:
-    """Every token id that the event names."""
+def _tokens_of_heads(nodes: Sequence[Node]) -> list[int]:
     tokens = []
-    for node in event.nodes:
-        tokens.append(node.token)
+    for node in nodes:
         tokens += node.target.tokens
         for head in (node.draft, node.draft_raw, node.target_raw):
             if head is not None:
                 tokens += head.tokens
+    return tokens
+
+
+def _mentioned(event: Round) -> list[int]:
+    """Every token id that the event names beside its nodes."""
+    tokens = [event.judged.token]
     if event.judged.residual is not None:
         tokens += event.judged.residual.tokens
-    tokens.append(event.judged.token)
     for exhibit in (*event.drafted.knew, *event.drafted.learned):
         for row in exhibit.rows:
             tokens += row.tokens

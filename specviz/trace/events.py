@@ -11,9 +11,9 @@ animation excluded); token ids are ints; a `None` means "there is none", never "
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from specviz.frozen import frozen
 from specviz.trace.header import Exhibit, Started
@@ -240,8 +240,15 @@ class Committed:
     seconds: float
 
 
+class _FormedLater:
+    """Room for how a round's nodes come about, where they are formed at the first look (`Round.form_later`)."""
+
+    __slots__ = ("_form",)
+    _form: Callable[[], list[Node]]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Round:
+class Round(_FormedLater):
     index: int
     base_length: int
     """committed tokens (prompt included) when the round began; the root is the last of them"""
@@ -257,6 +264,21 @@ class Round:
     def seconds(self) -> float:
         """Engine time of the round: drafting, target pass, judging, committing."""
         return self.drafted.seconds + self.scored.seconds + self.judged.seconds + self.committed.seconds
+
+    def form_later(self, form: Callable[[], list[Node]]) -> None:
+        """Let `form` make the nodes at the first look at them; of a round that nobody has seen yet."""
+        object.__setattr__(self, "_form", form)
+        object.__delattr__(self, "nodes")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> list[Node]:  # only where a field is empty
+            if name != "nodes":
+                raise AttributeError(f"a round has no '{name}'.")
+            nodes = self._form()
+            object.__setattr__(self, "nodes", nodes)
+            object.__delattr__(self, "_form")
+            return nodes
 
     def __repr__(self) -> str:
         nodes, accepted = len(self.nodes) - 1, len(self.judged.path)
@@ -290,7 +312,7 @@ class Finished:
     decode_s: float
     """sum of the rounds' engine time"""
     record_s: float
-    """time spent writing this trace, not part of decode_s"""
+    """time spent writing this trace, not part of decode_s; nor is it forming nodes that nobody has looked at by then"""
     plain: PlainDecoding | None = None
     """what the run is compared with; None: nothing was timed beside it"""
 

@@ -9,7 +9,8 @@ from specviz.core.compiled import library
 from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree
 from specviz.engine import measured
-from specviz.engine.measured import SOURCE, Sweep, Swept, ranks
+from specviz.engine.measured import SOURCE, Sweep, ranks
+from specviz.engine.waiting import Swept
 from specviz.trace.events import Agreement, TopK
 
 needs_compiler = pytest.mark.skipif(library(SOURCE) is None, reason="there is no compiler here")
@@ -97,12 +98,11 @@ def test_probabilities_tell_the_same_whether_the_logits_they_were_made_of_are_kn
     probs, drafts = (logits / temperature).softmax(-1), [([0, 1], torch.randn(2, 131).softmax(-1))]
     whole = sweep(10)
     fetch, raw = Fetch(), whole.ask(Fetch(), logits, logits=True)
-    seen = whole.ask(fetch, probs, drafts, beside=probs[2], made_of=(logits, temperature))()
+    seen = whole.ask(fetch, probs, drafts, made_of=(logits, temperature))()
     alone = sweep(10)(probs, drafts)
     assert raw().targets[1].tokens[:2] == [3, 100]
     assert seen.targets == alone.targets
     assert seen.drafts == alone.drafts
-    assert seen.beside == alone.targets[2]
     for agreement, same in zip(seen.agreements, alone.agreements, strict=True):
         assert agreement.target_bits == pytest.approx(same.target_bits, abs=1.01e-4)
         assert agreement.draft_bits == same.draft_bits
@@ -124,12 +124,12 @@ def test_whoever_asks_before_others_have_seen_their_answers_gets_the_own_ones(sw
     fetch, whole = Fetch(), sweep(1)
     half, quarter = torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[0.25, 0.25, 0.5]])
     first = whole.ask(fetch, half, [([0], quarter[0])])
-    second = whole.ask(fetch, quarter, beside=half[0])
+    second, alone = whole.ask(fetch, quarter), whole.ask_head(fetch, half[0])
     ranked, unswept = whole.ask_ranks(fetch, quarter, tree), whole.ask_ranks(fetch, quarter + 1, tree)
     third = whole.ask(fetch, torch.eye(4)[3:])
     assert third().targets == [TopK([3], [1.0], 0.0)]
     assert second().targets == [TopK([2], [0.5], 0.5)]
-    assert second().beside == TopK([0], [0.5], 0.5)
+    assert alone() == TopK([0], [0.5], 0.5)
     assert second().agreements == [Agreement(target_bits=1.5)]
     assert first() == Swept(
         [TopK([0], [0.5], 0.5)],

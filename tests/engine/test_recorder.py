@@ -34,6 +34,31 @@ def recorded(case: ProofCase = CASE) -> list[tuple[RoundRecord, Round]]:
     return found
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
+@pytest.mark.parametrize("together", [1, 64])
+def test_each_step_brings_the_tokens_that_its_round_is_the_first_to_name(temperature, together):
+    """Those of all its heads too, whose nodes nobody has formed by then."""
+    case = replace(CASE, sampling=Sampling(temperature), verifier=VERIFIER_AT[temperature])
+    session, recorder = session_of(case, SeededRandom(3)), Recorder(Letters(SIZE), top=2)
+    session.begin()
+    waiting, steps = [], []
+    while session.finished is None:
+        waiting.append(session.round())
+        steps += recorder.rounds(waiting) if len(waiting) == together else []
+    steps += recorder.rounds(waiting)
+    known = set()
+    for step in steps:
+        heads = [
+            head for node in step.event.nodes for head in (node.target, node.draft, node.draft_raw, node.target_raw)
+        ]
+        heads.append(step.event.judged.residual)
+        named = {token for head in heads if head for token in head.tokens} | {step.event.judged.token}
+        named |= {node.token for node in step.event.nodes}
+        assert set(map(int, step.vocab)) == named - known
+        known |= named
+    assert len(known) >= 3
+
+
 def spread(head: TopK) -> list[float]:
     """The head as a whole distribution: nothing is left out at this size."""
     row = [0.0] * SIZE

@@ -21,6 +21,25 @@ def test_a_trace_survives_writing_and_reading() -> None:
     assert loads(dumps(trace).encode()) == trace
 
 
+def test_a_round_whose_nodes_are_formed_later_is_the_same_round() -> None:
+    asked = []
+    known = sample().rounds[4]
+
+    def form() -> list[Node]:
+        asked.append(True)
+        return known.nodes
+
+    later = replace(known)
+    later.form_later(form)
+    assert asked == []
+    assert later == known
+    assert to_data(later) == to_data(known)
+    assert replace(later, index=9).nodes == known.nodes
+    assert asked == [True]
+    with pytest.raises(AttributeError, match="a round has no 'node'"):
+        getattr(later, "node")  # noqa: B009 - the type checker knows that there is none
+
+
 def test_every_float_survives_to_the_last_bit() -> None:
     """0.1 + 0.2 and its neighbours are where sloppy parsers differ."""
     trace = sample()

@@ -29,7 +29,7 @@ FAULTS: Edits = {
             " + int(np.count_nonzero(row[:token] == value))", ""
         ),
         "recorder: a node is given the beliefs of another": edit(
-            "rows[n + len(own) - 1 :], strict=True))", "rows[n + len(own) - 1 :].flip(0), strict=True))"
+            "named = dict(zip(asked, rows[n:], strict=True))", "named = dict(zip(asked, rows[n:].flip(0), strict=True))"
         ),
     },
     ("specviz/engine/measured.c", MEASURED): {

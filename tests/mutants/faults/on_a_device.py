@@ -64,7 +64,7 @@ FAULTS: Edits = {
     },
     ("specviz/engine/recorder.py", *judged("sequential-0.9")): {
         "on a device: the record waits for ranks by themselves": edit(
-            "self._sweep.ask_ranks, fetch,", "self._sweep.ask_ranks, Fetch(),"
+            "self._sweep.ask_ranks(fetch,", "self._sweep.ask_ranks(Fetch(),"
         )
     },
     ("specviz/verifiers/foreseen.py", *judged("sequential-0.9")): {

@@ -154,8 +154,13 @@ FAULTS: Edits = {
         ),
     },
     ("specviz/engine/recorder.py", RECORDER): {
-        "recorder: the target's own head as the residual": edit("else judged.beside", "else judged.targets[0]"),
+        "recorder: the target's own head as the residual": edit(
+            "ask_head(fetch, rest)", "ask_head(fetch, scored.probs(0))"
+        ),
         "recorder: time stamps half as long again": edit("start_s=record.start_s,", "start_s=1.5 * record.start_s,"),
+        "recorder: a step leaves out what its heads name first": edit(
+            "*fresh, *_mentioned(event)", "*_mentioned(event)"
+        ),
         "recorder: a candidate keeps the probability of its sibling": edit(
             "[record.scored.candidate_prob(i) for i in candidates]",
             "[record.scored.candidate_prob(max(1, i - 1)) for i in candidates]",
@@ -163,15 +168,15 @@ FAULTS: Edits = {
     },
     ("specviz/engine/measured.py", RECORDER): {
         "recorder: raw rows in another order": edit(
-            "Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked), extra)",
-            "Swept(heads[:n][::-1], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked), extra)",
+            "Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
+            "Swept(heads[:n][::-1], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
         ),
         "recorder: raw rows of the draft in another order": edit(
             "asked = [node for nodes, _ in drafts for node in nodes]",
             "asked = [node for nodes, _ in drafts for node in reversed(nodes)]",
         ),
     },
-    ("specviz/engine/measured.py", "tests/engine/test_measured.py"): {
+    ("specviz/engine/waiting.py", "tests/engine/test_measured.py"): {
         "recorder: all rounds have the heads of the first": edit("Swept(heads[first:end],", "Swept(heads[:nodes],"),
         "recorder: ranks in the rows of another round": edit(
             "[first + parent for parent in parents]", "[parent for parent in parents]"
