@@ -56,7 +56,10 @@ const slowdown = (function (S) {
     const { factor, speedup } = bySpeed.reduce((best, other) => (other.speedup > best.speedup ? other : best));
     const would = `the run would be ${speedup.toFixed(2)}×`;
     if (factor === "drafting")
-      return `Drafting costs most: it takes ${drafting.toFixed(2)} times as long as a plain token, and were it free ${would}.`;
+      return (
+        `Drafting costs most: it takes ${drafting.toFixed(2)} times as long as a plain token, and were it free ` +
+        `${would}.`
+      );
     if (factor === "width")
       return (
         `Width costs most: a pass over ${rows.toFixed(1)} rows takes ${target.toFixed(2)} times as long as a plain ` +
