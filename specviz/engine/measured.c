@@ -213,7 +213,8 @@ static int64_t same_head(const Asked *asked, int64_t i, int64_t of, int64_t *ids
 /* The head and the entropy of row i, whose logarithms or weights go to `room`; meanwhile row `next` comes from memory */
 static Row measured(const Asked *asked, int64_t i, int64_t next, float *room) {
   const float *row = asked->rows[i], *after = asked->rows[next < asked->n ? next : i];
-  const int64_t vocab = asked->vocab, top = asked->top, kind = asked->kinds[i] == BELIEFS ? LOGITS : asked->kinds[i], of = asked->logits[i];
+  const int64_t vocab = asked->vocab, top = asked->top, of = asked->logits[i];
+  const int64_t kind = asked->kinds[i] == BELIEFS ? LOGITS : asked->kinds[i];
   float best[top];
   double nats = 0.0, left = 1.0, *to = asked->numbers + i * NUMBERS, *probs = asked->probs + i * top;
   int64_t shown = 0, *ids = asked->ids + i * top;
@@ -270,9 +271,20 @@ static int64_t rank(const Asked *asked, int64_t i, int64_t token) {
   return 1 + behind(asked->rows[i], asked->vocab, token);
 }
 
+/* Which tokens the heads that are seen name first, in their order */
+static void note_fresh(const Asked *asked) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < asked->n; i++) {
+    const int64_t shown = asked->kinds[i] == BELIEFS ? 0 : asked->shown[i], *ids = asked->ids + i * asked->top;
+    for (int64_t k = 0; k < shown; k++)
+      if (!asked->named[ids[k]]) asked->named[ids[k]] = 1, asked->fresh[count++] = ids[k];
+    asked->fresh_until[i] = count;
+  }
+}
+
 /* Row by row, each with the one it is compared with and with the tokens that are ranked in it, while it is in the
-   cache; a draft's row stands behind those of its target, so `shown` says whether its turn has been. What logits a row was
-   made of stands before it. */
+   cache; a draft's row stands behind those of its target, so `shown` says whether its turn has been. What logits a row
+   was made of stands before it. */
 void sweep(const Asked *asked) {
   int64_t ranked = 0;
   for (int64_t i = 0; i < asked->n; i++) asked->shown[i] = asked->kinds[i] == NOTHING ? 0 : -1;
@@ -282,11 +294,6 @@ void sweep(const Asked *asked) {
     if (asked->shown[i] < 0) compared(asked, i, next);
     for (; ranked < asked->count && asked->row_of[ranked] <= i; ranked++)
       asked->ranks[ranked] = rank(asked, asked->row_of[ranked], asked->tokens[ranked]);
-  }  int64_t count = 0;
-  for (int64_t i = 0; i < asked->n; i++) {
-    const int64_t shown = asked->kinds[i] == BELIEFS ? 0 : asked->shown[i], *ids = asked->ids + i * asked->top;
-    for (int64_t k = 0; k < shown; k++)
-      if (!asked->named[ids[k]]) asked->named[ids[k]] = 1, asked->fresh[count++] = ids[k];
-    asked->fresh_until[i] = count;
   }
+  note_fresh(asked);
 }

@@ -1,4 +1,5 @@
-/* Products of a few rows with a weight, on as many threads as the call has (`team.h`), for the C files of this package that multiply.
+/* Products of a few rows with a weight, on as many threads as the call has (`team.h`), for the C files of this package
+   that multiply.
 
    Each weight is read once, where it lies, whatever the number of rows; results are float32, also around bfloat16
    weights, which are read as the float32 numbers that they are. Rows are float32 too, but for those of bfloat16 models

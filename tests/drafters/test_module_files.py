@@ -17,20 +17,7 @@ from specviz.drafters.learned.eight_bits import SCALE, less, more, restored, sto
 from specviz.drafters.learned.module import MODULES, TargetParts, fresh
 from specviz.drafters.learned.weights import fill_from, keeping, module_for, pack, read_module, unpack, write_module
 from specviz.errors import ModelError
-from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import TARGET_SEED, toy
 from specviz.protocol.trainings import SHIPPED
-
-
-@pytest.fixture
-def target() -> TableModel:
-    return toy(3, TARGET_SEED)
-
-
-@pytest.fixture
-def folder(target, tmp_path: Path) -> Path:
-    write_module(fresh(EagleModule, TargetParts.of(target), EagleShape()), tmp_path, {})
-    return tmp_path
 
 
 def numbers(target, folder: Path) -> dict[str, torch.Tensor]:

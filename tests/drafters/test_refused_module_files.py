@@ -9,28 +9,12 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from specviz.drafters.eagle import EagleModule
 from specviz.drafters.learned import weights as module_weights
-from specviz.drafters.learned.eagle_network import EagleShape
 from specviz.drafters.learned.eight_bits import SCALE
-from specviz.drafters.learned.module import TargetParts, fresh
-from specviz.drafters.learned.weights import module_for, pack, read_module, unpack, write_module
+from specviz.drafters.learned.weights import module_for, pack, read_module, unpack
 from specviz.drafters.small_model import SmallModelModule
 from specviz.errors import ModelError, SpecVizError
-from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import TARGET_SEED, toy
 from tests.drafters.test_module_files import described
-
-
-@pytest.fixture
-def target() -> TableModel:
-    return toy(3, TARGET_SEED)
-
-
-@pytest.fixture
-def folder(target, tmp_path: Path) -> Path:
-    write_module(fresh(EagleModule, TargetParts.of(target), EagleShape()), tmp_path, {})
-    return tmp_path
 
 
 @pytest.mark.parametrize("damage", [b"", b"no bz2", bz2.compress(b"no safetensors")], ids=["empty", "other", "inside"])
