@@ -22,6 +22,20 @@ def test_the_draft_tree_is_in_the_first_screen(page: Page, learning: str, size: 
         assert box["y"] + box["height"] <= size[1]
 
 
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_why_a_run_did_not_begin_is_in_sight_where_it_was_asked_for(
+    page: Page, learning: str, size: tuple[int, int]
+) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    opened(page, learning)
+    page.get_by_label("prompt", exact=True).first.fill("")
+    page.locator("#sv-run").click()
+    said = page.locator("#sv-message .sv-message-error")
+    expect(said).to_contain_text("The prompt is empty")
+    expect(said).to_be_in_viewport(ratio=1)
+    expect(page.locator("#sv-player .svp-btn.is-play")).to_be_in_viewport(ratio=1)
+
+
 def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(page: Page, learning: str) -> None:
     page.emulate_media(reduced_motion="no-preference")
     page.goto(learning)

@@ -57,6 +57,11 @@ def run_race(tab: Page) -> None:
     expect(tab.locator("#sv-race .svp-source")).to_have_text("live")
 
 
+def test_the_prompt_follows_its_examples_without_a_gap(tab: Page) -> None:
+    below = tab.locator("#sv-race-note").bounding_box()
+    assert below["height"] < 60, "a line of text"
+
+
 def clock_of(tab: Page) -> float:
     found = re.match(r"engine time ([\d.]+) s of", tab.locator(".svr-clock").inner_text())
     assert found

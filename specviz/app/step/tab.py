@@ -41,8 +41,11 @@ from specviz.app.tab import WATCH, Page, Tab
 from specviz.protocol.pairs import for_pair
 from specviz.protocol.runs import Catalog, RunRequest
 
-TO_STAGE = "() => document.querySelector('#sv-player').scrollIntoView({block: 'nearest'})"
-"""a run begins where the visitor can see it"""
+TO_STAGE = """() => {
+  for (const part of ["#sv-player .svp-draft", "#sv-message"])
+    document.querySelector(part)?.scrollIntoView({ block: "nearest" });
+}"""
+"""a run begins where the visitor can see it; what is said of it, as why it did not begin, is never scrolled away"""
 OPEN_AT = "(moment) => SpecViz.openAt(moment)"
 PLACE_OFFER = "() => requestAnimationFrame(() => SpecViz.placeOffer())"
 WITH_ROUND = """(player, round) => {
