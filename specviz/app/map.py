@@ -57,7 +57,6 @@ class Preset:
 class System:
     """One row of the map."""
 
-    number: int
     name: str
     arxiv: tuple[str, ...]
     """at least one paper; its number begins with year and month"""
@@ -121,7 +120,7 @@ def _system(row: dict[str, Any]) -> System:
         arxiv, needs = tuple(row.pop("arxiv")), tuple(row.pop("needs"))
         return System(arxiv=arxiv, needs=needs, presets=presets, commands=commands, **row)
     except (KeyError, TypeError) as error:
-        raise OptionError(f"assets/method_map.toml: system {row.get('number', '?')} is incomplete: {error}.") from None
+        raise OptionError(f"assets/method_map.toml: system {row.get('name', '?')} is incomplete: {error}.") from None
 
 
 def is_new(system: System) -> bool:
@@ -265,7 +264,7 @@ def _card(system: System, recorded: frozenset[str]) -> str:
     date = f'<time datetime="{escape(system.first)}">{escape(system.date)}</time>'
     mark = f' · <strong class="sv-map-new">{NEW}</strong>' if is_new(system) else ""
     return (
-        f'<article class="sv-map-card is-{kind}"><header><h4>{system.number}. {escape(system.name)}</h4>'
+        f'<article class="sv-map-card is-{kind}"><header><h4>{escape(system.name)}</h4>'
         f'<span class="sv-map-status">{system.status}</span></header><p class="sv-map-date">{date}{mark}</p>'
         f"<dl>{facets}</dl>"
         f'<p class="sv-map-papers">{papers}</p><ul>{presets}</ul></article>'

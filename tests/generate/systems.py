@@ -6,7 +6,7 @@ from specviz.app.map import NEW, Preset, System, is_new, recordings, systems
 from specviz.bench.core.report import markdown_table
 from tests.generate.as_typed import command
 
-HEAD = ("#", "system", "first paper", "papers", "status", "what to type", "recording", "page")
+HEAD = ("system", "first paper", "papers", "status", "what to type", "recording", "page")
 
 
 def section() -> str:
@@ -22,7 +22,7 @@ def _rows(one: System) -> Iterator[tuple[str, ...]]:
     """One row a preset or command; the system's own cells stand in the first of them."""
     papers = " ".join(f"[{number}](https://arxiv.org/abs/{number})" for number in one.arxiv)
     date = f"{one.date}, **{NEW}**" if is_new(one) else one.date
-    head = (str(one.number), one.name, date, papers, one.status)
+    head = (one.name, date, papers, one.status)
     tails = [_preset(preset) for preset in one.presets] + [(f"`{line}`", "", "") for line in one.commands]
     for number, tail in enumerate(tails or [("", "", "")]):
         yield (*(head if number == 0 else ("",) * len(head)), *tail)
