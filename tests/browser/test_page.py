@@ -72,6 +72,12 @@ def test_the_page_opens_on_the_recorded_run_says_what_it_is_is_stepped_through_a
     assert codec.read(tmp_path / "got.json") == sample()
 
 
+def test_a_number_beyond_its_bounds_is_named_next_to_run_and_the_queue_is_not_blamed(step: Page) -> None:
+    step.get_by_label("temperature", exact=True).first.fill("-1")
+    step.locator("#sv-run").click()
+    message(step).to_contain_text("Temperature is -1, but must lie between 0 and 10 here.")
+
+
 def test_a_chip_fills_the_prompt_the_next_press_moves_on_and_the_keyboard_alone_runs_it(step: Page) -> None:
     prompt, chip = step.locator("#sv-prompt textarea"), step.locator(".sv-family button").first
     prompt.focus()

@@ -93,7 +93,7 @@ def _fits(control: Component, value: object) -> bool:
     if isinstance(control, gr.CheckboxGroup) or getattr(control, "multiselect", False):
         return False
     if isinstance(control, gr.Slider | gr.Number):
-        return _is_number(value) and _within(control, value)
+        return _is_number(value) and in_bounds(control, value)
     if choices:
         return any(
             value == choice and type(value) is type(choice) for choice in choices
@@ -105,6 +105,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST_NUMBER
 
 
-def _within(control: gr.Slider | gr.Number, value: Any) -> bool:
+def in_bounds(control: gr.Slider | gr.Number, value: Any) -> bool:
     low, high = control.minimum, control.maximum
     return (low is None or value >= low) and (high is None or value <= high)

@@ -347,7 +347,8 @@ def _number(control: str, values: Mapping[str, object], bounds: tuple[float, flo
     try:
         number = float(str(value))
     except ValueError as error:
-        raise OptionError(f"{label} is {str(value)[:40]!r}, but must be a number.") from error
+        told = "empty" if value in (None, "") else repr(str(value)[:40])
+        raise OptionError(f"{label} is {told}, but must be a number.") from error
     if not bounds[0] <= number <= bounds[1]:
         raise OptionError(f"{label} is {number:g}, but must lie between {bounds[0]:g} and {bounds[1]:g} here.")
     return number

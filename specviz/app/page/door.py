@@ -27,6 +27,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from specviz.app.form.kept import in_bounds
 from specviz.errors import SpecVizError, shown
 from specviz.trace.files import MAX_INTEGER
 
@@ -217,9 +218,11 @@ def _checked(control: Any, value: Any) -> Any:
         raise _refusal("A text holds half of a surrogate pair, which is not a character; remove it.")
     wanted = _wanted(control)
     fits = _FITS.get(wanted)
-    if fits is None or fits(value):
-        return value
     called = getattr(control, "label", None) or type(control).__name__
+    if fits is None or fits(value):
+        if isinstance(control, gr.Number | gr.Slider) and not in_bounds(control, value):
+            raise _refusal(f"{called} is {shown(value)}, but must be {_bounds(control)}.")
+        return value
     raise _refusal(f"{called} is {shown(value)}, but must be {_WORDS[wanted]}; reload the page.")
 
 
@@ -231,6 +234,13 @@ def _wanted(control: Any) -> str:
         return "choice"
     kind = control.api_info().get("type")
     return kind if isinstance(kind, str) else ""
+
+
+def _bounds(control: gr.Number | gr.Slider) -> str:
+    low, high = control.minimum, control.maximum
+    if low is None or high is None:
+        return f"at most {high:g}" if low is None else f"at least {low:g}"
+    return f"from {low:g} to {high:g}"
 
 
 def _is_number(value: Any) -> bool:

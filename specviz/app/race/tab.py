@@ -323,7 +323,7 @@ def _settings(actions: RaceActions, fields: dict[str, Any]) -> None:
         fields["temperature"] = gr.Slider(
             0.0, 2.0, value=defaults.temperature, step=0.05, label="temperature", min_width=150
         )
-        fields["seed"] = gr.Number(defaults.seed, label="seed", precision=0, minimum=0, min_width=100)
+        fields["seed"] = gr.Number(defaults.seed, label="seed", precision=0, min_width=100)
 
 
 def _build(page: Page, tab: gr.Tab, actions: RaceActions) -> RaceParts:

@@ -218,8 +218,6 @@ def sampling_controls(controls: Controls, limits: Limits, defaults: RunRequest) 
         fields["top_p"] = gr.Number(
             value=begin("top_p", defaults.top_p),
             label="top-p",
-            minimum=0,
-            maximum=1,
             step=0.05,
             info="1: off",
             min_width=80,
@@ -230,7 +228,8 @@ def sampling_controls(controls: Controls, limits: Limits, defaults: RunRequest) 
 
 
 def _whole(value: int, label: str, info: str) -> gr.Number:
-    return gr.Number(value=value, label=label, precision=0, minimum=0, info=info, min_width=80)
+    """Without bounds, as all numbers of the form: `request_from` says what is wrong, next to Run."""
+    return gr.Number(value=value, label=label, precision=0, info=info, min_width=80)
 
 
 # --- the bar ---------------------------------------------------------------------------------------------------------
@@ -321,7 +320,6 @@ def bar_controls(controls: Controls, catalog: Catalog) -> None:
     fields["temperature"] = gr.Number(
         controls.begin("temperature", defaults.temperature),
         label="temperature",
-        minimum=0,
         step=0.1,
         scale=1,
         min_width=96,

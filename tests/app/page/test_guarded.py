@@ -64,7 +64,7 @@ RIGHT = ("text", 3, True, "a", ["b"])
         (1, True, "gamma is True, but must be a number; reload the page."),
         (1, float("nan"), "gamma is nan, but must be a number; reload the page."),
         (1, 10**5_000, "gamma is a value of type int too long to be shown, but must be a number; reload the page."),
-        (1, 11, "The page's controls cannot have these values: "),
+        (1, 11, "gamma is 11, but must be from 0 to 10."),
         (2, "yes", "chat is 'yes', but must be true or false; reload the page."),
         (3, {"a": 1}, "method is {'a': 1}, but must be one of its choices; reload the page."),
         (3, "c", "The page's controls cannot have these values: Value: c is not in the list of choices"),
