@@ -9,7 +9,7 @@ from specviz.core import compiled
 from specviz.core.draws import Chooser
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.eagle import EagleDrafter, EagleModule
-from specviz.drafters.learned.eagle_network import STEP_WEIGHT, EagleShape
+from specviz.drafters.learned.eagle_network import STEP_WEIGHT, EagleShape, LeanTrunk
 from specviz.drafters.learned.module import FeatureBatch, TargetParts, divergence, fresh
 from specviz.drafters.learned.token_map import TokenMap
 from specviz.drafters.learned.weights import read_module, write_module
@@ -52,6 +52,8 @@ def module(target, request):
     with torch.no_grad():
         for norm in filter(None, (made.block.self_attn.q_norm, made.block.self_attn.k_norm)):
             norm.weight.uniform_(0.5, 2.0)
+    if made.map is not None:
+        made.map.keep([*range(8), *range(8, 40, 2)])
     return made
 
 
@@ -81,26 +83,46 @@ def test_a_draft_row_by_row_is_what_training_unrolls(target, module):
         cache.keep([])
 
 
+by_compiled_code = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
+in_both_formats = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+
+
 @torch.inference_mode()
-@pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
-def test_a_chain_by_one_call_is_the_one_row_by_row(target, module):
-    """Behind three rows of text; a smaller head's tokens go through a map, so there it is made row by row."""
+@by_compiled_code
+@in_both_formats
+def test_a_chain_by_one_call_is_the_one_row_by_row_bit_for_bit(target, module, dtype):
+    """Behind three rows of text; what a smaller head says goes through its map in both."""
     tokens = text(6)
-    lean = module.lean()
-    states = lean.state_of(batch_of(target, tokens, module.depths()).features[0])[:5]
+    states = module.lean().state_of(batch_of(target, tokens, module.depths()).features[0])[:5]
+    lean = LeanTrunk(module.to(dtype))
     cache, other = lean.new_cache(), lean.new_cache()
     for each in (cache, other):
         lean.run(tokens[1:4], states[:3], each)
         each.keep(range(3))
-    chain = lean.block.write_chain(lean.join, tokens[4:], states[3:], cache, Chooser.of(4))
-    assert (chain is None) == bool(module.options.draft_tokens)
-    if chain is not None:
-        out, row = lean.run(tokens[4:], states[3:], other)[-1:], 4
-        for logits, token in zip(chain.logits, chain.tokens, strict=True):
-            torch.testing.assert_close(logits[None], lean.logits(out), rtol=1e-5, atol=1e-5)
-            assert token == int(logits.argmax())
-            out, row = lean.run([token], out, other, [row]), row + 1
-        assert (cache.tokens, cache.length) == (tokens[1:], 5)
+    chain = lean.block.write_chain(tokens[4:], states[3:], cache, Chooser.of(4))
+    out, row = lean.run(tokens[4:], states[3:], other)[-1:], 4
+    for logits, token in zip(chain.logits, chain.tokens, strict=True):
+        assert torch.equal(logits[None], lean.logits(out))
+        assert token == int(logits.argmax())
+        out, row = lean.run([token], out, other, [row]), row + 1
+    assert (cache.tokens, cache.length) == (tokens[1:], 5)
+
+
+@torch.inference_mode()
+@by_compiled_code
+@pytest.mark.parametrize("wide", [2, 70], ids=["one call", "more rows than one call takes"])
+def test_in_bfloat16_rows_say_what_they_say_in_float32_but_for_its_digits(target, module, wide):
+    """A row of text, then so many beside one another below it."""
+    state = module.lean().state_of(batch_of(target, text(2), module.depths()).features[0])[:1]
+    said = []
+    for dtype in (torch.bfloat16, torch.float32):  # the same weights, rounded, and then with more digits
+        lean = LeanTrunk(module.to(dtype))
+        cache = lean.new_cache()
+        out = lean.run([7], state, cache)
+        below = lean.run([index % 40 for index in range(wide)], out.expand(wide, -1), cache, [0] * wide)
+        said.append(lean.logits(below).float())
+    assert said[0].shape == (wide, 40)
+    torch.testing.assert_close(said[0], said[1], rtol=0.05, atol=0.05)
 
 
 @torch.inference_mode()

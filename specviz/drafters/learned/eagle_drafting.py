@@ -90,7 +90,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         base, waiting = self._cache.base, self._waiting
         following = context.tokens[base + 1 :]
         count = len(following)
-        chain = self._lean.block.write_chain(self._lean.join, following, waiting[:count], self._cache, chooser)
+        chain = self._lean.block.write_chain(following, waiting[:count], self._cache, chooser)
         if chain is not None:
             self._cache.keep(range(base, base + count))
             self._waiting = waiting[count:] if len(waiting) > count else None

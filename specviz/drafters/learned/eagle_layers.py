@@ -6,10 +6,13 @@ In training a draft is unrolled from every place of a text together: step 0 read
 s - 1 made of them. A row of step s sees the rows of step 0 up to its own place, and of every later step the one of its
 own place alone (EAGLE-3, 2503.01840, training-time test).
 
+Where a compiler is at hand, a pass over a few rows is one call, what reads it out another, and a chain of both a third;
+a chain's numbers are those of its passes, bit for bit. Between products they are float32, in bfloat16 too.
+
 `log_normaliser` never holds all logits of a frozen head: a few rows at a time stay in the processor's cache, where
 [rows, V] would be written to memory and read again many times.
 
-Shapes: B texts, T rows, H hidden size, D head size, V vocabulary.
+Shapes: B texts, T rows, n rows of a pass, H hidden size, D head size, V vocabulary, V' tokens that it can draft.
 """
 
 from __future__ import annotations
@@ -24,10 +27,11 @@ from torch.nn import functional
 
 from specviz.core.draws import Chooser
 from specviz.lm.base import Chain
-from specviz.lm.kernels import calibrate
+from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama.few_rows import FewRows, Join
 from specviz.lm.llama.rows import Attends, Layer, LlamaCache, LlamaRows, Norm, head_factors, projected
 from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.products import Matrix
 from specviz.lm.rotary import paired
 from specviz.lm.rows import Placement
 
@@ -175,6 +179,9 @@ class LeanBlock(LlamaRows):
         )
         super().__init__(LlamaShape.of_blocks(shape, 1, context_length), [self.layer], weight.device, weight.dtype)
         self._few_rows = FewRows.of(self.shape, [self.layer], self.turns.cos)
+        self._joined: tuple[FewRows, Join] | None = None
+        self._held: list[Tensor] = []
+        """what the join points into"""
         if self._few_rows is None:
             calibrate([[one] for one in (self.layer.qkv, self.layer.output, self.layer.gate_up, self.layer.down)])
 
@@ -184,15 +191,54 @@ class LeanBlock(LlamaRows):
             return self._few_rows.draft_block(inputs, x, cache.seat(placement.stop), placement).to(self.dtype)
         return self.run(inputs, x, self.step(placement, cache))
 
-    def write_chain(
-        self, join: Join | None, tokens: Sequence[int], states: Tensor, cache: LlamaCache, chooser: Chooser
-    ) -> Chain | None:
+    def join(
+        self,
+        words: Tensor,
+        state: Projection | None,
+        norms: Sequence[nn.RMSNorm],
+        head: Projection,
+        known: Tensor | None,
+        vocab: int,
+    ) -> None:
+        """Let a call make rows of tokens and the states before them: of words [V, H] plus what `state` makes of the
+        state; without it of both side by side, by the first two norms, and the third before the head. `known`: the
+        tokens [V'] that the head says of `vocab`, where it does not say all."""
+        if self._few_rows is None or head.few is None:
+            return
+        self._held = [words.contiguous(), *(norm.weight.detach().float().contiguous() for norm in norms)]
+        at = [tensor.data_ptr() for tensor in self._held]
+        join = Join(Matrix(), head.few.matrix, *at, half_words=words.dtype == torch.bfloat16, vocab=vocab)
+        if state is not None and state.few is not None:
+            join.state = state.few.matrix
+        if known is not None:
+            self._held.append(known.contiguous())
+            join.known = self._held[-1].data_ptr()
+        self._joined = self._few_rows, join
+
+    def joins(self, n: int) -> bool:
+        """Whether a call makes so many rows of tokens and states."""
+        return self._joined is not None and self._joined[0].takes(n)
+
+    def run_states(self, states: Tensor, cache: LlamaCache, placement: Placement) -> Tensor:
+        """Append rows of the placement's tokens and the states [n, H] before them: the states that follow [n, H], in
+        float32."""
+        assert self._joined is not None, "nothing was joined."
+        few_rows, join = self._joined
+        return few_rows.run_states(join, states, cache.seat(placement.stop), placement)
+
+    def read_states(self, states: Tensor) -> Tensor:
+        """What follows states [n, H]; [n, V] in float32."""
+        assert self._joined is not None, "nothing was joined."
+        few_rows, join = self._joined
+        return few_rows.read_states(join, states)
+
+    def write_chain(self, tokens: Sequence[int], states: Tensor, cache: LlamaCache, chooser: Chooser) -> Chain | None:
         """Rows of tokens and the states [n, H] before them, and on along a chain, of which only they stay in `cache`.
         None where that is not one call."""
-        start, few_rows = cache.length, self._few_rows
-        stop = start + len(tokens) + chooser.steps - 1
-        if join is None or few_rows is None or not few_rows.takes(len(tokens)) or stop > self.shape.context_length:
+        start, stop = cache.length, cache.length + len(tokens) + chooser.steps - 1
+        if self._joined is None or not self.joins(len(tokens)) or stop > self.shape.context_length:
             return None
+        few_rows, join = self._joined
         chain = few_rows.write_states(join, cache.seat(stop), start, tokens, states, chooser)
         cache.go_on(tokens)
         return chain

@@ -34,10 +34,9 @@ from specviz.drafters.learned.module import (
 )
 from specviz.errors import OptionError
 from specviz.lm.kernels import Projection, settle
-from specviz.lm.llama.few_rows import Join
 from specviz.lm.llama.replay import Replays
 from specviz.lm.llama.rows import Attends, LlamaCache, LlamaRows
-from specviz.lm.products import Linear, Matrix, shortened
+from specviz.lm.products import Linear, shortened
 from specviz.options import Options, option
 
 EAGLE1, EAGLE3 = "eagle1", "eagle3"
@@ -172,6 +171,11 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
             return out
         normed: Tensor = self.norm(out)
         return normed
+
+    @property
+    def wired_as_published(self) -> bool:
+        """Whether a subclass has left `join` and `read` as they are here."""
+        return (type(self).join, type(self).read) == (EagleTrunk.join, EagleTrunk.read)
 
     def weights_read(self) -> int:
         """Less what fuses states, which is done once a round, and the half of the joining matrix that tokens go
@@ -327,19 +331,10 @@ class LeanTrunk:
             self._state = Projection(of_state.contiguous(), short=short)
             beside.append(self._state)
         settle(beside)
-        self.join = self._compiled()
-        """for chains by one call; None where a subclass makes or reads rows in its way, or tokens go through a map"""
-
-    def _compiled(self) -> Join | None:
-        trunk, kind, head = self.trunk, type(self.trunk), self._head.few
-        usual = (kind.join, kind.read, trunk.map) == (EagleTrunk.join, EagleTrunk.read, None)
-        if not usual or head is None or self._tokens.dtype != torch.float32:
-            return None
-        if self._state is None:
-            norms = (norm.weight.data_ptr() for norm in (trunk.embed_norm, trunk.hidden_norm, trunk.norm))
-            return Join(Matrix(), head.matrix, self._tokens.data_ptr(), *norms)
-        assert self._state.few is not None, "one product is compiled where another is."
-        return Join(self._state.few.matrix, head.matrix, self._tokens.data_ptr())
+        if trunk.wired_as_published:
+            norms = () if self._state else (trunk.embed_norm, trunk.hidden_norm, trunk.norm)
+            known = None if trunk.map is None else trunk.map.tokens
+            self.block.join(self._tokens, self._state, norms, self._head, known, len(trunk.head))
 
     def new_cache(self) -> LlamaCache:
         return self.block.new_cache()
@@ -366,6 +361,8 @@ class LeanTrunk:
         replays = self.block.replays
         if replays is not None and replays.takes(len(tokens), cache):
             out = replays.run(id(self), self._outputs, placement, cache, states)[0].clone()
+        elif self.block.joins(len(tokens)):
+            out = self.block.run_states(states, cache, placement)
         else:
             ids = torch.tensor(placement.tokens, device=self.block.device)
             out = self.block.append(*self._joined(ids, states), cache, placement)
@@ -381,6 +378,7 @@ class LeanTrunk:
         """What attention reads [n, H or 2·H], and the residual [n, H]."""
         # [n, H]: the token's share of the joining matrix's product, or its embedding
         looked_up = functional.embedding(ids, self._tokens)
+        states = states.to(looked_up.dtype)
         if self._state is None:
             return self.trunk.join(looked_up, states)
         x = self._state(states, looked_up)
@@ -397,4 +395,6 @@ class LeanTrunk:
     @torch.inference_mode()
     def logits(self, out: Tensor) -> Tensor:
         """What follows rows with the outputs [n, H + extra]; [n, V]."""
+        if self.block.joins(len(out)):
+            return self.block.read_states(out)
         return self.trunk.whole(self._head(self.trunk.read(out)))

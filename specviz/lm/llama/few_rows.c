@@ -53,7 +53,10 @@ typedef struct { /* how a drafter reads its target's states: fuse [hidden, state
 typedef struct { /* how a drafter that goes on from states makes rows of tokens and the states before them: words [vocab,
                     hidden], plus the state's product; where that matrix has no outputs both, normed, side by side */
   Matrix state, head;
-  const float *words, *word_norm, *state_norm, *norm; /* the last is of what the head reads; with a matrix NULL */
+  const char *words; /* float32 or bfloat16 (`half_words`) */
+  const float *word_norm, *state_norm, *norm; /* the last is of what the head reads; with a matrix NULL */
+  const int64_t *known; /* [outputs of the head], the tokens that they are of; NULL: all, in their order */
+  int64_t half_words, vocab;
 } Join;
 
 typedef struct {
@@ -456,75 +459,106 @@ int run_blocks(const Model *model, const Share *share, const uint8_t *chosen, fl
   return 0;
 }
 
-/* The first block alone, reading inputs [n, what its projections read]: x [n, hidden] → outputs [n, those of its last
-   matrix], of which the first `hidden` stand on x */
+/* The first block alone, reading inputs [n, what its projections read], on what is in the room's x [n, hidden] → outputs
+   [n, those of its last matrix], of which the first `hidden` stand on x */
+static void first_block(const Model *model, const Pass *pass, const float *inputs, float *outputs, Room *room) {
+  const int64_t n = pass->n, hidden = model->hidden, wide = model->layers->down.outs;
+  attend(model, pass, 0, inputs, room->x, room);
+  memset(outputs, 0, (size_t)(n * wide) * 4);
+  for (int64_t i = 0; i < n; i++) memcpy(outputs + i * wide, room->x + i * hidden, (size_t)hidden * 4);
+  widen(model, model->layers, room->x, outputs, (int)n, room);
+}
+
+/* The same, inputs and x being given */
 int draft_block(const Model *model, const Share *share, const float *inputs, const float *x, float *outputs) {
   const Pass pass = pass_of(share, 1);
-  const int64_t n = pass.n, hidden = model->hidden, wide = model->layers->down.outs;
   Room room;
-  void *all = make_room(model, n, pass.longest, &room);
+  void *all = make_room(model, pass.n, pass.longest, &room);
   if (!all) return 1;
   TileShapes before;
   begin_work(model->threads, &before);
-  memcpy(room.x, x, (size_t)(n * hidden) * 4);
-  attend(model, &pass, 0, inputs, room.x, &room);
-  memset(outputs, 0, (size_t)(n * wide) * 4);
-  for (int64_t i = 0; i < n; i++) memcpy(outputs + i * wide, room.x + i * hidden, (size_t)hidden * 4);
-  widen(model, model->layers, room.x, outputs, (int)n, &room);
+  memcpy(room.x, x, (size_t)(pass.n * model->hidden) * 4);
+  first_block(model, &pass, inputs, outputs, &room);
   end_work(&before);
   free(all);
   return 0;
 }
 
-/* Rows of a share's tokens and the states before them [n, hidden] → x [n, hidden] and inputs [n, what the first block's
-   projections read], which are x where a matrix joins */
-static const float *joined(const Model *model, const Join *join, const Share *share, const float *states, float *x,
-                           float *inputs, uint32_t *columns) {
-  const int64_t hidden = model->hidden, bytes = hidden * 4, n = share->n;
-  if (!join->state.outs) {
-    for (int64_t i = 0; i < n; i++, inputs += 2 * hidden) {
-      normed(join->words + share->tokens[i] * hidden, join->word_norm, model->eps, 1, hidden, inputs);
-      normed(states + i * hidden, join->state_norm, model->eps, 1, hidden, inputs + hidden);
-    }
-    memcpy(x, states, (size_t)(n * bytes));
-    return inputs - 2 * n * hidden;
+/* Rows of a share's tokens and the states before them [n, hidden] into the room's x [n, hidden] → inputs [n, what the
+   first block's projections read], which are x where a matrix joins */
+static const float *joined(const Model *model, const Join *join, const Share *share, const float *states, Room *room) {
+  const int64_t hidden = model->hidden, n = share->n;
+  if (join->half_words) look_up(share->tokens, join->words, 1, n, hidden, room->x);
+  else look_up(share->tokens, join->words, 0, n, hidden, room->x);
+  if (join->state.outs) {
+    product(&join->state, parts_of(model), states, (int)n, room->x, 1, room->columns);
+    return room->x;
   }
-  for (int64_t i = 0; i < n; i++) memcpy(x + i * hidden, join->words + share->tokens[i] * hidden, (size_t)bytes);
-  product(&join->state, parts_of(model), states, (int)n, x, 1, columns);
-  return x;
+  for (int64_t i = 0; i < n; i++) {
+    float *inputs = room->inputs + i * 2 * hidden;
+    normed(room->x + i * hidden, join->word_norm, model->eps, 1, hidden, inputs);
+    normed(states + i * hidden, join->state_norm, model->eps, 1, hidden, inputs + hidden);
+  }
+  memcpy(room->x, states, (size_t)(n * hidden) * 4);
+  return room->inputs;
 }
 
-/* `draft_block` one after the other and the head behind each: the share's tokens with the states before them [n,
-   hidden], then what `choose` takes of each last row with the state there → as `write_chain` */
-int write_states(const Model *model, const Join *join, const Share *share, const float *states, int64_t steps,
-                 Choose choose, const void *how, float *logits, int64_t *chosen, double *seconds) {
-  const int64_t hidden = model->hidden, n = share->n;
-  float *x, *inputs, *outputs;
-  uint32_t *columns;
-  const int64_t sizes[] = {n * hidden, 2 * n * hidden, n * hidden, columns_of(hidden, n)};
-  void **parts[] = {(void **)&x, (void **)&inputs, (void **)&outputs, (void **)&columns};
-  void *all = room_for(parts, sizes, 4);
+/* A pass over rows of tokens and the states before them [n, hidden] → outputs [n, hidden], the states that follow */
+int run_states(const Model *model, const Join *join, const Share *share, const float *states, float *outputs) {
+  const Pass pass = pass_of(share, 1);
+  Room room;
+  void *all = make_room(model, pass.n, pass.longest, &room);
   if (!all) return 1;
-  Share rows = *share;
-  for (int64_t step = 0; step < steps; step++, logits += join->head.outs) {
-    const double began = now();
-    TileShapes before;
-    begin_work(model->threads, &before);
-    const float *read = joined(model, join, &rows, states, x, inputs, columns);
-    end_work(&before);
-    if (draft_block(model, &rows, read, x, outputs)) return free(all), 1;
-    states = read = outputs + (rows.n - 1) * hidden;
-    if (join->norm) normed(states, join->norm, model->eps, 1, hidden, x), read = x;
-    begin_work(model->threads, &before);
-    product(&join->head, parts_of(model), read, 1, logits, 0, columns);
-    end_work(&before);
-    seconds[step] = now() - began;
-    chosen[step] = choose(logits, join->head.outs, step, how);
-    rows.start += rows.n, rows.n = 1;
-    rows.tokens = chosen + step;
+  TileShapes before;
+  begin_work(model->threads, &before);
+  first_block(model, &pass, joined(model, join, share, states, &room), outputs, &room);
+  end_work(&before);
+  free(all);
+  return 0;
+}
+
+/* What follows states [n, hidden] → logits [n, vocab], minus infinity for tokens that the head does not know */
+int read_states(const Model *model, const Join *join, const float *states, int64_t n, float *logits) {
+  const int64_t hidden = model->hidden, outs = join->head.outs;
+  float *read, *said;
+  uint32_t *columns;
+  const int64_t sizes[] = {n * hidden, join->known ? n * outs : 0, columns_of(hidden, n)};
+  void **parts[] = {(void **)&read, (void **)&said, (void **)&columns};
+  void *all = room_for(parts, sizes, 3);
+  if (!all) return 1;
+  TileShapes before;
+  begin_work(model->threads, &before);
+  if (join->norm) normed(states, join->norm, model->eps, (int)n, hidden, read), states = read;
+  product(&join->head, parts_of(model), states, (int)n, join->known ? said : logits, 0, columns);
+  end_work(&before);
+  for (int64_t i = 0; join->known && i < n; i++, said += outs, logits += join->vocab) {
+    for (int64_t t = 0; t < join->vocab; t++) logits[t] = -INFINITY;
+    for (int64_t k = 0; k < outs; k++) logits[join->known[k]] = said[k];
   }
   free(all);
   return 0;
+}
+
+/* Both one after the other: the share's tokens with the states before them [n, hidden], then what `choose` takes of each
+   last row with the state there → as `write_chain` */
+int write_states(const Model *model, const Join *join, const Share *share, const float *states, int64_t steps,
+                 Choose choose, const void *how, float *logits, int64_t *chosen, double *seconds) {
+  float *outputs = malloc((size_t)(share->n * model->hidden) * 4);
+  int failed = !outputs;
+  Share rows = *share;
+  for (int64_t step = 0; !failed && step < steps; step++, logits += join->vocab) {
+    const double began = now();
+    failed = run_states(model, join, &rows, states, outputs);
+    states = outputs + (rows.n - 1) * model->hidden;
+    failed = failed || read_states(model, join, states, 1, logits);
+    seconds[step] = now() - began;
+    if (failed) break;
+    chosen[step] = choose(logits, join->vocab, step, how);
+    rows.start += rows.n, rows.n = 1;
+    rows.tokens = chosen + step;
+  }
+  free(outputs);
+  return failed;
 }
 
 /* Final norm and head: x [n, hidden] → logits [n, outs] */

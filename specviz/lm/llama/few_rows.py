@@ -6,7 +6,8 @@ As fast as memory gives the weights, in float32 and in bfloat16, and nearly the 
 torch costs more with every row, and between products a small model waits for calls. What leaves it is float32. A
 float32 model whose checkpoint holds bfloat16 is read as it is stored: the same numbers from half the bytes. The rows of
 `forward_texts` are those of several texts, each in a cache of its own (`batch`): no row's numbers depend on the others.
-Drafters' blocks run by it too (`draft_block`, chains of it by `write_states`, and `fill` after `read_context`).
+Drafters' blocks run by it too (`draft_block`, `run_states` and chains of it by `write_states`, and `fill` after
+`read_context`).
 Products and attention are shared by as many threads as torch has (`team.h`). Used on the CPU where a compiler is at
 hand; the plain forward does the same without it.
 """
@@ -54,10 +55,8 @@ class Join(ctypes.Structure):
     _fields_ = (
         ("state", Matrix),
         ("head", Matrix),
-        ("words", pointer),
-        ("word_norm", pointer),
-        ("state_norm", pointer),
-        ("norm", pointer),
+        *((name, pointer) for name in ("words", "word_norm", "state_norm", "norm", "known")),
+        *((name, whole) for name in ("half_words", "vocab")),
     )
 
 
@@ -251,12 +250,30 @@ class FewRows:
     def write_states(
         self, join: Join, seat: Seat, start: int, tokens: Sequence[int], states: Tensor, chooser: Chooser
     ) -> Chain:
-        """`draft_block` and what reads it out, one after the other as in `write_chain`: over `tokens` with the states
+        """`run_states` and `read_states` one after the other, as in `write_chain`: over `tokens` with the states
         [n, hidden] before them, then over each token that `chooser` took with the state there."""
         states = states.to(torch.float32).contiguous()
         rows = seat.behind(start, len(tokens)).reading(tokens).at
         given = self._at, ctypes.byref(join), rows, pointer(states.data_ptr())
-        return self._chain(self._compiled.write_states, given, len(tokens), join.head.outs, chooser)
+        return self._chain(self._compiled.write_states, given, len(tokens), join.vocab, chooser)
+
+    def run_states(self, join: Join, states: Tensor, seat: Seat, placement: Placement) -> Tensor:
+        """The first block alone, over rows of tokens and the states before them [n, hidden]: the states that follow
+        [n, hidden]."""
+        states = states.to(torch.float32).contiguous()
+        outputs, rows = torch.empty_like(states), seat.holding(placement).at
+        given = pointer(states.data_ptr()), pointer(outputs.data_ptr())
+        _check(self._compiled.run_states(self._at, ctypes.byref(join), rows, *given), len(states))
+        return outputs
+
+    def read_states(self, join: Join, states: Tensor) -> Tensor:
+        """What follows states [n, hidden]: logits float32 [n, V]; minus infinity for tokens that the head does not
+        know."""
+        states, n = states.to(torch.float32).contiguous(), len(states)
+        logits = torch.empty(n, join.vocab)
+        given = pointer(states.data_ptr()), whole(n), pointer(logits.data_ptr())
+        _check(self._compiled.read_states(self._at, ctypes.byref(join), *given), n)
+        return logits
 
     def _chain(
         self, write: Callable[..., int], given: tuple[object, ...], n: int, vocab: int, chooser: Chooser
