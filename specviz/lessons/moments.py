@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from specviz.errors import LessonError
 from specviz.theory.reclock import own_plain_s
-from specviz.theory.speedup import gain, times_as_fast
+from specviz.theory.speedup import at_least, gain, times_as_fast
 from specviz.trace.events import Round, Trace, Trial
 from specviz.trace.summary import accepted_drafts, behind_the_end, branches, drafted_depth, drafts, ends_text
 
@@ -209,9 +209,9 @@ def is_kind(trace: Trace, name: str) -> bool:
 
 
 def over_plain(trace: Trace) -> float:
-    """How many times as fast as plain decoding: measured in turns with it, as the player's headline says it; where
-    nothing was, against t(1) of the run's machine for each token."""
-    measured = gain(trace)
+    """How many times as fast as plain decoding: measured in turns with it, as the player's headline says it, so the
+    least where more cannot be said; where nothing was, against t(1) of the run's machine for each token."""
+    measured = at_least(trace) or gain(trace)
     if measured is not None:
         return measured
     return times_as_fast(len(trace.finished.output_ids) / trace.finished.decode_s, 1 / own_plain_s(trace))

@@ -159,7 +159,7 @@ def step_cost_ratio(here: Here) -> Value:
 
 @answer
 def gain(here: Here) -> Value:
-    """Times as fast as plain decoding, measured; see `over_plain`."""
+    """Times as fast as plain decoding, measured, as the player's headline says it: the least where more is not sure."""
     _step_times(here)
     return over_plain(here.trace)
 

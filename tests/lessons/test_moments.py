@@ -1,6 +1,7 @@
 """Moments and values against the trace they are read from, on every recorded run and on the golden ones."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -11,9 +12,10 @@ import pytest
 from specviz.errors import LessonError
 from specviz.lessons import values_beyond_run, values_of_run  # noqa: F401 - they register
 from specviz.lessons.answers import ANSWERS, Here, computed
-from specviz.lessons.moments import END, KINDS, MOMENTS, Moment, found
+from specviz.lessons.moments import END, KINDS, MOMENTS, Moment, found, over_plain
+from specviz.theory.speedup import at_least
 from specviz.trace import codec
-from specviz.trace.events import Round, Trace, Trial
+from specviz.trace.events import PlainDecoding, Round, Trace, Trial
 from specviz.trace.summary import behind_the_end, deployable
 from tests.app.doubles import sample
 from tests.lessons.shipped import RUNS
@@ -171,9 +173,20 @@ def test_the_gain_is_the_headlines_or_plain_time_over_the_runs_own() -> None:
         measured = plain is not None and deployable(trace.started)
         each_s = plain.decode_s / plain.output_tokens if plain is not None and measured else plain_s
         turns = plain.ratios if plain is not None and measured else ()
-        assert gain == pytest.approx(median(turns) if turns else each_s * tokens / seconds)
+        told = at_least(trace) or (median(turns) if turns else each_s * tokens / seconds)
+        assert gain == pytest.approx(told)
         assert computed(here, "pace", {}) == ("faster" if float(gain) > 1 else "slower")
         assert KINDS["slower_than_plain"](trace) == (float(gain) < 1)
+
+
+def test_of_a_run_whose_turns_were_disturbed_a_lesson_tells_the_least_as_the_headline_does() -> None:
+    trace = replace(sample(), started=replace(sample().started, source="live"))
+    plain = PlainDecoding(20, 1.0, runs=3, same_text=True, ratios=[2.0, 2.25, 3.0])
+    disturbed = replace(trace, finished=replace(trace.finished, plain=plain))
+    assert len(trace.finished.output_ids) / len(trace.rounds) == 2.5, "what no drafting can exceed"
+    assert over_plain(disturbed) == 2.0
+    sound = replace(plain, ratios=[2.0, 2.25, 2.5])
+    assert over_plain(replace(trace, finished=replace(trace.finished, plain=sound))) == 2.25
 
 
 def test_modelled_values_follow_their_formulas() -> None:
