@@ -7,6 +7,7 @@ from specviz.lessons.answers import Here, Value, answer, known
 from specviz.lessons.moments import PARTED, earlier_siblings, over_plain
 from specviz.theory import metrics
 from specviz.theory.formulas import StepTimes
+from specviz.theory.speedup import is_noisy
 from specviz.trace.summary import accepted_drafts, drafted_depth, drafts
 
 
@@ -166,7 +167,9 @@ def gain(here: Here) -> Value:
 
 @answer
 def pace(here: Here) -> Value:
-    """`faster` or `slower` than plain decoding on the same machine."""
+    """`faster` or `slower` than plain decoding on the same machine, or `too close to tell`."""
+    if is_noisy(here.trace):
+        return "too close to tell"
     return "faster" if float(gain(here)) > 1 else "slower"
 
 
