@@ -10,6 +10,9 @@ from specviz.drafters.learned.module import TargetParts, fresh
 from specviz.drafters.learned.weights import write_module
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import TARGET_SEED, toy
+from tests.processors.processors import processor
+
+__all__ = ["processor"]
 
 
 @pytest.fixture

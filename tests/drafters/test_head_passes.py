@@ -14,6 +14,7 @@ from specviz.drafters.learned.module import MODULES, TargetParts, fresh
 from specviz.lm.chains import as_it_runs
 from specviz.options import from_mapping
 from specviz.proof.small_models import SHAPE, small_pair
+from tests.processors.processors import on_every_processor
 
 needs_compiler = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
 SIZES = {24: "no whole vectors", 96: "whole vectors"}
@@ -47,6 +48,7 @@ def same(said, expected):
 
 
 @needs_compiler
+@on_every_processor
 @pytest.mark.parametrize("halves", [True, False], ids=["weights in two bytes", "in four"])
 @pytest.mark.parametrize("shape", [{}, {"layers": 3, "heads": 2}, {"own_head": True}, {"draft_tokens": 8}], ids=str)
 @torch.inference_mode()
@@ -56,6 +58,7 @@ def test_parallel_heads_say_it_by_one_call(target, halves, shape):
 
 
 @needs_compiler
+@on_every_processor
 @pytest.mark.parametrize("halves", [True, False], ids=["weights in two bytes", "in four"])
 @pytest.mark.parametrize("layers", [1, 3])
 @torch.inference_mode()
@@ -68,6 +71,7 @@ def test_a_head_that_reads_tokens_says_it_for_a_whole_level(target, halves, laye
 
 
 @needs_compiler
+@on_every_processor
 @pytest.mark.parametrize("halves", [True, False], ids=["weights in two bytes", "in four"])
 @torch.inference_mode()
 def test_a_block_says_it_of_a_text_of_any_length_and_whatever_is_known_of_its_slots(target, halves):

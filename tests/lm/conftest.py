@@ -11,6 +11,9 @@ import torch
 from specviz.lm.llama.replay import Replays, direct
 from specviz.lm.load import load
 from tests.lm.tiny_models import Make, random_model, write_tokenizer
+from tests.processors.processors import processor
+
+__all__ = ["processor"]
 
 
 @pytest.fixture(scope="session")

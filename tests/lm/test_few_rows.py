@@ -12,18 +12,16 @@ from specviz.lm.load import load
 from specviz.lm.pages import ROOM, LargePages
 from specviz.lm.products import MOST_ROWS, VECTOR_ROWS, most_rows
 from tests.lm.tiny_models import error, random_parents, random_tokens, rounded_copy
+from tests.processors.processors import on_every_processor
 
 SHAPES = {
     "wide enough for tiles": {"hidden_size": 64, "intermediate_size": 96},
     "grouped": {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2},
-    "of wide heads": {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2, "head_dim": 32},
+    "of wide heads": {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2, "head_dim": 96},
     "of odd sizes": {"attention_bias": True, "mlp_bias": True, "head_dim": 10},
 }
 CONTEXT = 96
-COMPILED = compiled.library(SOURCE)
-needs_compiler = pytest.mark.skipif(COMPILED is None, reason="there is no compiler here")
-rounds = COMPILED is not None and COMPILED.rounds()
-"""whether products of bfloat16 models round their rows"""
+needs_compiler = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
 
 
 @pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
@@ -54,6 +52,7 @@ def logits(model, *calls):
 
 
 @needs_compiler
+@on_every_processor
 @pytest.mark.parametrize(("dtype", "close"), [("float32", 1e-5), ("bfloat16", 0.05)])
 def test_a_tree_on_a_text_gets_the_logits_of_the_plain_forward(folder, dtype, close):
     model = load(folder, dtype=dtype).model
@@ -64,6 +63,7 @@ def test_a_tree_on_a_text_gets_the_logits_of_the_plain_forward(folder, dtype, cl
 
 
 @needs_compiler
+@on_every_processor
 @torch.inference_mode()
 def test_what_attention_adds_is_as_near_to_float32s_as_a_cache_in_bfloat16_is(stored_short):
     """In the logits of so small a model attention hardly shows."""
@@ -93,6 +93,7 @@ def test_a_pass_of_several_blocks_of_sixteen_rows_gets_the_logits_of_the_plain_f
 
 
 @needs_compiler
+@on_every_processor
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_row_is_the_same_bit_for_bit_alone_and_beside_others(folder, dtype):
     model = load(folder, dtype=dtype).model
@@ -119,6 +120,7 @@ def test_a_float32_model_is_read_in_bfloat16_where_it_is_stored_so_and_nowhere_e
 
 
 @needs_compiler
+@on_every_processor
 def test_read_as_it_is_stored_a_row_is_the_same_bit_for_bit_alone_and_beside_others(stored_short):
     model = load(stored_short, dtype="float32").model
     model._few_rows.most = MOST_ROWS
@@ -129,6 +131,7 @@ def test_read_as_it_is_stored_a_row_is_the_same_bit_for_bit_alone_and_beside_oth
 
 
 @needs_compiler
+@on_every_processor
 def test_read_as_it_is_stored_numbers_lose_nothing(stored_short):
     """Two numbers of bfloat16 for one of float32 would lose 1e-5."""
     model = load(stored_short, dtype="float32").model
@@ -149,6 +152,7 @@ def test_of_a_pass_the_last_row_alone_is_read_out_where_no_other_is_asked_for(fo
 
 
 @needs_compiler
+@on_every_processor
 def test_around_bfloat16_weights_numbers_are_float32_unless_the_processor_multiplies_bfloat16(folder):
     """Rounded to bfloat16 before the product, as torch does, they lose 4e-3; two such numbers lose 1e-5."""
     model = load(folder, dtype="bfloat16").model
@@ -156,7 +160,8 @@ def test_around_bfloat16_weights_numbers_are_float32_unless_the_processor_multip
     x = torch.randn(3, model.shape.hidden_size)
     norm = torch.nn.functional.rms_norm(x, x.shape[1:], model._norm.weight.float(), model.shape.norm_eps)
     with torch.inference_mode():
-        exact = (norm.bfloat16() if rounds else norm).double() @ model.head().double().T
+        rounded = norm.bfloat16() if compiled.library(SOURCE).rounds() else norm
+        exact = rounded.double() @ model.head().double().T
         assert error(model.read_out(x), exact.float()) < 1e-4 * exact.abs().max().item()
 
 
@@ -203,10 +208,11 @@ def test_weights_that_fill_their_room_go_on_in_another():
 
 
 @needs_compiler
+@on_every_processor
 def test_a_pass_is_as_wide_as_its_products(folder, stored_short):
     for checkpoint, half in ((folder, False), (stored_short, True)):
         model = load(checkpoint, dtype="float32").model
-        assert model._few_rows.most == most_rows(COMPILED, half)
+        assert model._few_rows.most == most_rows(compiled.library(SOURCE), half)
 
 
 @needs_compiler

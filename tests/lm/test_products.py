@@ -8,6 +8,7 @@ from specviz.core import compiled
 from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock
 from specviz.lm.products import MOST_ROWS, SOURCE, Linear, Product, shortened
 from tests.lm.tiny_models import error, random_parents
+from tests.processors.processors import on_every_processor
 
 needs_compiler = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
 CLOSE = 2e-6
@@ -45,6 +46,7 @@ def weight_of(kind, outs, ins):
 
 
 @needs_compiler
+@on_every_processor
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "whole numbers"])
 @pytest.mark.parametrize(("outs", "ins"), [(48, 64), (19, 64), (16, 30), (16, 300), (3, 5)])
 def test_a_product_is_torchs_with_and_without_a_residual(kind, outs, ins):
@@ -59,6 +61,7 @@ def test_a_product_is_torchs_with_and_without_a_residual(kind, outs, ins):
 
 
 @needs_compiler
+@on_every_processor
 @pytest.mark.parametrize("ins", [300, 320, 1024])
 @pytest.mark.parametrize("kind", ["float32", "read in bfloat16", "bfloat16"])
 def test_a_row_of_a_wide_product_is_the_same_bit_for_bit_alone_and_beside_others(kind, ins):
@@ -109,6 +112,7 @@ def block_of(inputs, extra):
 
 
 @needs_compiler
+@on_every_processor
 @pytest.mark.parametrize(("inputs", "extra"), [(64, 0), (128, 0), (64, 8)])
 @pytest.mark.parametrize("n", [1, 5, 17, 64])
 @torch.inference_mode()

@@ -18,8 +18,9 @@ from specviz.core.draws import Chooser
 from specviz.lm.base import Share
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import load
-from specviz.lm.products import Product
+from specviz.lm.products import MOST_ROWS, Product
 from tests.lm.tiny_models import random_parents, random_tokens, rounded_copy
+from tests.processors.processors import on_every_processor
 
 pytestmark = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
 SHAPE = {"hidden_size": 256, "intermediate_size": 511, "num_attention_heads": 8, "num_key_value_heads": 4}
@@ -41,7 +42,9 @@ def threads(count):
 
 @pytest.fixture(params=["float32", "bfloat16"])
 def model(request, checkpoint, tmp_path):
-    return load(rounded_copy(checkpoint("llama", **SHAPE), tmp_path / "short"), dtype=request.param).model
+    model = load(rounded_copy(checkpoint("llama", **SHAPE), tmp_path / "short"), dtype=request.param).model
+    model._few_rows.most = MOST_ROWS
+    return model
 
 
 def a_pass(model, tokens=TEXT, parents=None, before=()):
@@ -67,14 +70,16 @@ def a_batch(model):
     return torch.cat(batch.forward(shares))
 
 
+@on_every_processor
 @pytest.mark.parametrize("work", [a_pass, a_tree, a_chain, a_batch])
 def test_numbers_are_the_same_bit_for_bit_on_one_two_and_three_threads(model, work):
     alone = work(model)
     for count in (2, 3, 2):
         with threads(count):
-            assert all(torch.equal(work(model), alone) for _ in range(20))
+            assert all(torch.equal(work(model), alone) for _ in range(8))
 
 
+@on_every_processor
 def test_a_product_of_a_network_is_the_same_on_more_threads(model):
     product, x = Product.of(torch.randn(1022, 256), torch.randn(1022)), torch.randn(5, 256)
     alone = product(x)

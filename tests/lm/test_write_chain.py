@@ -13,6 +13,7 @@ from specviz.lm.base import WritesChains
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import load
 from tests.lm.tiny_models import CONTEXT, random_tokens, rounded_copy
+from tests.processors.processors import on_every_processor
 
 pytestmark = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
 SHAPE = {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2}
@@ -48,6 +49,7 @@ def following(model, cache):
     return model.forward([5], cache)
 
 
+@on_every_processor
 def test_the_most_probable_tokens_are_those_of_passes_one_by_one(model):
     caches = with_text(model), with_text(model)
     tokens, logits = by_steps(model, caches[0], lambda row, u: most_probable(row[None])[0])
