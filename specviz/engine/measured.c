@@ -7,7 +7,7 @@
 
 #include "../core/vectors.h"
 
-enum { COLUMNS = 4, BLOCK = COLUMNS * LANES, CHUNK = 64 * LANES, REST = 0, BITS, DRAFT_BITS, DIVERGENCE, OVERLAP, NUMBERS };
+enum { COLUMNS = 4, BLOCK = COLUMNS * LANES, GROUPS = BLOCK / 2, CHUNK = 64 * LANES, REST = 0, BITS, DRAFT_BITS, DIVERGENCE, OVERLAP, NUMBERS };
 enum { NOTHING, HEAD, PROBABILITIES, LOGITS, BELIEFS }; /* beliefs: logits whose head nobody sees */
 static const double DIGITS = 1e6, DECIMALS = 1e4, LN2 = 0.693147180559945309;
 
@@ -42,6 +42,26 @@ INLINE Vec logarithm(Vec x) { /* of numbers from 0 on; Cephes' logf, of a subnor
   return chosen(zero, every(-INFINITY), x + sum + power * 0.693359375f);
 }
 
+INLINE Vec only(Ints which, Vec x) { return (Vec)((Ints)x & which); } /* 0 elsewhere */
+
+/* e^x of numbers up to 0, from -87 on; Cephes' exp2f where one instruction multiplies by a power of two */
+INLINE Vec weight(Vec x) {
+#ifdef __AVX512F__
+  const Vec whole = (Vec)_mm512_roundscale_ps((__m512)(x * 1.44269504f), _MM_FROUND_TO_NEAREST_INT);
+  const Vec rest = x * 1.44269504f - whole;
+  Vec sum = every(1.535336188e-4f);
+  sum = sum * rest + 1.339887440e-3f;
+  sum = sum * rest + 9.618437357e-3f;
+  sum = sum * rest + 5.550332471e-2f;
+  sum = sum * rest + 2.402264791e-1f;
+  sum = sum * rest + 6.931472028e-1f;
+  sum = sum * rest + 1.0f;
+  return (Vec)_mm512_scalef_ps((__m512)sum, (__m512)whole);
+#else
+  return exponential(x);
+#endif
+}
+
 static double rounded(double x, double units) { return nearbyint(x * units) / units; }
 
 INLINE uint32_t lanes(Ints which) { /* a bit for each lane that is true */
@@ -64,13 +84,26 @@ INLINE int64_t held_with(float x, int64_t id, int64_t held, int64_t top, int64_t
   return held;
 }
 
+/* The largest number that at least `top` of so many do not fall below, minus infinity where there are fewer */
+INLINE float reached_by(int64_t top, const Vec *of, const float *each) {
+  for (int i = 0; i < GROUPS; i++) {
+    int64_t above = 0, below = 0;
+    UNROLL for (int g = 0; g < GROUPS / LANES; g++) {
+      above += __builtin_popcount(lanes(of[g] > every(each[i])));
+      below += __builtin_popcount(lanes(of[g] < every(each[i])));
+    }
+    if (above < top && top <= GROUPS - below) return each[i];
+  }
+  return -INFINITY;
+}
+
 /* The `top` largest numbers of a row, of equal ones the lowest ids; how many there are above minus infinity. At least
-   `top` numbers reach what as many of the columns of blocks reach, so that few others are looked at. `room` [V / COLUMNS]
-   keeps the largest of each block's columns. */
+   `top` numbers reach what as many groups of them reach, so that few others are looked at. `room` [V / COLUMNS] keeps
+   the largest of each block's columns. */
 static __attribute__((noinline)) int64_t head(const float *row, int64_t vocab, int64_t top, int64_t *ids, float *best,
                                               float *room) {
   const int64_t blocks = vocab / BLOCK;
-  Vec columns[COLUMNS];
+  Vec columns[COLUMNS], groups[GROUPS / LANES];
   UNROLL for (int c = 0; c < COLUMNS; c++) columns[c] = every(-INFINITY);
   for (int64_t b = 0; b < blocks; b++) {
     Vec most = every(-INFINITY);
@@ -80,20 +113,22 @@ static __attribute__((noinline)) int64_t head(const float *row, int64_t vocab, i
     }
     store(room + b * LANES, most);
   }
-  float each[BLOCK], floor = -INFINITY;
-  UNROLL for (int c = 0; c < COLUMNS; c++) store(each + c * LANES, columns[c]);
+  float each[GROUPS];
+  UNROLL for (int g = 0; g < GROUPS / LANES; g++) {
+    groups[g] = larger(columns[2 * g], columns[2 * g + 1]);
+    store(each + g * LANES, groups[g]);
+  }
+  float floor = nextafterf(reached_by(top, groups, each), -INFINITY);
   int64_t held = 0;
-  for (int i = 0; i < BLOCK; i++)
-    if (held < top || each[i] > best[top - 1]) held = held_with(each[i], i, held, top, ids, best);
-  if (held == top) floor = nextafterf(best[top - 1], -INFINITY);
-  held = 0;
-  for (int64_t t = 0; t < vocab; t += LANES) {
-    if (t % BLOCK == 0 && t < blocks * BLOCK && !lanes(load(room + t / COLUMNS) > every(floor))) {
-      t += BLOCK - LANES;
-      continue;
+  for (int64_t b = 0; b <= blocks; b++) {
+    if (b < blocks && !lanes(load(room + b * LANES) > every(floor))) continue;
+    uint64_t left = 0;
+    UNROLL for (int c = 0; c < COLUMNS; c++) {
+      const int64_t at = b * BLOCK + c * LANES;
+      if (at < vocab) left |= (uint64_t)lanes(from(row + at, vocab - at, -INFINITY) > every(floor)) << (c * LANES);
     }
-    for (uint32_t left = lanes(from(row + t, vocab - t, -INFINITY) > every(floor)); left; left &= left - 1) {
-      const int64_t id = t + __builtin_ctz(left);
+    for (; left; left &= left - 1) {
+      const int64_t id = b * BLOCK + __builtin_ctzll(left);
       if (row[id] > floor) held = held_with(row[id], id, held, top, ids, best);
       if (held == top) floor = best[top - 1];
     }
@@ -115,13 +150,11 @@ static __attribute__((noinline)) Row of_logits(const float *row, int64_t vocab, 
   for (int64_t t = 0; t < vocab; t += CHUNK) {
     Vec some = every(0.0f), moments = every(0.0f);
     for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
-      Vec x = from(row + s, vocab - s, -INFINITY), below = x - top;
+      const Vec x = from(row + s, vocab - s, -INFINITY), below = larger(x - top, every(-87.0f));
       __builtin_prefetch(next + s, 0, 2);
-      Ints possible = x > every(-INFINITY);
-      Vec weight = (Vec)((Ints)exponential(below) & possible);
-      some += weight;
-      moments += weight * (Vec)((Ints)below & possible);
-      store(room + s, weight);
+      const Vec of_x = only(x > every(-INFINITY), weight(below));
+      some += of_x, moments += of_x * below;
+      store(room + s, of_x);
     }
     sum += total(some), mean += total(moments);
   }
@@ -138,7 +171,7 @@ static __attribute__((noinline)) Row of_probabilities(const float *row, int64_t 
     for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
       Vec x = from(row + s, vocab - s, 0.0f), logs = logarithm(x);
       __builtin_prefetch(next + s, 0, 2);
-      some += (Vec)((Ints)(x * logs) & (x > every(0.0f)));
+      some += only(x > every(0.0f), x * logs);
       store(room + s, logs);
     }
     mean += total(some);
@@ -158,7 +191,7 @@ static __attribute__((noinline)) Row of_both(const float *row, const float *logi
     for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
       Vec x = from(row + s, vocab - s, 0.0f), below = from(logits + s, vocab - s, 0.0f) - top;
       __builtin_prefetch(next + s, 0, 2);
-      some += x * (Vec)((Ints)below & (x > every(0.0f)));
+      some += only(x > every(0.0f), x * below);
     }
     mean += total(some);
   }
@@ -168,7 +201,7 @@ static __attribute__((noinline)) Row of_both(const float *row, const float *logi
 
 /* KL(p‖q) in nats, infinite where q gives nothing to a token of p; and the overlap, Σ min(p, q) */
 static __attribute__((noinline)) double divergence(const Row *p, const Row *q, int64_t vocab, double *overlap) {
-  const float share_of_p = (float)(1.0 / p->sum), share_of_q = (float)(1.0 / q->sum);
+  const float share_of_p = (float)(-1.0 / p->sum), share_of_q = (float)(-1.0 / q->sum);
   double sum = 0.0, common = 0.0;
   for (int64_t t = 0; t < vocab; t += CHUNK) {
     Vec some = every(0.0f), least = every(0.0f);
@@ -177,8 +210,8 @@ static __attribute__((noinline)) double divergence(const Row *p, const Row *q, i
       Vec x = from(p->weights + s, left, 0.0f), y = from(q->weights + s, left, 0.0f);
       Vec of_p = (from(p->logs + s, left, 0.0f) - p->origin) * p->scale;
       Vec apart = of_p - (from(q->logs + s, left, 0.0f) - q->origin) * q->scale;
-      some += (Vec)((Ints)(x * apart) & (x > every(0.0f)));
-      least -= larger(-x * share_of_p, -y * share_of_q);
+      some += only(x > every(0.0f), x * apart);
+      least -= larger(x * share_of_p, y * share_of_q);
     }
     sum += total(some), common += total(least);
   }
