@@ -111,6 +111,8 @@ class Chooser:
         self.steps = steps
         self.probs: Sequence[Tensor] = ()
         """steps times [V], what each token was drawn from; none: the most probable were taken"""
+        self.block: Tensor | None = None
+        """the same in one [steps, V]"""
         self._u = (ctypes.c_double * steps)(*u) if temperature else None
         self._prob = (ctypes.c_float * steps)() if temperature else None
         self._choice = _Choice(temperature, _at(self._u), None, _at(self._prob))
@@ -130,7 +132,7 @@ class Chooser:
         """The function's last argument, for rows of so many numbers."""
         if self._u is not None:
             room = room_of(self.steps, vocab)
-            self.probs, self._choice.probs = room.rows, room.at
+            self.probs, self.block, self._choice.probs = room.rows, room.whole, room.at
         return ctypes.byref(self._choice)
 
     def drawn(self) -> tuple[Sequence[Tensor], list[float]]:

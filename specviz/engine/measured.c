@@ -219,35 +219,66 @@ static __attribute__((noinline)) double divergence(const Row *p, const Row *q, i
   return sum / p->sum + p->level - q->level;
 }
 
+/* One row: what lies in it, the row q that row p is compared with, and the row of logits that it was made of by a
+   temperature, or -1 */
+typedef struct {
+  const float *at;
+  int64_t kind, draft, logits;
+  double scale; /* 1 / that temperature */
+} Line;
+
+/* Rows of one tensor: where the first lies and how many numbers on the next one does; the first of the target's rows
+   that they are compared with, and the first row of the logits they were made of, or -1 */
+typedef struct {
+  const float *at;
+  int64_t apart, n, kind, targets, logits;
+} Block;
+
 /* What is asked of n rows of V numbers, and where the answers go; all rounded as a trace holds them */
 typedef struct {
-  int64_t n, vocab, top, count;
-  const float *const *rows;
-  const int64_t *kinds, *drafts, *logits; /* [n]: what lies in a row; the row q that row p is compared with, and the row
-                                             of logits that it was made of by a temperature, or -1 */
-  const int64_t *row_of, *tokens;         /* [count]: tokens whose ranks are asked for, and in which row */
-  int64_t *ids, *shown, *ranks;           /* [n, top]; [n]: how many of them are not 0; [count]: 1 is the first */
-  const double *scales;                   /* [n]: 1 / that temperature */
-  double *probs, *numbers;                /* [n, top]; [n, NUMBERS] */
-  float *room;                            /* [2, V and a vector's width] */
-  uint8_t *named;                         /* [V]: tokens that earlier heads name */
-  int64_t *fresh, *fresh_until;           /* those that these heads name first; [n]: how many up to each row's end */
+  int64_t n, vocab, top, count, block_count;
+  const Block *blocks;
+  const int64_t *nodes;           /* of all blocks that are compared, one after another: each row's place there */
+  const double *scales;           /* [block_count]: 1 / temperature */
+  const int64_t *row_of, *tokens; /* [count]: tokens whose ranks are asked for, and in which row */
+  Line *lines;                    /* [n]: room */
+  int64_t *drafts;                /* [n]: as in `lines` */
+  int64_t *ids, *shown, *ranks;   /* [n, top]; [n]: how many of them are not 0; [count]: 1 is the first */
+  double *probs, *numbers;        /* [n, top]; [n, NUMBERS] */
+  float *room;                    /* [2, V and a vector's width] */
+  uint8_t *named;                 /* [V]: tokens that earlier heads name */
+  int64_t *fresh, *fresh_until;   /* those that these heads name first; [n]: how many up to each row's end */
 } Asked;
+
+static void lay_out(const Asked *asked) { /* blocks as lines */
+  const int64_t *node = asked->nodes;
+  int64_t i = 0;
+  for (int64_t b = 0; b < asked->block_count; b++) {
+    const Block *block = asked->blocks + b;
+    for (int64_t k = 0; k < block->n; k++, i++) {
+      const int64_t logits = block->logits < 0 ? -1 : block->logits + k;
+      asked->lines[i] = (Line){block->at + k * block->apart, block->kind, -1, logits, asked->scales[b]};
+      if (block->targets >= 0) asked->lines[block->targets + *node++].draft = i;
+    }
+  }
+  for (i = 0; i < asked->n; i++) asked->drafts[i] = asked->lines[i].draft;
+}
 
 /* The same head in probabilities as in the logits they were made of: of equal logits the lowest ids */
 static int64_t same_head(const Asked *asked, int64_t i, int64_t of, int64_t *ids, float *best) {
   const int64_t top = asked->top, *known = asked->ids + of * top;
   int64_t held = 0;
   for (int64_t k = 0; k < top && known[k] >= 0; k++) /* also those that the logits alone give next to nothing */
-    held = held_with(asked->rows[i][known[k]], known[k], held, top, ids, best);
+    held = held_with(asked->lines[i].at[known[k]], known[k], held, top, ids, best);
   return held;
 }
 
 /* The head and the entropy of row i, whose logarithms or weights go to `room`; meanwhile row `next` comes from memory */
 static Row measured(const Asked *asked, int64_t i, int64_t next, float *room) {
-  const float *row = asked->rows[i], *after = asked->rows[next < asked->n ? next : i];
-  const int64_t vocab = asked->vocab, top = asked->top, of = asked->logits[i];
-  const int64_t kind = asked->kinds[i] == BELIEFS ? LOGITS : asked->kinds[i];
+  const Line *line = asked->lines + i;
+  const float *row = line->at, *after = asked->lines[next < asked->n ? next : i].at;
+  const int64_t vocab = asked->vocab, top = asked->top, of = line->logits;
+  const int64_t kind = line->kind == BELIEFS ? LOGITS : line->kind;
   float best[top];
   double nats = 0.0, left = 1.0, *to = asked->numbers + i * NUMBERS, *probs = asked->probs + i * top;
   int64_t shown = 0, *ids = asked->ids + i * top;
@@ -255,7 +286,7 @@ static Row measured(const Asked *asked, int64_t i, int64_t next, float *room) {
   Row known = {0};
   for (int64_t k = held; k < top; k++) ids[k] = -1;
   if (kind == LOGITS) known = of_logits(row, vocab, held ? best[0] : 0.0f, after, room, &nats);
-  else if (of >= 0) known = of_both(row, asked->rows[of], vocab, asked->ids[of * top], asked->scales[i], after, &nats);
+  else if (of >= 0) known = of_both(row, asked->lines[of].at, vocab, asked->ids[of * top], line->scale, after, &nats);
   else if (kind == PROBABILITIES) known = of_probabilities(row, vocab, after, room, &nats);
   for (int64_t k = 0; k < held; k++) {
     const double prob = kind == LOGITS ? exp((double)best[k] - known.origin + known.level) : best[k];
@@ -271,7 +302,7 @@ static Row measured(const Asked *asked, int64_t i, int64_t next, float *room) {
 
 /* Row i with the one it is compared with, while it is in the cache */
 static void compared(const Asked *asked, int64_t i, int64_t next) {
-  const int64_t width = (asked->vocab + LANES - 1) / LANES * LANES, draft = asked->drafts[i];
+  const int64_t width = (asked->vocab + LANES - 1) / LANES * LANES, draft = asked->lines[i].draft;
   const Row p = measured(asked, i, draft < 0 ? next : draft, asked->room);
   double overlap = 0.0, nats = 0.0, *to = asked->numbers + i * NUMBERS;
   if (draft >= 0) {
@@ -298,17 +329,17 @@ static int64_t behind(const float *row, int64_t vocab, int64_t token) {
 
 /* The rank of a token in a row, whose head is in order of it */
 static int64_t rank(const Asked *asked, int64_t i, int64_t token) {
-  const int64_t *ids = asked->ids + i * asked->top, heads = asked->kinds[i] == NOTHING ? 0 : asked->top;
+  const int64_t *ids = asked->ids + i * asked->top, heads = asked->lines[i].kind == NOTHING ? 0 : asked->top;
   for (int64_t k = 0; k < heads; k++)
     if (ids[k] == token) return k + 1;
-  return 1 + behind(asked->rows[i], asked->vocab, token);
+  return 1 + behind(asked->lines[i].at, asked->vocab, token);
 }
 
 /* Which tokens the heads that are seen name first, in their order */
 static void note_fresh(const Asked *asked) {
   int64_t count = 0;
   for (int64_t i = 0; i < asked->n; i++) {
-    const int64_t shown = asked->kinds[i] == BELIEFS ? 0 : asked->shown[i], *ids = asked->ids + i * asked->top;
+    const int64_t shown = asked->lines[i].kind == BELIEFS ? 0 : asked->shown[i], *ids = asked->ids + i * asked->top;
     for (int64_t k = 0; k < shown; k++)
       if (!asked->named[ids[k]]) asked->named[ids[k]] = 1, asked->fresh[count++] = ids[k];
     asked->fresh_until[i] = count;
@@ -320,10 +351,11 @@ static void note_fresh(const Asked *asked) {
    was made of stands before it. */
 void sweep(const Asked *asked) {
   int64_t ranked = 0;
-  for (int64_t i = 0; i < asked->n; i++) asked->shown[i] = asked->kinds[i] == NOTHING ? 0 : -1;
+  lay_out(asked);
+  for (int64_t i = 0; i < asked->n; i++) asked->shown[i] = asked->lines[i].kind == NOTHING ? 0 : -1;
   for (int64_t i = 0; i < asked->n; i++) {
     int64_t next = i + 1;
-    while (next < asked->n && (asked->shown[next] >= 0 || next == asked->drafts[i])) next++;
+    while (next < asked->n && (asked->shown[next] >= 0 || next == asked->lines[i].draft)) next++;
     if (asked->shown[i] < 0) compared(asked, i, next);
     for (; ranked < asked->count && asked->row_of[ranked] <= i; ranked++)
       asked->ranks[ranked] = rank(asked, asked->row_of[ranked], asked->tokens[ranked]);

@@ -23,7 +23,7 @@ from specviz.core.compiled import library
 from specviz.core.sampling import ON_CPU
 from specviz.core.transfer import Fetch, brought
 from specviz.core.tree import DraftTree
-from specviz.engine.waiting import BELIEFS, HEAD, LOGITS, PROBABILITIES, Swept, Waiting
+from specviz.engine.waiting import BELIEFS, HEAD, LOGITS, PROBABILITIES, Rows, Swept, Waiting
 from specviz.trace.events import Agreement, TopK
 
 SOURCE = Path(__file__).with_name("measured.c")
@@ -33,8 +33,6 @@ UNITS = 10.0**DIGITS
 DECIMALS = 4
 """of a node's bits and overlap"""
 
-Rows = tuple[Sequence[int], Tensor]
-"""(nodes, the drafter's rows [len(nodes), V] there, or the row [V] of a single node)"""
 Ranks = list[int | None]
 Mark = tuple[int, int]
 """(rows that wait for the compiled call, questions that went elsewhere)"""
@@ -64,19 +62,20 @@ class Sweep:
         drafts: Sequence[Rows] = (),
         logits: bool = False,
         shown: bool = True,
-        made_of: tuple[Tensor, float] | None = None,
+        made_of: Sequence[Tensor] = (),
+        temperature: float = 1.0,
     ) -> Callable[[], Swept]:
         """The same, not yet worked out, nor waited for where the rows lie on a device; until then nothing may write
-        over them. `shown`: whether a trace holds the heads. `made_of`: logits that were asked about before, and the
-        temperature that made probabilities of them and cut nothing off, which saves logarithms and a second look for
-        the same head."""
-        asked = [node for nodes, _ in drafts for node in nodes]
+        over them. `shown`: whether a trace holds the heads. `made_of`: logits that were asked about before, of the
+        target's rows and of each of the drafter's, as far as `temperature` made probabilities of them and cut nothing
+        off, which saves logarithms and a second look for the same head."""
+        asked = drafts[0][0] if len(drafts) == 1 else [node for nodes, _ in drafts for node in nodes]
         if self._compiled is not None:
             kind = PROBABILITIES if not logits else LOGITS if shown else BELIEFS
-            waiting, n = self._rows_of(self._compiled, targets.shape[1]), targets.shape[0]
-            first = waiting.add([targets, *(rows for _, rows in drafts)], kind)
+            n, vocab = targets.shape
+            waiting = self._rows_of(self._compiled, vocab)
+            first = waiting.add(targets, drafts, kind, made_of, temperature)
             if first is not None:
-                waiting.compare(first, n, asked, made_of)
                 return partial(waiting.swept, first, n, asked)
         self._elsewhere += 1
         rows, n = torch.vstack([targets, *(rows for _, rows in drafts)]), targets.shape[0]
@@ -102,7 +101,7 @@ class Sweep:
         """The same, not yet worked out, as above."""
         if self._compiled is not None:
             waiting = self._rows_of(self._compiled, probs.shape[0])
-            at = waiting.add([probs], HEAD)
+            at = waiting.add(probs, (), HEAD)
             if at is not None:
                 return partial(waiting.head, at)
         swept = self.ask(fetch, probs.unsqueeze(0))

@@ -170,8 +170,12 @@ class Recorder:
         if sampling.greedy:
             heads = {parent: self._sweep.ask_head(fetch, q) for parent, q in drawn.items()}
         else:
-            made_of = (scored.logits, sampling.temperature) if raw and sampling.uncut else None
-            judged = ask(scored.all_probs(), [((parent,), q) for parent, q in drawn.items()], made_of=made_of)
+            made_of = [scored.logits] if raw and sampling.uncut else []
+            together, rows = record.proposal.draft_probs, [((parent,), q) for parent, q in drawn.items()]
+            if together and len(together) == len(asked):  # rows of whole blocks, with logits that are known
+                rows = [(nodes, probs) for (nodes, _), probs in zip(asked, together, strict=True)]
+                made_of += [logits for _, logits in asked] if made_of else []
+            judged = ask(scored.all_probs(), rows, made_of=made_of, temperature=sampling.temperature)
         if sampling.plain:
             raw = self._news(ask, record, drawn)
         ranks = self._sweep.ask_ranks(fetch, scored.logits, tree)

@@ -29,6 +29,10 @@ NUMBERS = 5
 """of a row: what its head leaves, bits, those of the draft's, divergence, overlap"""
 
 
+Rows = tuple[Sequence[int], Tensor]
+"""(nodes, the drafter's rows [len(nodes), V] there, or the row [V] of a single node)"""
+
+
 @frozen
 class Swept:
     """Of one round, per node."""
@@ -43,9 +47,9 @@ class _Asked(ctypes.Structure):
     """As `measured.c` declares it."""
 
     _fields_ = (
-        *((name, ctypes.c_int64) for name in ("n", "vocab", "top", "count")),
-        *((name, ctypes.c_void_p) for name in ("rows", "kinds", "drafts", "logits", "row_of", "tokens")),
-        *((name, ctypes.c_void_p) for name in ("ids", "shown", "ranks", "scales", "probs", "numbers", "room")),
+        *((name, ctypes.c_int64) for name in ("n", "vocab", "top", "count", "block_count")),
+        *((name, ctypes.c_void_p) for name in ("blocks", "nodes", "scales", "row_of", "tokens", "lines", "drafts")),
+        *((name, ctypes.c_void_p) for name in ("ids", "shown", "ranks", "probs", "numbers", "room")),
         *((name, ctypes.c_void_p) for name in ("named", "fresh", "fresh_until")),
     )
 
@@ -62,6 +66,8 @@ class _Answers:
     """NUMBERS of each row"""
     ranks: list[int]
     """in the order in which they were asked for"""
+    drafts: array[int]
+    """the row that each is compared with, or -1"""
     fresh: array[int]
     fresh_until: array[int]
     _heads: list[TopK] | None = None
@@ -84,17 +90,14 @@ class Waiting:
 
     def __init__(self, compiled: ctypes.CDLL, vocab: int, top: int, named: array[int]) -> None:
         self.vocab = vocab
+        self.rows = 0
+        """how many wait"""
         self._named = named
         self._compiled, self._top = compiled, top
-        self._blocks: dict[int, tuple[Tensor, int]] = {}
+        self._held: dict[int, tuple[Tensor, int]] = {}
         """by their ids: each tensor, and which row its first is"""
-        self._rows: list[int] = []
-        self._kinds: list[int] = []
-        self._drafts: list[int] = []
-        self._logits: list[int] = []
-        self._scales: list[float] = []
-        self._row_of: list[int] = []
-        self._tokens: list[int] = []
+        self._blocks, self._nodes, self._row_of, self._tokens = (array("q") for _ in range(4))
+        self._scales = array("d")
         self._answers: _Answers | None = None
 
     @property
@@ -102,46 +105,39 @@ class Waiting:
         """Whether it is over: whoever asks now waits elsewhere."""
         return self._answers is not None
 
-    @property
-    def rows(self) -> int:
-        """How many wait."""
-        return len(self._rows)
-
-    def add(self, blocks: Sequence[Tensor], kind: int) -> int | None:
-        """The number of their first row; None where not all of them lie as the compiled sweep reads them."""
-        plain = [addresses for addresses in map(_addresses, blocks) if addresses is not None]
+    def add(
+        self,
+        targets: Tensor,
+        drafts: Sequence[Rows],
+        kind: int,
+        made_of: Sequence[Tensor] = (),
+        temperature: float = 1.0,
+    ) -> int | None:
+        """The number of the first row of `targets`, behind which those of `drafts` stand in their order; None where not
+        all of them lie as the compiled sweep reads them. `made_of` see `Sweep.ask`."""
+        blocks = [targets, *(rows for _, rows in drafts)]
+        plain = [lie for lie in map(_lie, blocks) if lie is not None]
         if len(plain) < len(blocks):
             return None
-        first = at = len(self._rows)
-        for block, addresses in zip(blocks, plain, strict=True):
-            self._blocks[id(block)] = block, at
-            self._rows += addresses
-            at += len(addresses)
-        unknown = [-1] * (at - first)
-        self._kinds += [kind] * (at - first)
-        self._drafts += unknown
-        self._logits += unknown
-        self._scales += [1.0] * (at - first)
+        first = self.rows
+        for number, (block, (at, apart, n)) in enumerate(zip(blocks, plain, strict=True)):
+            known = self._held.get(id(made_of[number])) if number < len(made_of) else None
+            self._blocks.extend((at, apart, n, kind, first if number else -1, -1 if known is None else known[1]))
+            self._scales.append(1 / temperature)
+            self._held[id(block)] = block, self.rows
+            self.rows += n
+        for nodes, _ in drafts:
+            self._nodes.extend(nodes)
         return first
-
-    def compare(self, first: int, nodes: int, asked: Sequence[int], made_of: tuple[Tensor, float] | None) -> None:
-        """The target's rows from `first` on with the drafter's behind them, in the order of `asked`; `made_of` see
-        `Sweep.ask`."""
-        for row, node in enumerate(asked, start=first + nodes):
-            self._drafts[first + node] = row
-        known = None if made_of is None else self._blocks.get(id(made_of[0]))
-        if made_of is not None and known is not None:
-            self._logits[first : first + nodes] = range(known[1], known[1] + nodes)
-            self._scales[first : first + nodes] = [1 / made_of[1]] * nodes
 
     def rank(self, logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> int | None:
         """The number of the first rank; None where the rows do not lie as the compiled sweep reads them."""
-        known, at = self._blocks.get(id(logits)), len(self._tokens)
-        first = self.add([logits], NOTHING) if known is None else known[1]
+        known, at = self._held.get(id(logits)), len(self._tokens)
+        first = self.add(logits, (), NOTHING) if known is None else known[1]
         if first is None:
             return None
-        self._row_of += [first + parent for parent in parents]
-        self._tokens += tokens
+        self._row_of.extend([first + parent for parent in parents])
+        self._tokens.extend(tokens)
         return at
 
     @property
@@ -149,7 +145,7 @@ class Waiting:
         """All, at the first question."""
         if self._answers is None:
             self._answers = self._swept()
-            self._blocks.clear()
+            self._held.clear()
         return self._answers
 
     def head(self, row: int) -> TopK:
@@ -172,34 +168,34 @@ class Waiting:
         agreements = [
             Agreement(bits) if row < 0 else Agreement(bits, draft_bits, kl_bits if kl_bits < inf else None, overlap)
             for row, bits, draft_bits, kl_bits, overlap in zip(
-                self._drafts[first:end], *(numbers[number::NUMBERS] for number in range(1, NUMBERS)), strict=True
+                answers.drafts[first:end], *(numbers[number::NUMBERS] for number in range(1, NUMBERS)), strict=True
             )
         ]
         return Swept(heads[first:end], dict(zip(asked, heads[end : end + len(asked)], strict=True)), agreements)
 
     def _swept(self) -> _Answers:
-        n, top, count = len(self._rows), self._top, len(self._tokens)
-        lists = self._rows, self._kinds, self._drafts, self._logits, self._row_of, self._tokens
-        given = [array("q", values) for values in lists]
-        ids, shown, ranks = (array("q", bytes(8 * size)) for size in (n * top, n, count))
-        probs, numbers = (array("d", bytes(8 * size)) for size in (n * top, n * NUMBERS))
-        fresh, until = (array("q", bytes(8 * size)) for size in (min(n * top, self.vocab), n))
-        scales, room = array("d", self._scales), array("f", bytes(4 * 2 * (self.vocab + LANES)))
-        made: list[array[Any]] = [ids, shown, ranks, scales, probs, numbers, room, self._named, fresh, until]
-        asked = _Asked(n, self.vocab, top, count, *(buffer.buffer_info()[0] for buffer in (*given, *made)))
+        n, top, count = self.rows, self._top, len(self._tokens)
+        lines, drafts, ids, shown, ranks = (_zeros("q", size) for size in (5 * n, n, n * top, n, count))
+        probs, numbers, room = _zeros("d", n * top), _zeros("d", n * NUMBERS), _zeros("f", 2 * (self.vocab + LANES))
+        fresh, until = _zeros("q", min(n * top, self.vocab)), _zeros("q", n)
+        given: list[array[Any]] = [self._blocks, self._nodes, self._scales, self._row_of, self._tokens]
+        made: list[array[Any]] = [lines, drafts, ids, shown, ranks, probs, numbers, room, self._named, fresh, until]
+        sizes = n, self.vocab, top, count, len(self._scales)
+        asked = _Asked(*sizes, *(buffer.buffer_info()[0] for buffer in (*given, *made)))
         self._compiled.sweep(ctypes.byref(asked))
-        return _Answers(top, ids, shown, probs, numbers, ranks.tolist(), fresh, until)
+        return _Answers(top, ids, shown, probs, numbers, ranks.tolist(), drafts, fresh, until)
 
 
-def _addresses(rows: Tensor) -> Sequence[int] | None:
-    """Of each row of a [n, V] or [V]; None where they do not lie as the compiled functions read them."""
+def _zeros(kind: str, size: int) -> array[Any]:
+    return array(kind, bytes(size * (4 if kind == "f" else 8)))
+
+
+def _lie(rows: Tensor) -> tuple[int, int, int] | None:
+    """Where the rows of a [n, V] or [V] lie: address of the first, numbers from one to the next, how many they are; None
+    where they do not lie as the compiled functions read them."""
     if rows.dtype is not torch.float32 or not rows.is_cpu:
         return None
-    *steps, step = rows.stride()
-    if step != 1:
+    steps = rows.stride()
+    if steps[-1] != 1:
         return None
-    first = rows.data_ptr()
-    if not steps:
-        return (first,)
-    n, apart = rows.shape[0], steps[0] * 4
-    return range(first, first + n * apart, apart) if apart else [first] * n
+    return (rows.data_ptr(), 0, 1) if len(steps) == 1 else (rows.data_ptr(), steps[0], len(rows))

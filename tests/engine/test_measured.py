@@ -98,7 +98,7 @@ def test_probabilities_tell_the_same_whether_the_logits_they_were_made_of_are_kn
     probs, drafts = (logits / temperature).softmax(-1), [([0, 1], torch.randn(2, 131).softmax(-1))]
     whole = sweep(10)
     fetch, raw = Fetch(), whole.ask(Fetch(), logits, logits=True)
-    seen = whole.ask(fetch, probs, drafts, made_of=(logits, temperature))()
+    seen = whole.ask(fetch, probs, drafts, made_of=[logits], temperature=temperature)()
     alone = sweep(10)(probs, drafts)
     assert raw().targets[1].tokens[:2] == [3, 100]
     assert seen.targets == alone.targets

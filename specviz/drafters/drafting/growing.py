@@ -116,6 +116,8 @@ class GrowingDraft:
             return False
         self.proposal.draft_logits.append((range(chooser.steps), chain.logits))
         self.draws += len(chooser.probs)
+        if chooser.block is not None:
+            self.proposal.draft_probs.append(chooser.block)
         self.tree.add_chain(chain.tokens, kind, chooser.drawn(), self.source)
         return True
 
@@ -136,6 +138,7 @@ class GrowingDraft:
         assert self.branches_of is not None, f"'{self.source}' reads no branches, which the pairing check refuses."
         logits = self.branches_of(nodes)
         self.proposal.draft_logits[:] = [(nodes, logits)]
+        self.proposal.draft_probs.clear()
         return logits
 
     def add(
@@ -173,6 +176,7 @@ class GrowingDraft:
         tree.arrange(nodes)
         kept = [(part, rows) for part, rows in self.proposal.draft_logits if any(node in place for node in part)]
         self.proposal.draft_logits[:] = [_renumbered(part, rows, place) for part, rows in kept]
+        self.proposal.draft_probs.clear()
 
     def parent(self, node: int) -> int:
         return self.tree.parents[node]
