@@ -127,10 +127,11 @@ class DraftTree:
         return path[::-1]
 
     def proposal_prob(self, node: int) -> float:
-        """q(token) in the distribution the node was drawn from; 1.0 for point masses and the root.
+        """q(token) in the distribution the node was drawn from; 1.0 for point masses and the root."""
+        return self.proposal_probs()[node]
 
-        One transfer from the device for the whole tree, at the first question.
-        """
+    def proposal_probs(self) -> list[float]:
+        """The same of every node; one transfer from the device for the whole tree, at the first question."""
         if len(self._drawn_probs) != len(self.tokens):
             drawn = [(node, q) for node, q in enumerate(self.proposals) if q is not None]
             if all(q.is_cpu and q.dtype in NUMPY_FORMATS for _, q in drawn):
@@ -138,7 +139,7 @@ class DraftTree:
             else:
                 nodes, probs = self.drawn_probs()
                 self.know_drawn(nodes, [] if probs is None else probs.tolist())
-        return self._drawn_probs[node]
+        return self._drawn_probs
 
     def drawn_probs(self) -> tuple[list[int], Tensor | None]:
         """The nodes that were drawn and q(token) of each [their number], still on the device, for those who have more

@@ -26,21 +26,12 @@ from specviz.registry import OptionsT_co, PlugIn, Registry
 from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.stop_policies.fixed import FixedStopPolicy
 from specviz.trace.declared_method import Candidates
-from specviz.trace.events import CandidateKind, Option
+from specviz.trace.events import CandidateKind, Option, Pass
 from specviz.trace.header import Exhibit, bytes_per_pass
 from specviz.tree_policies.base import TargetProposal, TreePolicy
 
-
-@frozen
-class DraftPass:
-    """One forward pass of the drafter's model, timed by the drafter (device synchronised)."""
-
-    rows: int
-    cached_rows: int
-    seconds: float
-    depth: int | None = None
-    read: int | None = None
-    """bytes of weights that it reads, for MBSU (`bytes_of` and the like below); None: nobody counted them"""
+DraftPass = Pass
+"""one forward pass of the drafter's model, timed by the drafter (device synchronised); `read`: see `bytes_of` below"""
 
 
 @frozen
@@ -53,8 +44,8 @@ class Proposal:
     draft_logits: list[tuple[Sequence[int], Tensor]] = field(default_factory=list)
     """(nodes, logits [len(nodes), V]) wherever a model was asked what follows: for showing, nothing is judged by it"""
     draft_probs: list[Tensor] = field(default_factory=list)
-    """what the sampling transform made of each block of `draft_logits`, where all candidates were drawn from these rows;
-    for showing too. None or fewer blocks: their nodes alone say what they were drawn from"""
+    """what the sampling transform made of each block of `draft_logits`, where all candidates were drawn from these
+    rows; for showing too. None or fewer blocks: their nodes alone say what they were drawn from"""
     exhibits: list[Exhibit] = field(default_factory=list)
     """what the draft was made from, for showing"""
     late_exhibits: list[Callable[[], Exhibit]] = field(default_factory=list)

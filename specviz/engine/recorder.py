@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Protocol
@@ -21,9 +21,10 @@ from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree
 from specviz.engine.measured import DIGITS, Ranks, Sweep
 from specviz.engine.session import RoundRecord
-from specviz.engine.waiting import Swept
+from specviz.engine.waiting import Rows, Swept
 from specviz.frozen import frozen
 from specviz.trace.events import (
+    CandidateKind,
     Committed,
     Drafted,
     Fate,
@@ -40,11 +41,12 @@ from specviz.trace.events import (
 )
 from specviz.trace.header import Started
 from specviz.trace.tree_shape import tidy_layout
-from specviz.verifiers.base import Verdict
 
 NOTHING = TopK([], [], 1.0)
 ENTRIES: WeakKeyDictionary[TokenTexts, dict[int, tuple[str, VocabEntry]]] = WeakKeyDictionary()
 """of each tokenizer the tokens that runs have mentioned: id in decimal and entry"""
+SHAPES = 1024
+"""trees whose layouts are remembered"""
 
 
 class TokenTexts(Protocol):
@@ -92,8 +94,8 @@ class Recorder:
     def rounds(self, waiting: list[RoundRecord]) -> list[Step]:
         """These rounds, in their order, as events, each with the tokens it is the first to mention; none waits any
         more. What all of them ask of whole distributions is asked before any of it is waited for."""
-        began = time.perf_counter()
-        asked = [self._asked(record) for record in waiting]
+        began, here = time.perf_counter(), Fetch()
+        asked = [self._asked(record, record.scored.fetch or here) for record in waiting]
         self._sweep.settle()
         steps = list(map(self._step, waiting, asked))
         waiting.clear()
@@ -120,7 +122,7 @@ class Recorder:
             committed=_committed(record),
         )
         if fresh is None:
-            fresh = _tokens_of_heads(nodes)
+            fresh = _tokens_of_heads(event)
         else:
             event.form_later(partial(_formed, known, asked))
         return Step(event, self._new_entries([*record.proposal.tree.tokens, *fresh, *_mentioned(event)]))
@@ -135,33 +137,26 @@ class Recorder:
         return dict(map(entries.__getitem__, new))
 
     def _known_of(self, record: RoundRecord) -> Known:
-        tree, greedy = record.proposal.tree, record.sampling.greedy
-        columns = (  # in the order of the fields of `Node`
-            range(len(tree)),
-            tree.parents,
-            tree.depths,
-            tree.tokens,
-            tree.kinds,
-            _fates(tree, record.verdict),
-            tree.sources,
-            *_probs(record),
+        tree, scored, verdict = record.proposal.tree, record.scored, record.verdict
+        best = scored.all_argmax() if record.sampling.greedy and self._keep else None
+        of_target = scored.candidate_probs()  # brings those of the draft along
+        shape = tree.parents, tree.depths, tree.tokens, tree.kinds, tree.sources
+        return Known(
+            *shape,
+            verdict.trials,
+            verdict.path,
+            of_target,
+            tree.proposal_probs(),
+            best,
+            record.sampling.plain,
+            self._keep,
         )
-        best = [record.scored.argmax(i) for i in range(len(tree))] if greedy and self._keep else None
-        return Known(columns, self._places(tree), best, _lone_points(tree) if self._keep else {}, record.sampling.plain)
 
-    def _places(self, tree: DraftTree) -> Sequence[Sequence[float]]:
-        """Of all nodes x, and of all nodes y."""
-        key = tuple(tree.parents)
-        places = self._layouts.get(key)
-        if places is None:
-            places = self._layouts[key] = list(zip(*tidy_layout(tree.parents, tree.depths), strict=True))
-        return places
-
-    def _asked(self, record: RoundRecord) -> Asked:
+    def _asked(self, record: RoundRecord, fetch: Fetch) -> Asked:
         tree, scored, sampling = record.proposal.tree, record.scored, record.sampling
         if not self._keep:
             return Asked(None, None, {}, lambda: [None] * len(tree), None, None)
-        fetch, mark, rest = scored.fetch or Fetch(), self._sweep.mark(), record.verdict.residual
+        mark, rest = self._sweep.mark(), record.verdict.residual
         ask, asked, drawn = partial(self._sweep.ask, fetch), record.proposal.draft_logits, _drawn(tree)
         residual = None if rest is None else self._sweep.ask_head(fetch, rest)
         heads: dict[int, Callable[[], TopK]] = {}
@@ -171,7 +166,8 @@ class Recorder:
             heads = {parent: self._sweep.ask_head(fetch, q) for parent, q in drawn.items()}
         else:
             made_of = [scored.logits] if raw and sampling.uncut else []
-            together, rows = record.proposal.draft_probs, [((parent,), q) for parent, q in drawn.items()]
+            together = record.proposal.draft_probs
+            rows: list[Rows] = [((parent,), q) for parent, q in drawn.items()]
             if together and len(together) == len(asked):  # rows of whole blocks, with logits that are known
                 rows = [(nodes, probs) for (nodes, _), probs in zip(asked, together, strict=True)]
                 made_of += [logits for _, logits in asked] if made_of else []
@@ -195,18 +191,24 @@ class Recorder:
 
 @frozen
 class Known:
-    """What nodes are made of besides `Asked`: nothing in it is as large as a vocabulary."""
+    """What nodes are made of besides `Asked`, node by node but for the verdict: nothing as large as a vocabulary."""
 
-    columns: tuple[Iterable[Any], ...]
-    """in the order of the fields of `Node`, up to the target's probability"""
-    places: Sequence[Sequence[float]]
-    """x of all nodes, y of all nodes"""
-    best: Sequence[int] | None
+    parents: list[int]
+    depths: list[int]
+    tokens: list[int]
+    kinds: list[CandidateKind]
+    sources: list[str]
+    trials: list[Trial]
+    path: list[int]
+    of_target: list[float]
+    of_draft: list[float]
+    """what both gave a candidate's token; the root's are meaningless"""
+    best: list[int] | None
     """the target's tokens at temperature 0"""
-    points: Mapping[int, TopK]
-    """per parent the lone point mass below it"""
     plain: bool
     """the models believe what was judged"""
+    heads: bool
+    """whether nodes carry heads"""
 
 
 def _formed(known: Known, asked: Asked) -> list[Node]:
@@ -214,16 +216,25 @@ def _formed(known: Known, asked: Asked) -> list[Node]:
     nothing: list[Any] = [None] * len(ranks)
     judged, raw = asked.judged and asked.judged(), asked.raw and asked.raw()
     shown = None if known.plain else raw
-    drafts = {**known.points, **{parent: head() for parent, head in asked.drawn.items()}}
+    drafts = _lone_points(known) if known.heads else {}
+    drafts |= {parent: head() for parent, head in asked.drawn.items()}
     if judged:
         targets, drafts = judged.targets, drafts | judged.drafts
     else:
         targets = [NOTHING] * len(ranks) if known.best is None else [point(token) for token in known.best]
-    columns = (
-        *known.columns,
+    columns = (  # in the order of the fields of `Node`
+        range(len(ranks)),
+        known.parents,
+        known.depths,
+        known.tokens,
+        known.kinds,
+        _fates(known),
+        known.sources,
+        [None, *map(_rounded, known.of_draft[1:])],
+        [None, *map(_rounded, known.of_target[1:])],
         map(drafts.get, range(len(ranks))),
         targets,
-        *known.places,
+        *_places(tuple(known.parents), tuple(known.depths)),
         map(shown.drafts.get, range(len(ranks))) if shown else nothing,
         shown.targets if shown else nothing,
         ranks,
@@ -233,11 +244,18 @@ def _formed(known: Known, asked: Asked) -> list[Node]:
     return list(map(Node, *columns))
 
 
-def _lone_points(tree: DraftTree) -> dict[int, TopK]:
+@lru_cache(maxsize=SHAPES)
+def _places(parents: tuple[int, ...], depths: tuple[int, ...]) -> tuple[Sequence[float], Sequence[float]]:
+    """x of all nodes, y of all nodes."""
+    x, y = zip(*tidy_layout(parents, depths), strict=True)
+    return x, y
+
+
+def _lone_points(known: Known) -> dict[int, TopK]:
     """A lone point mass is the distribution that its parent's children came from."""
     points: dict[int, list[int]] = {}
-    for parent, token, proposal in zip(tree.parents[1:], tree.tokens[1:], tree.proposals[1:], strict=True):
-        if proposal is None:
+    for parent, token, kind in zip(known.parents, known.tokens, known.kinds, strict=True):
+        if kind == "point_mass":
             points.setdefault(parent, []).append(token)
     return {parent: point(tokens[0]) for parent, tokens in points.items() if len(tokens) == 1}
 
@@ -251,14 +269,6 @@ def point(token: int) -> TopK:
 def _only(swept: Swept, nodes: Collection[int]) -> Swept:
     """With the agreements of these nodes alone."""
     return replace(swept, agreements=[it if node in nodes else None for node, it in enumerate(swept.agreements)])
-
-
-def _probs(record: RoundRecord) -> tuple[list[float | None], list[float | None]]:
-    """Per candidate what the draft and the target gave its token; the root has neither."""
-    tree, candidates = record.proposal.tree, range(1, len(record.proposal.tree))
-    of_target = [record.scored.candidate_prob(i) for i in candidates]  # brings those of the draft along
-    of_draft = [tree.proposal_prob(i) for i in candidates]
-    return [None, *map(_rounded, of_draft)], [None, *map(_rounded, of_target)]
 
 
 def _rounded(prob: float) -> float:
@@ -280,12 +290,12 @@ def vocab_entry(data: bytes) -> VocabEntry:
     return VocabEntry(base64.b64encode(data).decode("ascii"), data.decode("utf-8", errors="replace"))
 
 
-def _fates(tree: DraftTree, verdict: Verdict) -> list[Fate]:
-    fates: list[Fate] = ["unreached"] * len(tree)
+def _fates(known: Known) -> list[Fate]:
+    fates: list[Fate] = ["unreached"] * len(known.tokens)
     fates[0] = "root"
-    for trial in verdict.trials:
+    for trial in known.trials:
         fates[trial.node] = "rejected"
-    for node in verdict.path:
+    for node in known.path:
         fates[node] = "accepted"
     return fates
 
@@ -294,18 +304,7 @@ def _judged(record: RoundRecord, residual: TopK | None) -> Judged:
     verdict = record.verdict
     return Judged(
         rule=record.rule,
-        trials=[
-            Trial(
-                trial.node,
-                trial.target_prob,
-                trial.draft_prob,
-                trial.threshold,
-                trial.u,
-                trial.accepted,
-                dict(trial.terms),
-            )
-            for trial in verdict.trials
-        ],
+        trials=verdict.trials,
         path=verdict.path,
         final_node=verdict.path[-1] if verdict.path else 0,
         residual=residual,
@@ -320,9 +319,8 @@ def _judged(record: RoundRecord, residual: TopK | None) -> Judged:
 
 def _drafted(record: RoundRecord) -> Drafted:
     made = record.proposal
-    passes = [Pass(pass_.rows, pass_.cached_rows, pass_.seconds, pass_.depth, pass_.read) for pass_ in made.passes]
     riding, shown = sorted(made.riding), [*made.exhibits, *(draw_up() for draw_up in made.late_exhibits)]
-    return Drafted(passes, record.times.draft, made.note, shown, record.learned, riding, record.lanes)
+    return Drafted(made.passes, record.times.draft, made.note, shown, record.learned, riding, record.lanes)
 
 
 def _committed(record: RoundRecord) -> Committed:
@@ -338,9 +336,10 @@ def _committed(record: RoundRecord) -> Committed:
     )
 
 
-def _tokens_of_heads(nodes: Sequence[Node]) -> list[int]:
-    tokens = []
-    for node in nodes:
+def _tokens_of_heads(event: Round) -> list[int]:
+    """That all distributions name which are shown of it."""
+    tokens = list(event.judged.residual.tokens) if event.judged.residual else []
+    for node in event.nodes:
         tokens += node.target.tokens
         for head in (node.draft, node.draft_raw, node.target_raw):
             if head is not None:
@@ -349,10 +348,8 @@ def _tokens_of_heads(nodes: Sequence[Node]) -> list[int]:
 
 
 def _mentioned(event: Round) -> list[int]:
-    """Every token id that the event names beside its nodes."""
+    """Every token id that the event names beside its nodes and heads."""
     tokens = [event.judged.token]
-    if event.judged.residual is not None:
-        tokens += event.judged.residual.tokens
     for exhibit in (*event.drafted.knew, *event.drafted.learned):
         for row in exhibit.rows:
             tokens += row.tokens

@@ -66,12 +66,16 @@ class ScoredTree:
 
     def argmax(self, node: int) -> int:
         """The most probable token at the node, lowest id on a tie."""
+        return self.all_argmax()[node]
+
+    def all_argmax(self) -> list[int]:
+        """The same at every node."""
         if not self._argmax:
             if self._seen is None:
                 self._argmax = most_probable(self._logits)
             else:
                 self._know(self._seen)
-        return self._argmax[node]
+        return self._argmax
 
     def all_probs(self) -> Tensor:
         """p at every node [len(tree), V]."""
@@ -110,12 +114,16 @@ class ScoredTree:
 
     def candidate_prob(self, node: int) -> float:
         """p(token of `node` | path to its parent)."""
+        return self.candidate_probs()[node]
+
+    def candidate_probs(self) -> list[float]:
+        """The same of every node; the root's is meaningless."""
         if not self._candidates:
             if self._seen is not None:
                 self._know(self._seen)
             if not self._candidates:
                 self._candidates = self._look_up()
-        return self._candidates[node]
+        return self._candidates
 
     def _look_up(self) -> list[float]:
         """One number per node (the root's is meaningless); one transfer, for what the tree holds of the draft too."""

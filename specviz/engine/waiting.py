@@ -191,8 +191,8 @@ def _zeros(kind: str, size: int) -> array[Any]:
 
 
 def _lie(rows: Tensor) -> tuple[int, int, int] | None:
-    """Where the rows of a [n, V] or [V] lie: address of the first, numbers from one to the next, how many they are; None
-    where they do not lie as the compiled functions read them."""
+    """Where the rows of a [n, V] or [V] lie: address of the first, numbers from one to the next, how many they are.
+    None where they do not lie as the compiled functions read them."""
     if rows.dtype is not torch.float32 or not rows.is_cpu:
         return None
     steps = rows.stride()

@@ -37,7 +37,7 @@ from specviz.trace.events import (
     TrimReason,
     VocabEntry,
 )
-from specviz.verifiers.base import TrialRecord, Verdict
+from specviz.verifiers.base import Verdict
 
 
 class Rounds:
@@ -254,11 +254,11 @@ def _by_tokens(this: Observed, p: Tensor, wanted: list[int], certain: bool) -> V
             f"generate drew {len(wanted)} tokens for {len(this.candidates)} candidates and the one after them; it "
             "judges in a way that is not known, so the run is not recorded."
         )
-    trials, path = list[TrialRecord](), list[int]()
+    trials, path = list[Trial](), list[int]()
     for node, token in enumerate(this.candidates, start=1):
         hit = token == wanted[node - 1]
         target_prob = float(hit) if certain else float(p[node - 1, token])
-        trials.append(TrialRecord(node, target_prob, 1.0, target_prob, None, hit))
+        trials.append(Trial(node, target_prob, 1.0, target_prob, None, hit))
         if not hit:
             break
         path.append(node)
@@ -272,11 +272,11 @@ def _by_ratio(this: Observed, p: Tensor, q: Tensor) -> Verdict:
             f"generate drew {len(this.uniforms)} uniform numbers for {len(this.candidates)} candidates; it judges in a "
             "way that is not known, so the run is not recorded."
         )
-    trials, path = list[TrialRecord](), list[int]()
+    trials, path = list[Trial](), list[int]()
     for node, (token, u) in enumerate(zip(this.candidates, this.uniforms, strict=True), start=1):
         of_target, of_draft = float(p[node - 1, token]), float(q[node - 1, token])
         threshold = min(1.0, of_target / of_draft)
-        trials.append(TrialRecord(node, of_target, of_draft, threshold, u, u < threshold))
+        trials.append(Trial(node, of_target, of_draft, threshold, u, u < threshold))
         if not trials[-1].accepted:
             break
         path.append(node)

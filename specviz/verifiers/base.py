@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -16,11 +16,10 @@ from torch import Tensor
 from specviz.core.randomness import RandomSource
 from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree, Shape
-from specviz.frozen import frozen
 from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
 from specviz.trace.declared_rule import Rule, parse
-from specviz.trace.events import CandidateKind, Order, Origin
+from specviz.trace.events import CandidateKind, Order, Origin, Trial
 
 
 class TargetRows(Protocol):
@@ -65,18 +64,6 @@ class TargetRows(Protocol):
         ...
 
 
-@frozen
-class TrialRecord:
-    node: int
-    target_prob: float
-    draft_prob: float
-    threshold: float
-    u: float | None
-    accepted: bool
-    terms: Mapping[str, float] = field(default_factory=dict)
-    """named quantities behind the threshold; the trace keeps them"""
-
-
 @dataclass(slots=True)
 class Verdict:
     path: list[int]
@@ -84,7 +71,7 @@ class Verdict:
     token: int
     """the token that ends the round, drawn at `final_node`"""
     origin: Origin
-    trials: list[TrialRecord] = field(default_factory=list)
+    trials: list[Trial] = field(default_factory=list)
     residual: Tensor | None = None
     """the distribution [V] the correction was drawn from, where it is not the target's own"""
     residual_mass: float | None = None

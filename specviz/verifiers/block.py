@@ -16,8 +16,8 @@ from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.errors import DraftError
 from specviz.options import Options
 from specviz.trace.declared_rule import Rule
-from specviz.trace.events import CandidateKind
-from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.trace.events import CandidateKind, Trial
+from specviz.verifiers.base import VERIFIERS, TargetRows, Verdict, Verifier, ending
 from specviz.verifiers.candidates import path_reach, reach_after, scaled_rejection
 from specviz.verifiers.foreseen import LeafEnds, ends_of
 
@@ -64,7 +64,7 @@ class BlockVerifier(Verifier[BlockOptions]):
             raise DraftError("block verification judges chains only, but this draft has siblings; draft a chain.")
         ends = ends_of(tree, target, randomness, position, LeafEnds)
         reach = _reach(tree, target)
-        trials = list[TrialRecord]()
+        trials = list[Trial]()
         left: Tensor | None = None
         mass: float | None = None
         node = len(tree) - 1
@@ -75,7 +75,7 @@ class BlockVerifier(Verifier[BlockOptions]):
             threshold = reach[node] if mass is None else reach_after(reach[node], mass)
             decision = randomness.accept(threshold, ("accept", position, node))
             p, q = target.candidate_prob(node), tree.proposal_prob(node)
-            trials.append(TrialRecord(node, p, q, threshold, decision.u, decision.accepted, terms))
+            trials.append(Trial(node, p, q, threshold, decision.u, decision.accepted, terms))
             if decision.accepted:
                 break
             rejected, node = node, node - 1

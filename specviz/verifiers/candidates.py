@@ -12,7 +12,7 @@ from torch import Tensor
 
 from specviz.core.sampling import without
 from specviz.core.tree import ROOT, DraftTree
-from specviz.verifiers.base import TrialRecord
+from specviz.trace.events import Trial
 
 
 def drawn_before(tree: DraftTree, child: int, rejected: Sequence[int]) -> list[int]:
@@ -61,7 +61,7 @@ def scaled_rejection(target: Tensor, reach: float, token: int, proposal: Tensor 
     return ((scaled / mass).to(target.dtype), mass) if mass > 0.0 else (target, 0.0)
 
 
-def try_all(tree: DraftTree, judge: Callable[[int], TrialRecord]) -> list[TrialRecord]:
+def try_all(tree: DraftTree, judge: Callable[[int], Trial]) -> list[Trial]:
     """Trials in the order of the nodes, of all candidates whose parent is the root or passed."""
     passed = {ROOT}
     trials = []
@@ -73,7 +73,7 @@ def try_all(tree: DraftTree, judge: Callable[[int], TrialRecord]) -> list[TrialR
     return trials
 
 
-def longest_path(tree: DraftTree, trials: Sequence[TrialRecord], worth: Callable[[int], float]) -> list[int]:
+def longest_path(tree: DraftTree, trials: Sequence[Trial], worth: Callable[[int], float]) -> list[int]:
     """The deepest path of passes; of several the one with the largest `worth` of its end, then the earliest."""
     ends = [trial.node for trial in trials if trial.accepted]
     if not ends:

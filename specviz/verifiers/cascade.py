@@ -5,7 +5,6 @@ Lossy by design.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -75,7 +74,7 @@ class TrustingLevel(Level):
 
     options: CascadeOptions = CascadeOptions()
 
-    def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
+    def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, dict[str, float]]:
         proposal = self.tree.proposals[child]
         if proposal is None or self.rejected or self._defers(self.target.probs(self.node), proposal):
             return Level.acceptance_probability(self, child, p, q)

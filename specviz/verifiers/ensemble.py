@@ -5,7 +5,6 @@ Lossy by design.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -64,7 +63,7 @@ class MixedLevel(Level):
 
     weight: float = 1.0
 
-    def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
+    def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, dict[str, float]]:
         mixed = self.weight * p + (1.0 - self.weight) * q
         if self.target.greedy:
             mixed = float(p == 1.0 or self.weight < 0.5)

@@ -14,8 +14,8 @@ from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.errors import DraftError
 from specviz.options import Options, option
 from specviz.trace.declared_rule import Rule
-from specviz.trace.events import CandidateKind
-from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.trace.events import CandidateKind, Trial
+from specviz.verifiers.base import VERIFIERS, TargetRows, Verdict, Verifier, ending
 from specviz.verifiers.foreseen import ends_of
 from specviz.verifiers.sequential import Level, SequentialVerifier
 
@@ -77,7 +77,7 @@ class FlyVerifier(Verifier[FlyOptions]):
         ends = ends_of(tree, target, randomness, position)
         levels = [Level(tree, target, node, ends=ends) for node in range(len(tree))]
         tried = [level.try_child(node, randomness, position) for node, level in enumerate(levels[:-1], 1)]
-        trials = list[TrialRecord]()
+        trials = list[Trial]()
         for index, trial in enumerate(tried):
             trials.append(trial if trial.accepted else self._again(trial, tried[index + 1 :], target))
             if not trials[-1].accepted:
@@ -89,7 +89,7 @@ class FlyVerifier(Verifier[FlyOptions]):
         residual = left if mass is not None else None
         return Verdict(path, drawn.token, ending(tree, tree.children(end)), trials, residual, mass, drawn.u)
 
-    def _again(self, trial: TrialRecord, behind: Sequence[TrialRecord], target: TargetRows) -> TrialRecord:
+    def _again(self, trial: Trial, behind: Sequence[Trial], target: TargetRows) -> Trial:
         """A rejected trial as it is, or forgiven."""
         window = behind[: self.options.window]
         if len(window) < self.options.window or not all(following.accepted for following in window):

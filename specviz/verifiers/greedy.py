@@ -9,8 +9,8 @@ from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.declared_rule import Rule
-from specviz.trace.events import CandidateKind
-from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.trace.events import CandidateKind, Trial
+from specviz.verifiers.base import VERIFIERS, TargetRows, Verdict, Verifier, ending
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class GreedyVerifier(Verifier[GreedyOptions]):
     )
 
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
-        node, path, trials = ROOT, list[int](), list[TrialRecord]()
+        node, path, trials = ROOT, list[int](), list[Trial]()
         while True:
             best = target.argmax(node)
             children = tree.children(node)
             accepted = None
             for child in children:
                 hit = tree.tokens[child] == best
-                trials.append(TrialRecord(child, float(hit), tree.proposal_prob(child), float(hit), None, hit))
+                trials.append(Trial(child, float(hit), tree.proposal_prob(child), float(hit), None, hit))
                 if hit:
                     accepted = child
                     break

@@ -20,8 +20,8 @@ from specviz.core.tree import ROOT, DraftTree
 from specviz.errors import DraftError
 from specviz.options import Options, option
 from specviz.trace.declared_rule import Rule
-from specviz.trace.events import CandidateKind
-from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.trace.events import CandidateKind, Trial
+from specviz.verifiers.base import VERIFIERS, TargetRows, Verdict, Verifier, ending
 
 Row = npt.NDArray[np.float64]
 HALVINGS = 52
@@ -106,7 +106,7 @@ class KSeqVerifier(Verifier[KSeqOptions]):
 
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         """`terms` of a trial: `rho`, and `beta`, the probability of one candidate."""
-        node, path, trials = ROOT, list[int](), list[TrialRecord]()
+        node, path, trials = ROOT, list[int](), list[Trial]()
         while True:
             children, level = self.level(tree, target, node)
             place = ("target", position + len(path), 0)
@@ -118,7 +118,7 @@ class KSeqVerifier(Verifier[KSeqOptions]):
                 p, q = target.candidate_prob(child), tree.proposal_prob(child)
                 threshold = level.threshold(p, q)
                 decision = randomness.accept(threshold, ("accept", position, child))
-                trials.append(TrialRecord(child, p, q, threshold, decision.u, decision.accepted, level.terms))
+                trials.append(Trial(child, p, q, threshold, decision.u, decision.accepted, level.terms))
                 if decision.accepted:
                     accepted = child
                     break

@@ -5,7 +5,6 @@ Lossy by design.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -64,7 +63,7 @@ class LenienceVerifier(SequentialVerifier[LenienceOptions]):
 class ForgivingLevel(Level):
     """`terms` of a trial at temperature 0: `share`, p of the candidate divided by the largest p at its parent."""
 
-    def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
+    def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, dict[str, float]]:
         if not self.target.greedy:
             return super().acceptance_probability(child, p, q)
         share = self.target.share_of_best(child)

@@ -12,8 +12,8 @@ from specviz.core.randomness import RandomSource
 from specviz.core.tree import FROM_TARGET, ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.declared_rule import Rule
-from specviz.trace.events import CandidateKind
-from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.trace.events import CandidateKind, Trial
+from specviz.verifiers.base import VERIFIERS, TargetRows, Verdict, Verifier, ending
 from specviz.verifiers.candidates import longest_path, try_all
 from specviz.verifiers.foreseen import draws_at
 
@@ -58,12 +58,12 @@ class LongestPathVerifier(Verifier[LongestPathOptions]):
 
         draw_at = draws_at(tree, target, randomness, lambda depth: ("target", position + depth, 0))
 
-        def attempt(node: int) -> TrialRecord:
+        def attempt(node: int) -> Trial:
             p, q = target.candidate_prob(node), tree.proposal_prob(node)
             given = tree.sources[node] == FROM_TARGET
             threshold = 1.0 if given else min(1.0, p / q) if q > 0.0 else float(p > 0.0)
             decision = randomness.accept(threshold, ("accept", position, node))
-            return TrialRecord(node, p, q, threshold, decision.u, decision.accepted, {"given": 1.0} if given else {})
+            return Trial(node, p, q, threshold, decision.u, decision.accepted, {"given": 1.0} if given else {})
 
         trials = try_all(tree, attempt)
         path = longest_path(tree, trials, worth=lambda node: 0.0)

@@ -10,9 +10,9 @@ from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
 from specviz.registry import OptionsT_co
 from specviz.trace.declared_rule import Rule
-from specviz.trace.events import CandidateKind
+from specviz.trace.events import CandidateKind, Trial
 from specviz.trace.uniform_draws import Key
-from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.verifiers.base import VERIFIERS, TargetRows, Verdict, Verifier, ending
 from specviz.verifiers.foreseen import draws_at
 
 
@@ -49,7 +49,7 @@ class NaiveVerifier(Verifier[OptionsT_co]):
 
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         """One draw per visited node; `threshold` of a trial is p(token), the probability it had before the draw."""
-        node, path, trials = ROOT, list[int](), list[TrialRecord]()
+        node, path, trials = ROOT, list[int](), list[Trial]()
         draw_at = draws_at(tree, target, randomness, lambda depth: self.key(position + depth))
         while True:
             drawn = draw_at(node)
@@ -58,7 +58,7 @@ class NaiveVerifier(Verifier[OptionsT_co]):
             for child in children:
                 hit = tree.tokens[child] == drawn.token
                 p = target.candidate_prob(child)
-                trials.append(TrialRecord(child, p, tree.proposal_prob(child), p, None, hit))
+                trials.append(Trial(child, p, tree.proposal_prob(child), p, None, hit))
                 if hit:
                     accepted = child
                     break

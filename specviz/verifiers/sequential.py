@@ -5,7 +5,6 @@ One rule for chains and trees, drawn i.i.d., without replacement or not at all, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -16,8 +15,8 @@ from specviz.core.sampling import residual, without
 from specviz.core.tree import ROOT, DraftTree
 from specviz.registry import OptionsT_co
 from specviz.trace.declared_rule import Rule
-from specviz.trace.events import CandidateKind
-from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.trace.events import CandidateKind, Trial
+from specviz.verifiers.base import VERIFIERS, TargetRows, Verdict, Verifier, ending
 from specviz.verifiers.candidates import drawn_before
 from specviz.verifiers.foreseen import Ends, ends_of
 
@@ -55,7 +54,7 @@ class SequentialVerifier(Verifier[OptionsT_co]):
     )
 
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
-        node, path, trials = ROOT, list[int](), list[TrialRecord]()
+        node, path, trials = ROOT, list[int](), list[Trial]()
         ends = ends_of(tree, target, randomness, position)
         while True:
             children = tree.children(node)
@@ -98,7 +97,7 @@ class Level:
     _pending: tuple[int, Tensor | None] | None = None
     """the last rejected candidate and its Q (None: as in the tree), not yet subtracted"""
 
-    def try_child(self, child: int, randomness: RandomSource, position: int) -> TrialRecord:
+    def try_child(self, child: int, randomness: RandomSource, position: int) -> Trial:
         """One trial. First siblings need two numbers of the target and the draft, not two distributions."""
         token, adjusted = self.tree.tokens[child], None
         if self.ends is not None:
@@ -112,9 +111,9 @@ class Level:
         if not decision.accepted:
             self._pending = (child, adjusted)
             self.rejected.append(child)
-        return TrialRecord(child, p, q, threshold, decision.u, decision.accepted, terms)
+        return Trial(child, p, q, threshold, decision.u, decision.accepted, terms)
 
-    def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
+    def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, dict[str, float]]:
         """With which probability a candidate is accepted, and what is named of how that was worked out."""
         return min(1.0, p / (self.lenience * q)) if q > 0.0 else float(p > 0.0), {}
 

@@ -15,8 +15,8 @@ from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.declared_rule import Rule
-from specviz.trace.events import CandidateKind
-from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.trace.events import CandidateKind, Trial
+from specviz.verifiers.base import VERIFIERS, TargetRows, Verdict, Verifier, ending
 from specviz.verifiers.candidates import drawn_from, path_reach, reach_after, scaled_rejection
 from specviz.verifiers.foreseen import Ends, LeafEnds, ends_of
 
@@ -61,7 +61,7 @@ class TraversalVerifier(Verifier[TraversalOptions]):
         `left` is the last one's s and `reach` the node's A before that."""
         ends = ends_of(tree, target, randomness, position, LeafEnds)
         stack = [Visit(tree, target, ROOT, ends=ends)]
-        trials = list[TrialRecord]()
+        trials = list[Trial]()
         while True:
             here = stack[-1]
             while here.waiting:
@@ -146,8 +146,8 @@ class Visit:
         self.rejected.append(child)
         self.waiting.remove(child)
 
-    def trial(self, u: float | None, accepted: bool) -> TrialRecord:
+    def trial(self, u: float | None, accepted: bool) -> Trial:
         terms = {"parent_reach": self.parent_reach}
         if self.left is not None:
             terms |= {"reach": self.before, "left": self.left}
-        return TrialRecord(self.node, self.p, self.q, self.reach, u, accepted, terms)
+        return Trial(self.node, self.p, self.q, self.reach, u, accepted, terms)

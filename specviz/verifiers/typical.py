@@ -15,8 +15,8 @@ from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options, option
 from specviz.trace.declared_rule import Rule
-from specviz.trace.events import CandidateKind
-from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.trace.events import CandidateKind, Trial
+from specviz.verifiers.base import VERIFIERS, TargetRows, Verdict, Verifier, ending
 from specviz.verifiers.candidates import longest_path, try_all
 from specviz.verifiers.foreseen import numbers_at
 
@@ -63,12 +63,12 @@ class TypicalVerifier(Verifier[TypicalOptions]):
         """`terms` of a trial: `entropy` of p, and `bar`, which p has to exceed; `threshold` is the verdict, 0 or 1."""
         entropy_at = numbers_at(target, lambda probs: torch.special.entr(probs.double()).sum(-1))
 
-        def attempt(node: int) -> TrialRecord:
+        def attempt(node: int) -> Trial:
             parent = tree.parents[node]
             entropy = entropy_at(parent)
             p, bar = target.candidate_prob(node), self._bar(entropy)
             terms = {"entropy": entropy, "bar": bar}
-            return TrialRecord(node, p, tree.proposal_prob(node), float(p > bar), None, p > bar, terms)
+            return Trial(node, p, tree.proposal_prob(node), float(p > bar), None, p > bar, terms)
 
         def log_prob(node: int) -> float:
             return sum(log(target.candidate_prob(one)) for one in tree.path(node))

@@ -15,8 +15,9 @@ from specviz.proof.lines import lines
 from specviz.proof.races import Race
 from specviz.protocol.proofs import Toy
 from specviz.theory.formulas import race_agreement
+from specviz.trace.events import Trial
 from specviz.trace.uniform_draws import RACE, race_time
-from specviz.verifiers.base import TrialRecord, Verdict
+from specviz.verifiers.base import Verdict
 from specviz.verifiers.coupled import CoupledVerifier
 from specviz.verifiers.naive import NaiveVerifier
 from tests.proof import walked
@@ -170,10 +171,10 @@ def test_the_ratio_rule_on_a_candidate_of_the_targets_own_race_is_caught(monkeyp
             ).accepted
         ):
             drawn = randomness.draw(target.probs(1), (RACE, position + 1, 0))
-            return Verdict([1], drawn.token, "bonus", [TrialRecord(1, 1.0, 1.0, 1.0, None, True)])
+            return Verdict([1], drawn.token, "bonus", [Trial(1, 1.0, 1.0, 1.0, None, True)])
         left = residual(target.probs(ROOT), tree.proposals[1])[0] if node else target.probs(ROOT)
         drawn = randomness.draw(left, (RACE, position, 0))
-        trials = [TrialRecord(1, 1.0, 1.0, 1.0, None, False)] if node else []
+        trials = [Trial(1, 1.0, 1.0, 1.0, None, False)] if node else []
         return Verdict([], drawn.token, "correction" if node else "target", trials)
 
     monkeypatch.setattr(CoupledVerifier, "judge", ratio)
