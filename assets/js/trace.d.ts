@@ -93,7 +93,7 @@ declare namespace trace {
     prefill_s: number;
     /** sum of the rounds' engine time */
     decode_s: number;
-    /** time spent writing this trace, not part of decode_s; nor is it forming nodes that nobody has looked at by then */
+    /** time spent writing this trace, not part of decode_s; nor is it forming nodes and vocabulary that nobody has looked at by then */
     record_s: number;
     /** what the run is compared with; None: nothing was timed beside it */
     plain?: PlainDecoding | null;

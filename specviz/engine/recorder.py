@@ -1,4 +1,4 @@
-"""From a round of the engine to events of the trace: top-k rows of distributions, fates, layout, vocabulary.
+"""From a round of the engine to events of the trace: top-k rows of distributions, fates, layout.
 
 The only place where whole distributions meet the trace; it runs after the round's clock has stopped and times itself.
 Knows nothing about how rounds come about.
@@ -6,13 +6,11 @@ Knows nothing about how rounds come about.
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,6 +19,7 @@ from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree
 from specviz.engine.measured import DIGITS, Ranks, Sweep
 from specviz.engine.session import RoundRecord
+from specviz.engine.vocabulary import TokenTexts, Vocabulary
 from specviz.engine.waiting import Rows, Swept
 from specviz.frozen import frozen
 from specviz.trace.events import (
@@ -37,22 +36,13 @@ from specviz.trace.events import (
     Step,
     TopK,
     Trial,
-    VocabEntry,
 )
 from specviz.trace.header import Started
 from specviz.trace.tree_shape import tidy_layout
 
 NOTHING = TopK([], [], 1.0)
-ENTRIES: WeakKeyDictionary[TokenTexts, dict[int, tuple[str, VocabEntry]]] = WeakKeyDictionary()
-"""of each tokenizer the tokens that runs have mentioned: id in decimal and entry"""
 SHAPES = 1024
 """trees whose layouts are remembered"""
-
-
-class TokenTexts(Protocol):
-    """What the recorder needs of a tokenizer."""
-
-    def token_bytes(self, token: int) -> bytes: ...
 
 
 @frozen
@@ -76,19 +66,16 @@ class Recorder:
     """Writes one run. With `keep_distributions` off, nodes carry no top-k rows and all else is the same."""
 
     def __init__(self, texts: TokenTexts, top: int = 10, keep_distributions: bool = True) -> None:
-        self._texts = texts
+        self._vocabulary = Vocabulary(texts)
         self._sweep = Sweep(top)
         self._keep = keep_distributions
-        self._known: set[int] = set()
-        self._entries = ENTRIES.setdefault(texts, {})
-        self._layouts: dict[tuple[int, ...], Sequence[Sequence[float]]] = {}
         self.seconds = 0.0
 
     def started(self, event: Started) -> Step:
-        return Step(event, self._new_entries(event.prompt_ids))
+        return Step(event, self._vocabulary.new(event.prompt_ids))
 
     def finished(self, event: Finished) -> Step:
-        return Step(event, self._new_entries(event.output_ids))
+        return Step(event, self._vocabulary.new(event.output_ids))
 
     @torch.inference_mode()
     def rounds(self, waiting: list[RoundRecord]) -> list[Step]:
@@ -125,16 +112,7 @@ class Recorder:
             fresh = _tokens_of_heads(event)
         else:
             event.form_later(partial(_formed, known, asked))
-        return Step(event, self._new_entries([*record.proposal.tree.tokens, *fresh, *_mentioned(event)]))
-
-    def _new_entries(self, tokens: Sequence[int]) -> dict[str, VocabEntry]:
-        known, entries = self._known, self._entries
-        new = [token for token in dict.fromkeys(tokens) if token not in known]
-        known.update(new)
-        for token in new:
-            if token not in entries:
-                entries[token] = str(token), vocab_entry(self._texts.token_bytes(token))
-        return dict(map(entries.__getitem__, new))
+        return Step(event, self._vocabulary.new([*record.proposal.tree.tokens, *fresh, *_mentioned(event)]))
 
     def _known_of(self, record: RoundRecord) -> Known:
         tree, scored, verdict = record.proposal.tree, record.scored, record.verdict
@@ -282,12 +260,6 @@ def _drawn(tree: DraftTree) -> dict[int, Tensor]:
         if q is not None:
             drawn.setdefault(parent, q)
     return drawn
-
-
-@lru_cache(maxsize=65_536)
-def vocab_entry(data: bytes) -> VocabEntry:
-    """A token's exact bytes, and how they show."""
-    return VocabEntry(base64.b64encode(data).decode("ascii"), data.decode("utf-8", errors="replace"))
 
 
 def _fates(known: Known) -> list[Fate]:

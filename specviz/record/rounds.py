@@ -15,7 +15,7 @@ from torch import Tensor
 from specviz.core.sampling import Sampling, residual
 from specviz.core.tree import DraftTree
 from specviz.engine.measured import DIGITS, agreements, ranks, top_rows
-from specviz.engine.recorder import TokenTexts, vocab_entry
+from specviz.engine.vocabulary import TokenTexts, vocab_entry
 from specviz.errors import RecordError
 from specviz.record.cards import Settings
 from specviz.record.watch import Observed

@@ -36,7 +36,7 @@ from specviz.trace.summary import summary as summarise
 __all__ = ["assemble", "dumps", "loads", "read", "step_data", "to_data", "write"]
 
 TRACE_ADAPTER = TypeAdapter(Trace)
-_VOCAB_ADAPTER = TypeAdapter(Mapping[str, VocabEntry])
+_VOCAB_ADAPTER = TypeAdapter(dict[str, VocabEntry])
 _ADAPTERS: Mapping[type, TypeAdapter[Any]] = {
     Trace: TRACE_ADAPTER,
     **{kind: TypeAdapter(kind) for kind in (Started, Round, Node, Finished)},
@@ -54,7 +54,7 @@ def step_data(step: Step) -> dict[str, Any]:
     return {
         "kind": type(step.event).__name__.lower(),
         "event": to_data(step.event),
-        "vocab": _VOCAB_ADAPTER.dump_python(step.vocab),
+        "vocab": _VOCAB_ADAPTER.dump_python(dict(step.vocab)),
     }
 
 

@@ -312,7 +312,8 @@ class Finished:
     decode_s: float
     """sum of the rounds' engine time"""
     record_s: float
-    """time spent writing this trace, not part of decode_s; nor is it forming nodes that nobody has looked at by then"""
+    """time spent writing this trace, not part of decode_s; nor is it forming nodes and vocabulary that nobody has
+    looked at by then"""
     plain: PlainDecoding | None = None
     """what the run is compared with; None: nothing was timed beside it"""
 

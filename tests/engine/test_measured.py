@@ -63,6 +63,12 @@ def test_logits_become_probabilities_and_an_excluded_token_has_none(sweep):
     assert swept.agreements[0] == Agreement(target_bits=1.5, draft_bits=1.5, kl_bits=0.0, overlap=1.0)
 
 
+def test_what_both_models_exclude_makes_no_difference_between_them(sweep):
+    target, draft = torch.tensor([[log(2.0), 0.0, -inf, 0.0]]), torch.tensor([[0.0, 0.0, -inf, log(2.0)]])
+    swept = sweep(4)(target, [([0], draft)], logits=True)
+    assert swept.agreements[0] == Agreement(target_bits=1.5, draft_bits=1.5, kl_bits=0.25, overlap=0.75)
+
+
 @needs_compiler
 @pytest.mark.parametrize("vocab", [5, 16, 37, 4096])
 @pytest.mark.parametrize("logits", [True, False], ids=["logits", "probabilities"])

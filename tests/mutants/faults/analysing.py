@@ -34,15 +34,15 @@ FAULTS: Edits = {
     },
     ("specviz/engine/measured.c", MEASURED): {
         "recorder: compiled, a node is compared with the row after its own": edit(
-            "draft = asked->drafts[i];",
-            "draft = asked->drafts[i] < 0 ? -1 : asked->drafts[i] + (asked->drafts[i] + 1 < asked->n);",
+            "asked->lines[block->targets + *node++].draft = i;",
+            "asked->lines[block->targets + *node++].draft = i + (i + 1 < asked->n);",
         ),
         "recorder: compiled, of equal tokens the last stands first in a head": edit(
             "best[to - 1] < x;", "best[to - 1] <= x;"
         ),
         "recorder: compiled, of equal tokens each has the same rank": edit("count += row[t] == value;", "count += 0;"),
         "recorder: compiled, a token that the model excludes has a share": edit(
-            "Ints possible = x > every(-INFINITY);", "Ints possible = x >= every(-INFINITY);"
+            "only(x > every(-INFINITY), weight(below))", "weight(below)"
         ),
     },
     ("specviz/trace/rules/distributions.py", AGREEMENT): {

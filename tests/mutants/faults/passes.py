@@ -202,8 +202,8 @@ FAULTS: Edits = {
             "*fresh, *_mentioned(event)", "*_mentioned(event)"
         ),
         "recorder: a candidate keeps the probability of its sibling": edit(
-            "[record.scored.candidate_prob(i) for i in candidates]",
-            "[record.scored.candidate_prob(max(1, i - 1)) for i in candidates]",
+            "map(_rounded, known.of_target[1:])",
+            "map(_rounded, known.of_target[:-1])",
         ),
     },
     ("specviz/engine/measured.py", RECORDER): {
@@ -212,8 +212,8 @@ FAULTS: Edits = {
             "Swept(heads[:n][::-1], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
         ),
         "recorder: raw rows of the draft in another order": edit(
-            "asked = [node for nodes, _ in drafts for node in nodes]",
-            "asked = [node for nodes, _ in drafts for node in reversed(nodes)]",
+            "[node for nodes, _ in drafts for node in nodes]",
+            "[node for nodes, _ in drafts for node in reversed(nodes)]",
         ),
     },
     ("specviz/engine/waiting.py", "tests/engine/test_measured.py"): {
@@ -224,7 +224,7 @@ FAULTS: Edits = {
     },
     ("specviz/engine/measured.c", "tests/engine/test_measured.py"): {
         "recorder: a head leaves out what reaches its bound and no more": edit(
-            "floor = nextafterf(best[top - 1], -INFINITY);", "floor = best[top - 1];"
+            "floor = nextafterf(reached_by(top, groups, each), -INFINITY);", "floor = reached_by(top, groups, each);"
         ),
         "recorder: logarithms at another temperature than the probabilities": edit(
             "*nats = -mean * scale - level;", "*nats = -mean - level;"
