@@ -130,6 +130,8 @@ class DepthWidths:
     """machine, versions, weights and date as a sentence"""
     text_set: TextSet | None = None
     """absent from files written before it was trained"""
+    times_origin: str = ""
+    """of times and runs, where they were measured apart from what was trained and replayed"""
 
     def family(self, name: str) -> tuple[Network, ...]:
         """Its networks, the shallowest first."""

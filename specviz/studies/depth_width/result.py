@@ -105,7 +105,8 @@ def view(study: DepthWidths, number: str, gamma: int, learnt: str = DISTILLED) -
     else:
         verdict, said = finding(study.sets()[learnt])[-1], _said(drawn[learnt], chosen)
     remark = "" if learnt == DISTILLED else f" {NOT_RUN}"
-    origins = [study.origin, *([] if study.text_set is None else [f"{TEXT}: {study.text_set.origin}"])]
+    timed = [f"Times and runs: {study.times_origin}"] if study.times_origin else []
+    origins = [study.origin, *timed, *([] if study.text_set is None else [f"{TEXT}: {study.text_set.origin}"])]
     chart = _chart(study, chosen, _lines(drawn, chosen))
     return View(f"{verdict} {said}{remark}", chart, (_table(drawn, gamma),), " ".join(origins))
 
@@ -359,6 +360,11 @@ STUDY = STUDIES.add(
                 "--second-set",
                 "time and run nothing: train and replay the second set alone and add it to the kept result of the "
                 "first, whose finished training the work folder holds",
+                alone=True,
+            ),
+            Flag(
+                "--times",
+                "train and replay nothing: time the shapes of the kept result anew, and run the shipped two",
                 alone=True,
             ),
         ),

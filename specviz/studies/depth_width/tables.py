@@ -30,7 +30,7 @@ def markdown(study: DepthWidths) -> str:
         "passes.",
         _measured(study),
         f"Target's pass by rows: {', '.join(f'{rows}: {_ms(times)}' for rows, times in study.passes.items())} ms.",
-        f"{study.origin}{_load(study)} Made by `{study.command}`.",
+        *_origins(study),
         *second_set(study),
     ]
     return "\n\n".join(parts)
@@ -119,6 +119,16 @@ def _measured(study: DepthWidths) -> str:
 
 def _ms(times: Times) -> str:
     return f"{times.median_ms:.2f} [{times.low_ms:.2f}–{times.high_ms:.2f}]"
+
+
+def _origins(study: DepthWidths) -> list[str]:
+    if not study.times_origin:
+        return [f"{study.origin}{_load(study)} Made by `{study.command}`."]
+    return [
+        f"Trained and replayed: {study.origin} Made by `{study.command}`.",
+        f"Times and runs: {study.times_origin}{_load(study)} Made by `specviz study depth-width --times --write`. "
+        "Shapes were timed untrained, for a pass takes as long whatever its weights say; the shipped two were run.",
+    ]
 
 
 def _load(study: DepthWidths) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import quantiles
 
@@ -49,7 +50,12 @@ def measure(workplace: Workplace) -> LongContexts:
     """The study. Interrupted, the training goes on from its work folder."""
     args = workplace.args
     disable_progress_bar()
-    kept = STUDY.codec.read(STUDY.path) if args.keep_costs and STUDY.codec else None
+    kept: LongContexts | None = None
+    if args.keep_costs or args.costs:
+        assert STUDY.codec is not None, "the study keeps its result."
+        kept = STUDY.codec.read(STUDY.path)
+    if kept is not None and args.costs:
+        return _costs_anew(workplace, kept)
     passes = kept.costs if kept else _all_costs(workplace)
     workplace.make_way()
     trainings = trainings_of(TARGET, args.work_dir)
@@ -70,6 +76,17 @@ def measure(workplace: Workplace) -> LongContexts:
         kept.origin if kept else str(origin),
         further,
         str(origin) if kept else "",
+    )
+
+
+def _costs_anew(workplace: Workplace, kept: LongContexts) -> LongContexts:
+    """The kept result with times and bytes of today."""
+    return replace(
+        kept,
+        costs=_all_costs(workplace),
+        repeats=workplace.args.repeats,
+        origin=str(origin_here(*(workplace.model(name) for name in PAIR))),
+        acceptance_origin=kept.acceptance_origin or kept.origin,
     )
 
 

@@ -10,7 +10,9 @@ import pytest
 from specviz.cli.commands.study import add_flags
 from specviz.drafters.small_model import STUDIED
 from specviz.errors import BenchError
+from specviz.protocol.sweeps.intervals import Estimate
 from specviz.studies.depth_width import measure as depth_width
+from specviz.studies.depth_width.networks import Measured, Times
 from specviz.studies.depth_width.result import STUDY as DECLARED
 from specviz.studies.depth_width.runs import RecordedText
 from specviz.studies.depth_width.training import folder_of
@@ -72,6 +74,32 @@ def test_the_first_set_is_trained_alone_and_its_extremes_are_shipped_where_it_is
     assert measured("--train", "--write") is None
     assert len(list((tmp_path / "shipped").glob("*/module.json"))) == 2
     assert said == ["Each network learnt from 1,000 tokens."] * 2
+
+
+def test_times_measured_anew_leave_what_was_trained_and_replayed_as_it_is(
+    trained: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, half = Times(0.5, 0.25, 0.75), Estimate(0.5, 0.25, 0.75)
+    ran = SimpleNamespace(plain=lambda: half, measured=lambda: iter([Measured("1x320", 2, half, half, 0.5, 5, 5)]))
+    shapes, timed = list[str](), SimpleNamespace(steps={"1x20": step, "16x5": step, "1x12": step}, passes={1: step})
+    place = SimpleNamespace(args=argparse.Namespace(repeats=1), say=lambda line: None)
+    monkeypatch.setattr(depth_width, "untrained", lambda target, names: shapes.extend(names))
+    monkeypatch.setattr(depth_width, "time_passes", lambda *given: timed)
+    monkeypatch.setattr(
+        depth_width, "run_short", lambda source, folders, *given: [*folders] == ["1x320", "16x80"] and ran
+    )
+    monkeypatch.setattr(depth_width, "origin_here", lambda target: "Today.")
+    anew = depth_width._timed_anew(place, TWO_SETS)
+    assert shapes == ["1x20", "16x5", "1x12"]
+    assert {network.step for network in anew.networks} == {step}
+    assert (anew.passes, anew.plain_tokens_per_s, anew.measured[0].name) == ({1: step}, half, "1x320")
+    assert anew.times_origin == "Today."
+    for before, after in zip(TWO_SETS.networks, anew.networks, strict=True):
+        assert replace(after, step=before.step) == before
+    kept = ("text_set", "origin", "command", "tokens", "replayed_tokens", "target_perplexity")
+    assert [getattr(anew, name) for name in kept] == [getattr(TWO_SETS, name) for name in kept]
+    with pytest.raises(BenchError, match="another target"):
+        depth_width._timed_anew(place, replace(STUDY, models={"target": "1" * 64}))
 
 
 def test_only_one_part_of_the_study_is_asked_for_at_a_time() -> None:

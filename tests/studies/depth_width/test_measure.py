@@ -14,7 +14,7 @@ from specviz.errors import BenchError
 from specviz.lm.base import LanguageModel
 from specviz.proof.small_models import small_pair
 from specviz.protocol.sweeps.intervals import Estimate
-from specviz.studies.depth_width.measure import matched_by_gamma
+from specviz.studies.depth_width.compare import matched_by_gamma, untrained
 from specviz.studies.depth_width.runs import (
     PLAIN,
     RecordedText,
@@ -112,6 +112,9 @@ def test_the_tables_say_what_was_measured_and_what_modelled() -> None:
     assert "| blocks `16x5` | 1 | 107 [89–125] | 0.86 | 36% |" in lines
     assert "| `16x5` | 2 | 80 [70–90] | 100 | 0.80 [0.70–0.90] | 0.80 | 0.90 | 5 of 6 |" in lines
     assert lines[-1] == "A <machine>, a day. Made by `the command`."
+    lines = markdown(replace(STUDY, times_origin="Today.")).splitlines()
+    assert lines[-3] == "Trained and replayed: A <machine>, a day. Made by `the command`."
+    assert lines[-1].startswith("Times and runs: Today. Load of the machine: 1.5. Made by `specviz study depth-width")
     assert "Load of the machine: 1.5." in markdown(STUDY)
 
 
@@ -128,3 +131,14 @@ def test_the_second_set_has_tables_of_its_own_which_say_that_nothing_of_it_ran()
     assert "second set" not in markdown(STUDY)
     first = [line for line in markdown(STUDY).splitlines() if line.startswith("|")]
     assert [line for line in lines[:begin] if line.startswith("|")] == first
+
+
+def test_untrained_networks_have_the_shapes_that_their_names_say_and_run() -> None:
+    target, _ = small_pair()
+    models = untrained(target, ["1x20", "3x8"])
+    assert {name: (model.info.layers, model.info.hidden_size) for name, model in models.items()} == {
+        "1x20": (1, 20),
+        "3x8": (3, 8),
+    }
+    for model in models.values():
+        assert model.forward([0, 1], model.new_cache()).shape == (2, target.info.vocab_size)

@@ -1,8 +1,10 @@
 """Costs are of the text's own length, a raised context has the same weights."""
 
+import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,7 +14,9 @@ from specviz.lm.checkpoint import read_config
 from specviz.lm.llama.shape import write_raised
 from specviz.lm.load import load
 from specviz.proof.small_models import SHAPE, small_pair
+from specviz.studies.long_context import measure as long_context
 from specviz.studies.long_context.measure import bytes_of, costs
+from specviz.studies.long_context.result import STUDY, ContextCost
 from tests.lm.tiny_models import random_model, write_tokenizer
 
 
@@ -57,3 +61,19 @@ def test_a_base_for_another_length_than_the_context_is_taken_as_asked(tmp_path: 
     components = size.get("head_dim") or size["hidden_size"] // size["num_attention_heads"]
     power = components / (components - 2)
     assert thetas == pytest.approx([10_000.0 * 4.0**power, 10_000.0, 10_000.0 * 2.0**power])
+
+
+def test_times_and_bytes_measured_anew_leave_acceptance_and_say_when_it_was_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = (ContextCost("longspec", 256, 1.0, 0.5, 2.0, 2**20),)
+    monkeypatch.setattr(long_context, "_all_costs", lambda workplace: found)
+    monkeypatch.setattr(long_context, "origin_here", lambda *models: f"Today, {len(models)} models.")
+    place = SimpleNamespace(args=argparse.Namespace(repeats=3), model=lambda name: name)
+    kept = STUDY.codec.read(STUDY.path)
+    anew = long_context._costs_anew(place, replace(kept, origin="A day.", acceptance_origin=""))
+    assert (anew.costs, anew.repeats) == (found, 3)
+    assert (anew.origin, anew.acceptance_origin) == ("Today, 2 models.", "A day.")
+    assert (anew.acceptance, anew.beyond) == (kept.acceptance, kept.beyond)
+    again = long_context._costs_anew(place, replace(anew, acceptance_origin="Another day."))
+    assert again.acceptance_origin == "Another day."
