@@ -14,12 +14,13 @@ from torch import Tensor
 
 from specviz.drafters.base import DRAFTERS, Needs
 from specviz.drafters.learned.eagle_drafting import StateDrafter, StateOptions
+from specviz.drafters.learned.eagle_layers import Wiring
 from specviz.drafters.learned.eagle_network import EAGLE1, EagleShape, EagleTrunk
 from specviz.drafters.learned.module import MODULES
 from specviz.drafters.learned.weights import module_for
 from specviz.errors import OptionError
 from specviz.lm.base import GivesFeatures
-from specviz.lm.products import Linear
+from specviz.lm.products import Linear, Product, Short, shortened
 from specviz.options import option
 from specviz.trace.declared_method import Candidates
 
@@ -87,6 +88,17 @@ class FspadModule(EagleTrunk[FspadShape]):
         hidden = self.hidden_size
         found: Tensor = out[..., :hidden] + self.to_head(out[..., hidden:])
         return found
+
+    def wiring(self) -> Wiring:
+        beside = None if self.to_head is None else Product.of(self.to_head.weight.detach(), None)
+        if self.joins_by_one_matrix:
+            return Wiring(beside=beside)
+        both = torch.cat([self.gate.weight, self.token.weight]).detach()  # [(m + 1)·H, H]
+        short = shortened(both) or Short(both)
+        scales = torch.full((len(both),), self.scale, device=both.device)  # of embeddings
+        picks = Product.of(both, None, Short(short.weight, scales if short.scales is None else scales * short.scales))
+        up, down = (Product.of(layer.weight.detach(), None) for layer in (self.up, self.down))
+        return Wiring(down, picks, up, beside)
 
     def aligned(self, out: Tensor) -> Tensor:
         """The same values; of the token loss's gradient a share β reaches the state."""

@@ -29,6 +29,17 @@ INLINE Vec silu(Vec x) {
   return x * (upper + lower) / (1.0f + falling);
 }
 
+/* x · σ(gate), `count` of both → x */
+static void opened(float *x, const float *gate, int64_t count) {
+  int64_t k = 0;
+  for (; k + LANES <= count; k += LANES) {
+    Vec side = load(gate + k), falling = exponential((Vec)((Ints)side | (Ints)every(-0.0f))); /* e^-|gate| */
+    Vec upper = (Vec)((Ints)every(1.0f) & ~(side < every(0.0f))), lower = (Vec)((Ints)falling & (side < every(0.0f)));
+    store(x + k, load(x + k) * ((upper + lower) / (1.0f + falling)));
+  }
+  for (; k < count; k++) x[k] /= 1.0f + expf(-gate[k]);
+}
+
 /* silu(gate) · up of [n, 2 · ffn] → [n, ffn], written over the beginning */
 static void gated(float *x, int n, int64_t ffn) {
   for (int i = 0; i < n; i++) {

@@ -3,14 +3,15 @@
 import pytest
 import torch
 
+from specviz.core.draws import Chooser
 from specviz.drafters.eagle import EagleModule
 from specviz.drafters.fspad import FspadModule, FspadShape
-from specviz.drafters.learned.eagle_network import EagleShape
+from specviz.drafters.learned.eagle_network import EagleShape, LeanTrunk
 from specviz.drafters.learned.module import TargetParts, fresh
 from specviz.errors import OptionError
 from specviz.proof.small_models import small_pair
 from tests.drafters.asking import batch_of
-from tests.drafters.test_eagle import TARGET_SHAPE, text
+from tests.drafters.test_eagle import TARGET_SHAPE, by_compiled_code, in_both_formats, text
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,24 @@ def test_a_draft_row_by_row_is_what_training_unrolls(target):
     for step in (1, 2):
         out = lean.run([tokens[7 + step]], out[-1:, :24], cache)
         torch.testing.assert_close(lean.logits(out)[0], wanted[step][0, 6], rtol=1e-4, atol=1e-4)
+
+
+@torch.inference_mode()
+@by_compiled_code
+@in_both_formats
+@pytest.mark.parametrize("changes", [{}, {"sampling": 1}, {"beside": 0.0}], ids=["both ideas", "one", "the other"])
+def test_a_chain_by_one_call_is_the_one_row_by_row_bit_for_bit(target, changes, dtype):
+    module = fresh(FspadModule, TargetParts.of(target), FspadShape(**changes))
+    tokens = text(4)
+    states = module.lean().state_of(batch_of(target, tokens, (3,)).features[0])[:3]
+    lean = LeanTrunk(module.to(dtype))
+    cache, other = lean.new_cache(), lean.new_cache()
+    chain = lean.block.write_chain(tokens[1:], states, cache, Chooser.of(3))
+    out, row = lean.run(tokens[1:], states, other)[-1:], 2
+    for logits, token in zip(chain.logits, chain.tokens, strict=True):
+        assert torch.equal(logits[None], lean.logits(out))
+        assert token == int(logits.argmax())
+        out, row = lean.run([token], out[:, :24], other, [row]), row + 1
 
 
 def test_feature_sampling_has_no_place_in_eagle_3s_wiring():

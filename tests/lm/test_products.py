@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from torch.nn import functional
+from torch.nn import RMSNorm, functional
 
 from specviz.core import compiled
-from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock
+from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock, Wiring
+from specviz.lm.kernels import Projection, settle
 from specviz.lm.products import MOST_ROWS, SOURCE, Linear, Product, shortened
 from tests.lm.tiny_models import error, random_parents
 from tests.processors.processors import on_every_processor
@@ -117,17 +118,26 @@ def block_of(inputs, extra):
 @pytest.mark.parametrize("n", [1, 5, 17, 64])
 @torch.inference_mode()
 def test_a_drafters_block_is_the_plain_one_below_a_text(inputs, extra, n):
+    """Words and states are added up, or stand normed side by side."""
     compiled_block, plain = (LeanBlock(block_of(inputs, extra), 128) for _ in range(2))
     assert all(projection.short for projection in (compiled_block.layer.qkv, compiled_block.layer.gate_up))
-    plain._few_rows = None
+    words, norms, head = torch.randn(40, 64), [RMSNorm(64, 1e-6) for _ in range(3)], Projection(torch.randn(40, 64))
+    settle([head])
+    wiring = Wiring(state=Product.of(torch.eye(64), None)) if inputs == 64 else Wiring(norms=norms)
+    compiled_block.join(words, head, None, 40, wiring)
+    compiled_block._few_rows.most = MOST_ROWS
     caches = compiled_block.new_cache(), plain.new_cache()
     for parents, rows in ((None, 7), (random_parents(n, 7, 7, n), n)):
-        read, x = torch.randn(rows, inputs), torch.randn(rows, 64)
-        outputs = []
-        compiled_block._few_rows.most = MOST_ROWS
-        for block, cache in zip((compiled_block, plain), caches, strict=True):
-            placement = cache.place([0] * rows, parents, 128)
-            outputs.append(block.append(read, x, cache, placement))
+        tokens, states = torch.randint(40, (rows,)), torch.randn(rows, 64)
+        x = words[tokens] + states if inputs == 64 else states
+        read = x if inputs == 64 else torch.cat([norms[0](words[tokens]), norms[1](states)], -1)
+        placements = [cache.place(tokens.tolist(), parents, 128) for cache in caches]
+        assert compiled_block.joins(rows)
+        outputs = [
+            compiled_block.run_states(states, caches[0], placements[0]),
+            plain.run(read, x, plain.step(placements[1], caches[1])),
+        ]
+        for cache, placement in zip(caches, placements, strict=True):
             cache.add(placement)
         assert outputs[0].shape == (rows, 64 + extra)
         assert error(*outputs) < 1e-5 * outputs[1].abs().max().item()

@@ -31,7 +31,7 @@ from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama.few_rows import FewRows, Join
 from specviz.lm.llama.rows import Attends, Layer, LlamaCache, LlamaRows, Norm, head_factors, projected
 from specviz.lm.llama.shape import LlamaShape
-from specviz.lm.products import Matrix
+from specviz.lm.products import Matrix, Product
 from specviz.lm.rotary import paired
 from specviz.lm.rows import Placement
 
@@ -155,6 +155,27 @@ class DraftBlock(nn.Module):
         return out
 
 
+@dataclass(slots=True)
+class Wiring:
+    """How a call makes rows of tokens and states, and reads the block's outputs (`Join` in `few_rows.c`)."""
+
+    state: Product | None = None
+    """of the state, on top of the token's word"""
+    picks: Product | None = None
+    """of a word: a gate, and what it adds"""
+    up: Product | None = None
+    """of the state, of which the gate lets something through to `state`"""
+    beside: Product | None = None
+    """of the outputs beside the state, on top of it before the head"""
+    norms: Sequence[nn.RMSNorm] = ()
+    """of words, of states and before the head, where words and states stand side by side"""
+
+    @property
+    def products(self) -> tuple[Product | None, ...]:
+        """In the order in which the call has them."""
+        return self.state, self.picks, self.up, self.beside
+
+
 class LeanBlock(LlamaRows):
     """The same block as it runs. Rows are put into a tree cache as those of the target are."""
 
@@ -179,58 +200,42 @@ class LeanBlock(LlamaRows):
         )
         super().__init__(LlamaShape.of_blocks(shape, 1, context_length), [self.layer], weight.device, weight.dtype)
         self._few_rows = FewRows.of(self.shape, [self.layer], self.turns.cos)
-        self._joined: tuple[FewRows, Join] | None = None
+        self._joined: tuple[FewRows, Join, Wiring] | None = None
         self._held: list[Tensor] = []
         """what the join points into"""
         if self._few_rows is None:
             calibrate([[one] for one in (self.layer.qkv, self.layer.output, self.layer.gate_up, self.layer.down)])
 
-    def append(self, inputs: Tensor, x: Tensor, cache: LlamaCache, placement: Placement) -> Tensor:
-        """As `run`, over these new rows of a cache; where they are few, by one call."""
-        if self._few_rows is not None and self._few_rows.takes(len(x)):
-            return self._few_rows.draft_block(inputs, x, cache.seat(placement.stop), placement).to(self.dtype)
-        return self.run(inputs, x, self.step(placement, cache))
-
-    def join(
-        self,
-        words: Tensor,
-        state: Projection | None,
-        norms: Sequence[nn.RMSNorm],
-        head: Projection,
-        known: Tensor | None,
-        vocab: int,
-    ) -> None:
-        """Let a call make rows of tokens and the states before them: of words [V, H] plus what `state` makes of the
-        state; without it of both side by side, by the first two norms, and the third before the head. `known`: the
-        tokens [V'] that the head says of `vocab`, where it does not say all."""
+    def join(self, words: Tensor, head: Projection, known: Tensor | None, vocab: int, wiring: Wiring) -> None:
+        """Let a call make rows of tokens and the states before them, wired so, of words [V, H], and read them out:
+        by a head that says `known` tokens [V'] of `vocab`, or all."""
         if self._few_rows is None or head.few is None:
             return
-        self._held = [words.contiguous(), *(norm.weight.detach().float().contiguous() for norm in norms)]
+        self._held = [words.contiguous(), *(norm.weight.detach().float().contiguous() for norm in wiring.norms)]
         at = [tensor.data_ptr() for tensor in self._held]
-        join = Join(Matrix(), head.few.matrix, *at, half_words=words.dtype == torch.bfloat16, vocab=vocab)
-        if state is not None and state.few is not None:
-            join.state = state.few.matrix
+        matrices = [Matrix() if product is None else product.matrix for product in wiring.products]
+        join = Join(head.few.matrix, *matrices, *at, half_words=words.dtype == torch.bfloat16, vocab=vocab)
         if known is not None:
             self._held.append(known.contiguous())
             join.known = self._held[-1].data_ptr()
-        self._joined = self._few_rows, join
+        self._joined = self._few_rows, join, wiring
 
     def joins(self, n: int) -> bool:
         """Whether a call makes so many rows of tokens and states."""
         return self._joined is not None and self._joined[0].takes(n)
 
     def run_states(self, states: Tensor, cache: LlamaCache, placement: Placement) -> Tensor:
-        """Append rows of the placement's tokens and the states [n, H] before them: the states that follow [n, H], in
+        """Append rows of the placement's tokens and the states [n, H] before them: outputs [n, H + extra], in
         float32."""
         assert self._joined is not None, "nothing was joined."
-        few_rows, join = self._joined
+        few_rows, join, _ = self._joined
         return few_rows.run_states(join, states, cache.seat(placement.stop), placement)
 
-    def read_states(self, states: Tensor) -> Tensor:
-        """What follows states [n, H]; [n, V] in float32."""
+    def read_states(self, out: Tensor) -> Tensor:
+        """What follows rows with the outputs [n, H + extra]; [n, V] in float32."""
         assert self._joined is not None, "nothing was joined."
-        few_rows, join = self._joined
-        return few_rows.read_states(join, states)
+        few_rows, join, _ = self._joined
+        return few_rows.read_states(join, out)
 
     def write_chain(self, tokens: Sequence[int], states: Tensor, cache: LlamaCache, chooser: Chooser) -> Chain | None:
         """Rows of tokens and the states [n, H] before them, and on along a chain, of which only they stay in `cache`.
@@ -238,7 +243,7 @@ class LeanBlock(LlamaRows):
         start, stop = cache.length, cache.length + len(tokens) + chooser.steps - 1
         if self._joined is None or not self.joins(len(tokens)) or stop > self.shape.context_length:
             return None
-        few_rows, join = self._joined
+        few_rows, join, _ = self._joined
         chain = few_rows.write_states(join, cache.seat(stop), start, tokens, states, chooser)
         cache.go_on(tokens)
         return chain

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from specviz.drafters.base import bytes_of
-from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock, Memory, log_normaliser
+from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock, Memory, Wiring, log_normaliser
 from specviz.drafters.learned.module import (
     QUIET,
     Distance,
@@ -172,10 +172,9 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         normed: Tensor = self.norm(out)
         return normed
 
-    @property
-    def wired_as_published(self) -> bool:
-        """Whether a subclass has left `join` and `read` as they are here."""
-        return (type(self).join, type(self).read) == (EagleTrunk.join, EagleTrunk.read)
+    def wiring(self) -> Wiring:
+        """`join` and `read` for one call, but for what EAGLE-1's matrix makes of the state."""
+        return Wiring() if self.joins_by_one_matrix else Wiring(norms=(self.embed_norm, self.hidden_norm, self.norm))
 
     def weights_read(self) -> int:
         """Less what fuses states, which is done once a round, and the half of the joining matrix that tokens go
@@ -331,10 +330,10 @@ class LeanTrunk:
             self._state = Projection(of_state.contiguous(), short=short)
             beside.append(self._state)
         settle(beside)
-        if trunk.wired_as_published:
-            norms = () if self._state else (trunk.embed_norm, trunk.hidden_norm, trunk.norm)
-            known = None if trunk.map is None else trunk.map.tokens
-            self.block.join(self._tokens, self._state, norms, self._head, known, len(trunk.head))
+        wiring, known = trunk.wiring(), None if trunk.map is None else trunk.map.tokens
+        if self._state is not None:
+            wiring.state = self._state.few
+        self.block.join(self._tokens, self._head, known, len(trunk.head), wiring)
 
     def new_cache(self) -> LlamaCache:
         return self.block.new_cache()
@@ -365,7 +364,7 @@ class LeanTrunk:
             out = self.block.run_states(states, cache, placement)
         else:
             ids = torch.tensor(placement.tokens, device=self.block.device)
-            out = self.block.append(*self._joined(ids, states), cache, placement)
+            out = self.block.run(*self._joined(ids, states), self.block.step(placement, cache))
         cache.add(placement)
         return out
 

@@ -52,7 +52,10 @@ typedef struct { /* how a drafter reads its target's states: fuse [hidden, state
 
 typedef struct { /* how a drafter that goes on from states makes rows of tokens and the states before them: words [vocab,
                     hidden], plus the state's product; where that matrix has no outputs both, normed, side by side */
-  Matrix state, head;
+  Matrix head, state;
+  Matrix picks, up; /* or a word by the first is a gate [wide] and what it adds [hidden], and `state` is of what the gate
+                       lets through of the state by the second [wide]; else they have no outputs */
+  Matrix beside; /* what the head reads of the outputs behind the first `hidden`, on top of those; or no outputs */
   const char *words; /* float32 or bfloat16 (`half_words`) */
   const float *word_norm, *state_norm, *norm; /* the last is of what the head reads; with a matrix NULL */
   const int64_t *known; /* [outputs of the head], the tokens that they are of; NULL: all, in their order */
@@ -469,27 +472,34 @@ static void first_block(const Model *model, const Pass *pass, const float *input
   widen(model, model->layers, room->x, outputs, (int)n, room);
 }
 
-/* The same, inputs and x being given */
-int draft_block(const Model *model, const Share *share, const float *inputs, const float *x, float *outputs) {
-  const Pass pass = pass_of(share, 1);
-  Room room;
-  void *all = make_room(model, pass.n, pass.longest, &room);
+/* Words x [n, hidden] that pick from a wider state → what they add and what they picked [n, hidden] in their place; 1
+   where there was no memory */
+static int pick_states(const Model *model, const Join *join, const float *states, int64_t n, float *x) {
+  const int64_t hidden = model->hidden, wide = join->up.outs;
+  float *said, *picked;
+  uint32_t *columns;
+  const int64_t sizes[] = {n * (wide + hidden), n * wide, columns_of(most(hidden, wide), n)};
+  void **parts[] = {(void **)&said, (void **)&picked, (void **)&columns};
+  void *all = room_for(parts, sizes, 3);
   if (!all) return 1;
-  TileShapes before;
-  begin_work(model->threads, &before);
-  memcpy(room.x, x, (size_t)(pass.n * model->hidden) * 4);
-  first_block(model, &pass, inputs, outputs, &room);
-  end_work(&before);
+  product(&join->picks, parts_of(model), x, (int)n, said, 0, columns);
+  product(&join->up, parts_of(model), states, (int)n, picked, 0, columns);
+  for (int64_t i = 0; i < n; i++) {
+    opened(picked + i * wide, said + i * (wide + hidden), wide);
+    memcpy(x + i * hidden, said + i * (wide + hidden) + wide, (size_t)hidden * 4);
+  }
+  product(&join->state, parts_of(model), picked, (int)n, x, 1, columns);
   free(all);
   return 0;
 }
 
 /* Rows of a share's tokens and the states before them [n, hidden] into the room's x [n, hidden] → inputs [n, what the
-   first block's projections read], which are x where a matrix joins */
+   first block's projections read], which are x where a matrix joins; NULL where there was no memory */
 static const float *joined(const Model *model, const Join *join, const Share *share, const float *states, Room *room) {
   const int64_t hidden = model->hidden, n = share->n;
   if (join->half_words) look_up(share->tokens, join->words, 1, n, hidden, room->x);
   else look_up(share->tokens, join->words, 0, n, hidden, room->x);
+  if (join->picks.outs) return pick_states(model, join, states, n, room->x) ? 0 : room->x;
   if (join->state.outs) {
     product(&join->state, parts_of(model), states, (int)n, room->x, 1, room->columns);
     return room->x;
@@ -503,7 +513,8 @@ static const float *joined(const Model *model, const Join *join, const Share *sh
   return room->inputs;
 }
 
-/* A pass over rows of tokens and the states before them [n, hidden] → outputs [n, hidden], the states that follow */
+/* A pass over rows of tokens and the states before them [n, hidden] → outputs of the first block, which begin with the
+   states that follow */
 int run_states(const Model *model, const Join *join, const Share *share, const float *states, float *outputs) {
   const Pass pass = pass_of(share, 1);
   Room room;
@@ -511,23 +522,30 @@ int run_states(const Model *model, const Join *join, const Share *share, const f
   if (!all) return 1;
   TileShapes before;
   begin_work(model->threads, &before);
-  first_block(model, &pass, joined(model, join, share, states, &room), outputs, &room);
+  const float *inputs = joined(model, join, share, states, &room);
+  if (inputs) first_block(model, &pass, inputs, outputs, &room);
   end_work(&before);
   free(all);
-  return 0;
+  return !inputs;
 }
 
-/* What follows states [n, hidden] → logits [n, vocab], minus infinity for tokens that the head does not know */
+/* What follows outputs of the first block [n, hidden + more] → logits [n, vocab], minus infinity for tokens that the head
+   does not know */
 int read_states(const Model *model, const Join *join, const float *states, int64_t n, float *logits) {
-  const int64_t hidden = model->hidden, outs = join->head.outs;
-  float *read, *said;
+  const int64_t hidden = model->hidden, outs = join->head.outs, more = join->beside.outs ? join->beside.ins : 0;
+  float *read, *said, *rest;
   uint32_t *columns;
-  const int64_t sizes[] = {n * hidden, join->known ? n * outs : 0, columns_of(hidden, n)};
-  void **parts[] = {(void **)&read, (void **)&said, (void **)&columns};
-  void *all = room_for(parts, sizes, 3);
+  const int64_t sizes[] = {n * hidden, join->known ? n * outs : 0, n * more, columns_of(most(hidden, more), n)};
+  void **parts[] = {(void **)&read, (void **)&said, (void **)&rest, (void **)&columns};
+  void *all = room_for(parts, sizes, 4);
   if (!all) return 1;
   TileShapes before;
   begin_work(model->threads, &before);
+  for (int64_t i = 0; more && i < n; i++) {
+    memcpy(read + i * hidden, states + i * (hidden + more), (size_t)hidden * 4);
+    memcpy(rest + i * more, states + i * (hidden + more) + hidden, (size_t)more * 4);
+  }
+  if (more) product(&join->beside, parts_of(model), rest, (int)n, read, 1, columns), states = read;
   if (join->norm) normed(states, join->norm, model->eps, (int)n, hidden, read), states = read;
   product(&join->head, parts_of(model), states, (int)n, join->known ? said : logits, 0, columns);
   end_work(&before);
@@ -543,13 +561,14 @@ int read_states(const Model *model, const Join *join, const float *states, int64
    last row with the state there → as `write_chain` */
 int write_states(const Model *model, const Join *join, const Share *share, const float *states, int64_t steps,
                  Choose choose, const void *how, float *logits, int64_t *chosen, double *seconds) {
-  float *outputs = malloc((size_t)(share->n * model->hidden) * 4);
+  const int64_t wide = model->layers->down.outs;
+  float *outputs = malloc((size_t)(share->n * wide) * 4);
   int failed = !outputs;
   Share rows = *share;
   for (int64_t step = 0; !failed && step < steps; step++, logits += join->vocab) {
     const double began = now();
     failed = run_states(model, join, &rows, states, outputs);
-    states = outputs + (rows.n - 1) * model->hidden;
+    states = outputs + (rows.n - 1) * wide;
     failed = failed || read_states(model, join, states, 1, logits);
     seconds[step] = now() - began;
     if (failed) break;

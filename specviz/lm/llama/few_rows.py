@@ -6,7 +6,7 @@ As fast as memory gives the weights, in float32 and in bfloat16, and nearly the 
 torch costs more with every row, and between products a small model waits for calls. What leaves it is float32. A
 float32 model whose checkpoint holds bfloat16 is read as it is stored: the same numbers from half the bytes. The rows of
 `forward_texts` are those of several texts, each in a cache of its own (`batch`): no row's numbers depend on the others.
-Drafters' blocks run by it too (`draft_block`, `run_states` and chains of it by `write_states`, and `fill` after
+Drafters' blocks run by it too (`run_states` and chains of it by `write_states`, and `fill` after
 `read_context`).
 Products and attention are shared by as many threads as torch has (`team.h`). Used on the CPU where a compiler is at
 hand; the plain forward does the same without it.
@@ -53,8 +53,7 @@ class Join(ctypes.Structure):
     """As `few_rows.c` has it."""
 
     _fields_ = (
-        ("state", Matrix),
-        ("head", Matrix),
+        *((name, Matrix) for name in ("head", "state", "picks", "up", "beside")),
         *((name, pointer) for name in ("words", "word_norm", "state_norm", "norm", "known")),
         *((name, whole) for name in ("half_words", "vocab")),
     )
@@ -258,20 +257,20 @@ class FewRows:
         return self._chain(self._compiled.write_states, given, len(tokens), join.vocab, chooser)
 
     def run_states(self, join: Join, states: Tensor, seat: Seat, placement: Placement) -> Tensor:
-        """The first block alone, over rows of tokens and the states before them [n, hidden]: the states that follow
-        [n, hidden]."""
+        """The first block alone, over rows of tokens and the states before them [n, hidden]: [n, outputs of its last
+        product], the states that follow before anything else."""
         states = states.to(torch.float32).contiguous()
-        outputs, rows = torch.empty_like(states), seat.holding(placement).at
+        outputs, rows = torch.empty(len(states), self._layers[0].down.outs), seat.holding(placement).at
         given = pointer(states.data_ptr()), pointer(outputs.data_ptr())
         _check(self._compiled.run_states(self._at, ctypes.byref(join), rows, *given), len(states))
         return outputs
 
-    def read_states(self, join: Join, states: Tensor) -> Tensor:
-        """What follows states [n, hidden]: logits float32 [n, V]; minus infinity for tokens that the head does not
+    def read_states(self, join: Join, outputs: Tensor) -> Tensor:
+        """What follows outputs of `run_states`: logits float32 [n, V]; minus infinity for tokens that the head does not
         know."""
-        states, n = states.to(torch.float32).contiguous(), len(states)
+        outputs, n = outputs.to(torch.float32).contiguous(), len(outputs)
         logits = torch.empty(n, join.vocab)
-        given = pointer(states.data_ptr()), whole(n), pointer(logits.data_ptr())
+        given = pointer(outputs.data_ptr()), whole(n), pointer(logits.data_ptr())
         _check(self._compiled.read_states(self._at, ctypes.byref(join), *given), n)
         return logits
 
@@ -292,21 +291,6 @@ class FewRows:
         failed = self._compiled.run_blocks(self._at, seat.holding(placement).at, chosen, pointer(x.data_ptr()))
         _check(failed, len(x))
         return x
-
-    def draft_block(self, inputs: Tensor, x: Tensor, seat: Seat, placement: Placement) -> Tensor:
-        """The first block alone, whose attention reads inputs [n, what its projections read] beside the residual stream
-        x [n, hidden]: [n, outputs of its last product], on x as far as it reaches."""
-        inputs, x = inputs.to(torch.float32).contiguous(), x.to(torch.float32).contiguous()
-        outputs = torch.empty(len(x), self._layers[0].down.outs)
-        failed = self._compiled.draft_block(
-            self._at,
-            seat.holding(placement).at,
-            pointer(inputs.data_ptr()),
-            pointer(x.data_ptr()),
-            pointer(outputs.data_ptr()),
-        )
-        _check(failed, len(x))
-        return outputs
 
     def fill(
         self,

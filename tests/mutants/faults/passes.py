@@ -90,7 +90,7 @@ FAULTS: Edits = {
     },
     ("specviz/lm/llama/few_rows.c", "tests/drafters/test_eagle.py"): {
         "eagle: a chain goes on from the first of the text's rows": edit(
-            "states = outputs + (rows.n - 1) * model->hidden;", "states = outputs;"
+            "states = outputs + (rows.n - 1) * wide;", "states = outputs;"
         ),
         "eagle: a smaller head speaks of the first tokens, whichever it knows": edit(
             "logits[join->known[k]] = said[k];", "logits[k] = said[k];"
@@ -98,6 +98,11 @@ FAULTS: Edits = {
         "eagle: embeddings of two bytes a number are read as if they had four": edit(
             "if (join->half_words) look_up(share->tokens, join->words, 1,",
             "if (0) look_up(share->tokens, join->words, 1,",
+        ),
+    },
+    ("specviz/lm/llama/few_rows.c", "tests/drafters/test_fspad.py"): {
+        "fspad: a word's gate stands where what it adds does": edit(
+            "said + i * (wide + hidden) + wide, (size_t)hidden", "said + i * (wide + hidden), (size_t)hidden"
         ),
     },
     ("specviz/core/draws.c", "tests/core/test_draws.py"): {
