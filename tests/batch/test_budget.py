@@ -108,6 +108,13 @@ def test_what_a_candidate_costs_outside_the_passes_is_paid(handling_s, granted) 
     assert grant([wish(0, 9, 0.75, 0.5), wish(1, 9, 0.25, 0.1)], [4.0, 4.0], 2, 2, prices) == granted
 
 
+@pytest.mark.parametrize(("handling_s", "granted"), [(0.5, [1]), (1.5, [0])])
+def test_what_is_saved_pays_the_drafter_and_that_cost_together(handling_s, granted) -> None:
+    """A row of the drafter costs 1 s, and the candidate saves 0.5 · 4 = 2 s."""
+    prices = Prices.of(flat, steep, 4, 2, handling_s)
+    assert grant([wish(0, 9, 0.5)], [4.0], 1, 2, prices) == granted
+
+
 @pytest.mark.parametrize(("switch_s", "begins", "granted"), [(4.0, True, [2]), (4.5, True, [0]), (4.5, False, [2])])
 def test_a_round_that_drafts_pays_once_for_the_weights_that_come_back(switch_s, begins, granted) -> None:
     """The candidates save 3 and 1.5 s; whoever has drafted has paid."""

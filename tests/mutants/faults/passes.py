@@ -2,6 +2,7 @@
 
 from tests.mutants.faults.fault import ADAPTERS, RECORDER, ROWS, Edits, edit
 
+FEW_ROWS = "tests/lm/test_few_rows.py"
 FAULTS: Edits = {
     ("specviz/lm/rows.py", ROWS, ADAPTERS): {
         "cache: a kept path moves to the wrong row": edit(
@@ -19,7 +20,7 @@ FAULTS: Edits = {
             "self.tokens[start:] = kept", "self.tokens[start : start + len(kept)] = kept"
         ),
     },
-    ("specviz/lm/llama/few_rows.c", "tests/lm/test_few_rows.py"): {
+    ("specviz/lm/llama/few_rows.c", FEW_ROWS): {
         "few rows: a row of a chain sees the one after it": edit(
             "share->start + r % n + 1,", "share->start + r % n + 2,"
         ),
@@ -35,7 +36,7 @@ FAULTS: Edits = {
             "float *y = all->y + first;", "float *y = all->y;"
         ),
     },
-    ("specviz/core/compiled.py", "tests/lm/test_few_rows.py"): {
+    ("specviz/core/compiled.py", f"{FEW_ROWS}::test_a_row_is_the_same_bit_for_bit_alone_and_beside_others"): {
         "few rows: the compiler chooses which products are rounded twice": edit(
             '    "--param=avoid-fma-max-bits=0",\n', ""
         ),
@@ -54,12 +55,12 @@ FAULTS: Edits = {
             "all.first = all.last;\n", "all.first = 0;\n"
         ),
     },
-    ("specviz/lm/products.h", "tests/lm/test_team.py", "tests/lm/test_few_rows.py"): {
+    ("specviz/lm/products.h", "tests/lm/test_team.py", FEW_ROWS): {
         "tiles: threads that help have no shapes": edit(
             "  TileShapes before;\n  begin_tiles(&before);\n}", "  TileShapes before = {0};\n  (void)before;\n}"
         ),
     },
-    ("specviz/lm/llama/few_rows.c", "tests/lm/test_few_rows.py", "tests/lm/test_team.py"): {
+    ("specviz/lm/llama/few_rows.c", FEW_ROWS, "tests/lm/test_team.py"): {
         "tiles: attention mixes the first components of wide heads alone": edit(
             "values + (t * size + d + b * SIDE) * 2", "values + (t * size + b * SIDE) * 2"
         ),
@@ -80,7 +81,7 @@ FAULTS: Edits = {
         ),
         "team: nobody is asked to help": edit("while (team.watching && team.workers + 1 < threads", "while (0"),
     },
-    ("specviz/lm/llama/few_rows.py", "tests/lm/test_few_rows.py"): {
+    ("specviz/lm/llama/few_rows.py", FEW_ROWS): {
         "few rows: weights read as they are stored forget the norm's factor": edit(
             "return None if norm.absorbed and behind.short is None else", "return None if norm.absorbed else"
         ),
@@ -118,13 +119,13 @@ FAULTS: Edits = {
     ("specviz/drafters/drafting/draft_model.py", "tests/drafters/test_chains_in_one_call.py"): {
         "chain: rows of a draft that was rejected stay": edit("cached[row] == tokens[row]", "True"),
     },
-    ("specviz/lm/pages.py", "tests/lm/test_few_rows.py"): {
+    ("specviz/lm/pages.py", FEW_ROWS): {
         "few rows: nobody asks for large pages": edit("self._room.madvise(mmap.MADV_HUGEPAGE)", "pass"),
         "few rows: a weight is written over the one before it": edit(
             "self._next += -(-size // LINE) * LINE", "self._next += size // LINE"
         ),
     },
-    ("specviz/lm/products.h", "tests/lm/test_few_rows.py"): {
+    ("specviz/lm/products.h", FEW_ROWS): {
         "few rows: a row beyond the first six has the numbers of one before it": edit(
             "const float *rows = x + i * apart(ins, mode),", "const float *rows = x + i / 8 * apart(ins, mode),"
         ),
@@ -172,7 +173,7 @@ FAULTS: Edits = {
             "if (reached < model->count) memcpy(", "if (reached <= model->count) memcpy("
         ),
     },
-    ("specviz/lm/products.py", "tests/lm/test_few_rows.py"): {
+    ("specviz/lm/products.py", FEW_ROWS): {
         "few rows: weights in float32 take as wide a pass as tiles do": edit(
             "return MOST_ROWS if (half and compiled.tiles()) or", "return MOST_ROWS if compiled.tiles() or"
         ),
