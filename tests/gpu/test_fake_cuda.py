@@ -237,12 +237,14 @@ SHAPES = ({"gamma": 3}, {"branching": (2, 2)}, {"branching": (2, 1), "draw": "ii
 
 
 def judged(verifier: str, place: torch.device, seed: int) -> Verdict:
-    """What a rule says of two siblings without replacement, of which one has a drawn child and one a point mass."""
+    """What a rule says of two siblings without replacement: one has two drawn children, the other a point mass."""
     tree, q = DraftTree.from_root(0), torch.tensor([0.25, 0.25, 0.5]).to(place)
-    for parent, token in ((0, 2), (0, 1), (1, 0)):
+    for parent, token in ((0, 2), (0, 1), (1, 0), (1, 1)):
         tree.add(parent, token, "without_replacement", q, "model")
     tree.add(2, 2, "point_mass", None, "copy")
-    logits = torch.tensor([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [1.0, 0.0, 0.25], [0.0, 0.0, 0.5], [0.5, 0.0, 0.0]])
+    logits = torch.tensor(
+        [[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [1.0, 0.0, 0.25], [0.0, 0.0, 0.5], [0.0, 0.5, 0.0], [0.5, 0.0, 0.0]]
+    )
     scored = ScoredTree(tree, logits.to(place), Sampling(0.5))
     return VERIFIERS.get(verifier).of({}).judge(tree, scored, SeededRandom(seed), 4)
 
