@@ -239,7 +239,8 @@ def _length(record: Record, costs: Costs) -> list[Finding]:
     best = max(range(len(points)), key=lambda length: (points[length].speedup, -length))
     gain = points[best].speedup / points[now].speedup - 1
     beyond = " (positions that it never drafted taken to be like the last one)" if best > len(rates) > 1 else ""
-    formula = f"γ {best}: {points[best].speedup:.2f}, γ {now}: {points[now].speedup:.2f} times plain decoding"
+    compared = ", ".join(f"γ {length}: {points[length].speedup:.2f}" for length in dict.fromkeys((best, now)))
+    formula = f"{compared} times plain decoding"
     if best == now or gain < WORTH:
         return [
             Finding(

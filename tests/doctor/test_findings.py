@@ -82,6 +82,8 @@ def test_a_hopeless_drafter_is_switched_off() -> None:
 def test_a_length_that_no_other_beats_is_right() -> None:
     record = Record("vLLM", "a log", drafted=200, accepted=130, steps=100, by_position=(0.8, 0.5, 0.0), longest=2)
     assert "The length is right" in titles(record, Costs(cost_ratio=0.2))
+    [right] = [each for each in diagnose(record, Costs(cost_ratio=0.2)) if each.title == "The length is right"]
+    assert right.formula == "γ 2: 1.64 times plain decoding"  # (1 + 0.8 + 0.5) ÷ 1.4, and named once
 
 
 def test_without_positions_one_rate_stands_for_all() -> None:

@@ -95,7 +95,10 @@ def test_every_choice_can_be_drawn_and_any_other_is_refused(study: Study[Any]) -
     for chosen in product(*map(offered, choices)):
         view = study.view(result, *chosen)
         assert view.sentence
-        assert view.chart is None or draw(view.chart).data
+        drawn = () if view.chart is None else draw(view.chart).data
+        assert view.chart is None or drawn
+        listed = [each.name for each in drawn if each.name and each.showlegend is not False]
+        assert len(listed) == len(set(listed)), "a name stands once in the legend"
     for place, choice in enumerate(choices):
         if isinstance(choice, Choice):
             values = [one.value for one in choices]

@@ -107,7 +107,7 @@ def sentence(file: BranchesFile) -> str:
 
 def view(file: BranchesFile) -> View:
     """Both shares by depth."""
-    panels = []
+    panels = list[Panel]()
     for what, title in (("of_others", "belongs to another branch"), ("against", "contradicts its branch")):
         lines = [
             Series(
@@ -116,6 +116,8 @@ def view(file: BranchesFile) -> View:
                 [getattr(depth, what) / depth.drafted if depth.drafted else 0.0 for depth in tree.depths],
                 index,
                 hover=": %{y:.1%} at depth %{x}",
+                group=True,
+                legend=not panels,
             )
             for index, tree in enumerate(file.trees)
         ]

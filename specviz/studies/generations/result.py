@@ -335,7 +335,7 @@ def how(file: GenerationsFile) -> str:
         f"The bundled target, frozen. Equal training: {first.tokens:,} tokens for every network, all side by side in "
         f"{first.all_minutes:.0f} minutes of a busy machine. Greedy chains of {file.gamma}, the tree {file.budget} "
         f"candidates; {file.prompts} prompts, {file.max_new_tokens} tokens, one thread. Times are the processor's own; "
-        f"{file.load:.0f} programs wanted it. {file.origin}"
+        f"{file.load:.0f} program{'' if round(file.load) == 1 else 's'} wanted it. {file.origin}"
         + (
             f" That is of the shipped weights; equal training was measured before: {file.earlier}"
             if file.earlier
