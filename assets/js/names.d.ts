@@ -89,6 +89,7 @@ interface Names extends page.Slots {
   classPage: typeof classPage.classPage;
   gainWords: typeof classPage.gainWords;
   toggleDrawer: typeof drawer.toggleDrawer;
+  uncover: typeof drawer.uncover;
   placeOffer: typeof drawer.placeOffer;
   mountDrawing: typeof drawing.mountDrawing;
   standAlone: typeof embed.standAlone;

@@ -1,5 +1,7 @@
 """What a visitor sees of the page before anything is scrolled or pressed, over the recordings that ship."""
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -34,6 +36,22 @@ def test_why_a_run_did_not_begin_is_in_sight_where_it_was_asked_for(
     expect(said).to_contain_text("The prompt is empty")
     expect(said).to_be_in_viewport(ratio=1)
     expect(page.locator("#sv-player .svp-btn.is-play")).to_be_in_viewport(ratio=1)
+
+
+def test_on_a_phone_what_was_opened_from_the_settings_or_why_not_is_seen(
+    page: Page, learning: str, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("{", encoding="utf-8")
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, learning)
+    page.locator("#sv-settings").click()
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open a trace file").click()
+    chooser.value.set_files(broken)
+    expect(page.locator("#sv-message .sv-message-error")).to_contain_text("broken.json: line 1")
+    expect(page.locator("#sv-drawer")).to_be_hidden()
+    expect(page.locator("#sv-message .sv-message-error")).to_be_in_viewport(ratio=1)
 
 
 def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(page: Page, learning: str) -> None:

@@ -20,6 +20,11 @@ const drawer = (function () {
     else opener().focus({ preventScroll: true });
   }
 
+  /** Close it where it covers the whole window, as on a phone: what was opened from it, or why not, stands behind it. */
+  function uncover() {
+    if (drawer().classList.contains("sv-open") && drawer().offsetWidth >= innerWidth) toggleDrawer(false);
+  }
+
   /** Lay the offer to continue over the card whose token was clicked, in sight. */
   function placeOffer() {
     const offer = document.querySelector(".sv-branch");
@@ -49,6 +54,6 @@ const drawer = (function () {
       if (bar) bar.dataset.open = "1"; // and it stays so: nothing may move under a finger that leaves it
     });
 
-  return { toggleDrawer, placeOffer };
+  return { toggleDrawer, uncover, placeOffer };
 })();
 Object.assign(SpecViz, drawer);

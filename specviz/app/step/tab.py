@@ -46,7 +46,7 @@ TO_STAGE = """() => {
     document.querySelector(part)?.scrollIntoView({ block: "nearest" });
 }"""
 """a run begins where the visitor can see it; what is said of it, as why it did not begin, is never scrolled away"""
-OPEN_AT = "(moment) => SpecViz.openAt(moment)"
+OPEN_AT = "(moment) => { SpecViz.uncover(); SpecViz.openAt(moment); }"
 PLACE_OFFER = "() => requestAnimationFrame(() => SpecViz.placeOffer())"
 WITH_ROUND = """(player, round) => {
   const shown = document.querySelector("#sv-player .sv-player");
