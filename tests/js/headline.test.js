@@ -19,7 +19,10 @@ test("the question is of the round at hand: its chain, its tree, or that nothing
   assert.equal(ask(5), "A small model guesses 4 tokens ahead. How many will the big one keep?");
   assert.match(ask(1), /^A small model guesses a tree of 15 tokens, up to 3 ahead\./);
   trace.started.drafter.model = null;
-  assert.match(ask(5), /^A drafter without a model of its own \(sample\) guesses 4 tokens ahead/);
+  trace.started.drafter.pass_reads = "";
+  assert.match(ask(5), /^A drafter without a model \(sample\) guesses 4 tokens ahead/);
+  trace.started.drafter.pass_reads = "its layer and the head";
+  assert.match(ask(5), /^The drafter sample guesses 4 tokens ahead/);
   trace.started.source = "simulated";
   assert.equal(ask(5), "A simulated drafter guesses 4 tokens ahead. How many will the simulated target keep?");
 });

@@ -21,10 +21,9 @@ const headline = (function (S) {
     if (!drafted) return "Nothing is guessed in this round: the big model's pass writes one token.";
     const { drafter } = trace.started;
     const simulated = trace.started.source === "simulated";
-    const alone = S.say(
-      `A drafter without a model of its own (${drafter.name})`,
-      `“${drafter.name}”, no model at all,`,
-    );
+    const alone = drafter.pass_reads // a network on the target's states, or layers of the target
+      ? S.say(`The drafter ${drafter.name}`, `“${drafter.name}”`)
+      : S.say(`A drafter without a model (${drafter.name})`, `“${drafter.name}”, no model at all,`);
     const who = simulated
       ? S.say("A simulated drafter", "A simulated small model")
       : drafter.model
