@@ -136,6 +136,7 @@ CHAINS = {
     "dflash": Choice("dflash", {"gamma": 5}),
     "dspark": Choice("dspark", {"gamma": 5}),
     "eagle": Choice("eagle"),
+    "fspad": Choice("fspad"),
 }
 
 
