@@ -20,7 +20,7 @@ const drawer = (function () {
     else opener().focus({ preventScroll: true });
   }
 
-  /** Close it where it covers the whole window, as on a phone: what was opened from it, or why not, stands behind it. */
+  /** Close it where it covers the whole window, as on a phone: behind it stands what was opened from it, or why not. */
   function uncover() {
     if (drawer().classList.contains("sv-open") && drawer().offsetWidth >= innerWidth) toggleDrawer(false);
   }
