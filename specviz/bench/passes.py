@@ -186,6 +186,7 @@ def time_rounds(
         drafted = [(this.drafted.seconds, alone, after) for this, (alone, _), after in later if alone]
         if not drafted:
             raise BenchError(f"no round of the run at temperature {temperature:g} drafted; take another drafter.")
+        _forming_s(run)  # a token's entry is formed once for a tokenizer, however many runs mention it
         kept = _collected(source, asked, None)
         forming_s, traced = _forming_s(kept), kept.finished
         untraced_s = traced.prefill_s + traced.decode_s

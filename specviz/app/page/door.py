@@ -220,7 +220,7 @@ def _checked(control: Any, value: Any) -> Any:
     fits = _FITS.get(wanted)
     called = getattr(control, "label", None) or type(control).__name__
     if fits is None or fits(value):
-        if isinstance(control, gr.Number | gr.Slider) and not in_bounds(control, value):
+        if isinstance(control, gr.Number) and not in_bounds(control, value):  # a slider's bounds may be others by now
             raise _refusal(f"{called} is {shown(value)}, but must be {_bounds(control)}.")
         return value
     raise _refusal(f"{called} is {shown(value)}, but must be {_WORDS[wanted]}; reload the page.")
@@ -236,7 +236,7 @@ def _wanted(control: Any) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _bounds(control: gr.Number | gr.Slider) -> str:
+def _bounds(control: gr.Number) -> str:
     low, high = control.minimum, control.maximum
     if low is None or high is None:
         return f"at most {high:g}" if low is None else f"at least {low:g}"

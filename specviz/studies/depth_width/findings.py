@@ -169,7 +169,8 @@ def _verdict(families: Sequence[Sequence[Modelled]], tokens: int) -> str:
     if seen.step is None or seen.perplexity is None or seen.depth is None:
         return "Too few networks differ to say what throughput goes with."
     shallow = all(_shallow_wins(family) for family in families)
-    latency = shallow and -seen.step >= STRONG
+    quick = -seen.step >= STRONG
+    latency = shallow and quick
     numbers = (
         f"Throughput's rank correlation is {seen.step:+.2f} with the drafter's step time and {seen.perplexity:+.2f} "
         "with its perplexity"
@@ -186,6 +187,11 @@ def _verdict(families: Sequence[Sequence[Modelled]], tokens: int) -> str:
         return (
             f"The paper's finding shows here in part: latency decides, and shallow networks win. {numbers}, which is "
             "no weak one."
+        )
+    if quick:
+        return (
+            f"The paper's finding shows here in part: latency decides, but depth does not decide latency. {numbers}; "
+            "of a family at least, the fastest network is not in its shallower half."
         )
     return f"The paper's finding does not show here: latency does not decide. {numbers}."
 

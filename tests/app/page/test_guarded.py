@@ -40,6 +40,7 @@ def demo() -> Guarded:
             gr.Checkbox(label="chat"),
             gr.Dropdown(["a", "b"], label="method"),
             gr.CheckboxGroup(["a", "b"], label="shown"),
+            gr.Number(0, label="seed", minimum=0, maximum=10),
         ]
         gr.Button().click(ACT, controls, gr.Textbox())
     return page
@@ -51,7 +52,7 @@ def post(wrong: Exception | None, *values: Any) -> Any:
     return run_to_the_end(demo().process_api(function, list(values), SessionState(demo())))["data"][0]
 
 
-RIGHT = ("text", 3, True, "a", ["b"])
+RIGHT = ("text", 3, True, "a", ["b"], 1)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ RIGHT = ("text", 3, True, "a", ["b"])
         (1, True, "gamma is True, but must be a number; reload the page."),
         (1, float("nan"), "gamma is nan, but must be a number; reload the page."),
         (1, 10**5_000, "gamma is a value of type int too long to be shown, but must be a number; reload the page."),
-        (1, 11, "gamma is 11, but must be from 0 to 10."),
+        (5, 11, "seed is 11, but must be from 0 to 10."),
         (2, "yes", "chat is 'yes', but must be true or false; reload the page."),
         (3, {"a": 1}, "method is {'a': 1}, but must be one of its choices; reload the page."),
         (3, "c", "The page's controls cannot have these values: Value: c is not in the list of choices"),
@@ -82,12 +83,12 @@ def test_a_value_that_no_control_has_never_reaches_the_function(at: int, value: 
 
 @pytest.mark.parametrize("values", [(), RIGHT[:4], (*RIGHT, 1)], ids=["none", "too few", "too many"])
 def test_another_number_of_values_is_one_sentence(values: tuple[Any, ...]) -> None:
-    with pytest.raises(gr.Error, match=f"{len(values)} values arrived, but this event takes 5"):
+    with pytest.raises(gr.Error, match=f"{len(values)} values arrived, but this event takes 6"):
         post(None, *values)
 
 
 def test_an_empty_box_is_an_empty_text() -> None:
-    assert post(None, None, *RIGHT[1:]) == "('', 3, True, 'a', ['b'])"
+    assert post(None, None, *RIGHT[1:]) == "('', 3, True, 'a', ['b'], 1)"
 
 
 def test_a_visitors_mistake_is_its_sentence_and_leaves_no_traceback(caplog: pytest.LogCaptureFixture) -> None:

@@ -80,7 +80,10 @@ def test_the_verdict_follows_from_the_numbers() -> None:
     assert "in part" in better
     assert "no weak one" in better
     faster = finding(_study(*zip([4.0, 3.0, 2.0, 1.0], [10.0, 20.0, 30.0, 40.0], strict=True)))[-1]
-    assert faster.startswith("The paper's finding does not show here")
+    assert faster.startswith(
+        "The paper's finding shows here in part: latency decides, but depth does not decide latency."
+    )
+    assert "the fastest network is not in its shallower half" in faster
     assert finding(_study((1.0, 10.0), (2.0, 20.0)))[-1].startswith("Too few networks")
 
 
