@@ -133,7 +133,7 @@ def test_groups_are_named_and_in_the_files_order() -> None:
 def test_the_sentence_says_what_is_followed_and_what_a_right_answer_costs() -> None:
     assert sentence(only(sample())) == (
         "The target follows CoT; texts in the form that was asked for: CoD 0/2. Fewest seconds per correct answer: "
-        "no style with drafter model, 10 tokens, 1 of 2 right, 0.10 [0.05–] s per correct answer; no style with plain "
+        "no style with drafter model, 10 tokens, 1 of 2 right, 0.10 [0.050–] s per correct answer; no style with plain "
         "decoding, 10 tokens, 1 of 2 right, 0.20 [0.10–] s per correct answer."
     )
     wrong = replace(sample(), runs=tuple(replace(one, right=False) for one in sample().runs))
@@ -209,7 +209,7 @@ def test_what_the_target_wrote_is_shown_and_not_obeyed() -> None:
     assert "&lt;b&gt;chain&lt;/b&gt; 0" in str(rest)
     assert "<b>" not in str(rest)
     assert '<td data-column="style">CoD</td><td data-column="in its form">0/2</td>' in str(rest)
-    assert "0.10 [0.05–] s; α 0.50, τ 1.80; 200 tokens/s" in str(rest)
+    assert "0.10 [0.050–] s; α 0.50, τ 1.80; 200 tokens/s" in str(rest)
     assert "none correct; α 0.25" in str(rest)
     assert "Hypothesis:" in str(rest)
 

@@ -281,7 +281,12 @@ def told(one: Cost | None) -> str:
     """`0.31 [0.28–0.40]`, open upwards where no end is known, or that none was right."""
     if one is None:
         return NO_ANSWER
-    return f"{one.value:.2f} [{one.low:.2f}–{'' if one.high is None else f'{one.high:.2f}'}]"
+    return f"{digits(one.value)} [{digits(one.low)}–{'' if one.high is None else digits(one.high)}]"
+
+
+def digits(value: float) -> str:
+    """Two decimals, and three of what is below a tenth."""
+    return f"{value:.{2 if value >= 0.1 else 3}f}"
 
 
 def cheapest(group: Group) -> StyleRow | None:

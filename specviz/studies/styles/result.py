@@ -31,6 +31,7 @@ from specviz.studies.styles.numbers import (
     StyleFile,
     StyleRow,
     cheapest,
+    digits,
     example,
     group,
     groups,
@@ -285,9 +286,9 @@ def _marks(
             (
                 f"{TITLES[row.style]}, {name}",
                 "",
-                f"{middle:.2f} {unit}\n{row.tokens.value:.0f} tokens, {row.accuracy.hits} of {row.accuracy.of} right",
+                f"{digits(mid)} {unit}\n{row.tokens.value:.0f} tokens, {row.accuracy.hits} of {row.accuracy.of} right",
             )
-            for _, row, (middle, _, _) in found
+            for _, row, (mid, _, _) in found
         ],
         group=True,
         legend=legend,
