@@ -109,10 +109,8 @@ class Chooser:
 
     def __init__(self, compiled: ctypes.CDLL, steps: int, temperature: float, u: Sequence[float]) -> None:
         self.steps = steps
-        self.probs: Sequence[Tensor] = ()
-        """steps times [V], what each token was drawn from; none: the most probable were taken"""
-        self.block: Tensor | None = None
-        """the same in one [steps, V]"""
+        self.room: Room | None = None
+        """what each token was drawn from; None: the most probable were taken"""
         self._u = (ctypes.c_double * steps)(*u) if temperature else None
         self._prob = (ctypes.c_float * steps)() if temperature else None
         self._choice = _Choice(temperature, _at(self._u), None, _at(self._prob))
@@ -131,14 +129,14 @@ class Chooser:
     def how(self, vocab: int) -> object:
         """The function's last argument, for rows of so many numbers."""
         if self._u is not None:
-            room = room_of(self.steps, vocab)
-            self.probs, self.block, self._choice.probs = room.rows, room.whole, room.at
+            self.room = room_of(self.steps, vocab)
+            self._choice.probs = self.room.at
         return ctypes.byref(self._choice)
 
     def drawn(self) -> tuple[Sequence[Tensor], list[float]]:
         """What each token was drawn from, steps times [V], and its probability there; of the most probable ones nothing
         was drawn."""
-        return self.probs, [] if self._prob is None else self._prob[:]
+        return () if self.room is None else self.room.rows, [] if self._prob is None else self._prob[:]
 
 
 @cache

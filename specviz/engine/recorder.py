@@ -145,10 +145,12 @@ class Recorder:
         else:
             made_of = [scored.logits] if raw and sampling.uncut else []
             together = record.proposal.draft_probs
-            rows: list[Rows] = [((parent,), q) for parent, q in drawn.items()]
+            rows: list[Rows]
             if together and len(together) == len(asked):  # rows of whole blocks, with logits that are known
                 rows = [(nodes, probs) for (nodes, _), probs in zip(asked, together, strict=True)]
                 made_of += [logits for _, logits in asked] if made_of else []
+            else:
+                rows = [((parent,), q) for parent, q in drawn.items()]
             judged = ask(scored.all_probs(), rows, made_of=made_of, temperature=sampling.temperature)
         if sampling.plain:
             raw = self._news(ask, record, drawn)

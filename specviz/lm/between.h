@@ -22,20 +22,29 @@ static void normed(const float *x, const float *weight, float eps, int n, int64_
   }
 }
 
-/* x · σ(x) */
-INLINE Vec silu(Vec x) {
+typedef struct {
+  Vec above, below;
+} Fraction;
+
+/* σ(x) */
+INLINE Fraction logistic(Vec x) {
   Vec falling = exponential((Vec)((Ints)x | (Ints)every(-0.0f))); /* e^-|x| */
   Vec upper = (Vec)((Ints)every(1.0f) & ~(x < every(0.0f))), lower = (Vec)((Ints)falling & (x < every(0.0f)));
-  return x * (upper + lower) / (1.0f + falling);
+  return (Fraction){upper + lower, 1.0f + falling};
+}
+
+/* x · σ(x) */
+INLINE Vec silu(Vec x) {
+  Fraction share = logistic(x);
+  return x * share.above / share.below;
 }
 
 /* x · σ(gate), `count` of both → x */
 static void opened(float *x, const float *gate, int64_t count) {
   int64_t k = 0;
   for (; k + LANES <= count; k += LANES) {
-    Vec side = load(gate + k), falling = exponential((Vec)((Ints)side | (Ints)every(-0.0f))); /* e^-|gate| */
-    Vec upper = (Vec)((Ints)every(1.0f) & ~(side < every(0.0f))), lower = (Vec)((Ints)falling & (side < every(0.0f)));
-    store(x + k, load(x + k) * ((upper + lower) / (1.0f + falling)));
+    Fraction share = logistic(load(gate + k));
+    store(x + k, load(x + k) * (share.above / share.below));
   }
   for (; k < count; k++) x[k] /= 1.0f + expf(-gate[k]);
 }

@@ -69,7 +69,7 @@ def test_drawn_tokens_their_distributions_and_probabilities_are_those_of_passes_
     chain = model.write_chain(NEW, caches[1], chooser)
     probs = transform(logits, sampling)
     assert chain.tokens == tokens
-    assert torch.equal(torch.stack(chooser.probs), probs)
+    assert torch.equal(torch.stack(chooser.room.rows), probs)
     assert chooser.drawn()[1] == [float(row[token]) for row, token in zip(probs, tokens, strict=True)]
     assert torch.equal(*(following(model, cache) for cache in caches))
 

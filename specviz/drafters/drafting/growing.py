@@ -115,9 +115,9 @@ class GrowingDraft:
         if chooser is None or chain is None:
             return False
         self.proposal.draft_logits.append((range(chooser.steps), chain.logits))
-        self.draws += len(chooser.probs)
-        if chooser.block is not None:
-            self.proposal.draft_probs.append(chooser.block)
+        if chooser.room is not None:
+            self.draws += chooser.steps
+            self.proposal.draft_probs.append(chooser.room.whole)
         self.tree.add_chain(chain.tokens, kind, chooser.drawn(), self.source)
         return True
 
