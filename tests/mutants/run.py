@@ -1,16 +1,17 @@
 """Plants one fault after the other into a copy of the tree and asks the tests that should see it.
 
-    python -m tests.mutants                 all of them; exit status 1 where one survives
+    python -m tests.mutants                 all of them; exit status 1 where one is not found
     python -m tests.mutants nucleus kseq    those whose name or file contains one of these words
     python -m tests.mutants --list          what there is, without running anything
 
-The tests of a fault must pass on the copy without it, or its death would say nothing. Every run is a process of its
+The tests of a fault must pass on the copy without it, or its death would say nothing. Tests that give no answer in
+time have not found a fault, unless it is declared to hang: a machine may only be slow. Every run is a process of its
 own, forked from one that has imported torch already.
 """
 
 import argparse
 import io
-import multiprocessing.connection
+import multiprocessing
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import time
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing.connection import Connection
+from multiprocessing.context import BaseContext
 from pathlib import Path
 
 from tests.mutants.faults import FAULTS
@@ -26,9 +28,8 @@ from tests.mutants.faults.fault import Fault
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 180.0
-"""a fault may make the engine loop for ever: then it is seen"""
-PASSED, FAILED, ELSEWHERE, CRASHED = 0, 1, 98, 99
-"""the first two are what pytest returns; anything else is a mistake in the list of faults, or of this module"""
+PASSED, FAILED, SILENT, ELSEWHERE, CRASHED = 0, 1, 97, 98, 99
+"""the first two are what pytest returns; the last two are mistakes in the list of faults, or of this module"""
 
 
 def main() -> int:
@@ -41,8 +42,10 @@ def main() -> int:
         for one in chosen:
             say(f"{one.file}: {one.name}")
         return 0
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "transformers", "pytest"])
     with tempfile.TemporaryDirectory(prefix="specviz-mutants-") as folder:
-        return _run(chosen, copied(Path(folder)))
+        return plant(chosen, copied(Path(folder)), context)
 
 
 def say(line: str) -> None:
@@ -66,52 +69,57 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def _run(chosen: Sequence[Fault], copy: Path) -> int:
-    """Print a line per fault; 0 where none survived."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "transformers", "pytest"])
+def plant(chosen: Sequence[Fault], copy: Path, context: BaseContext, limit_s: float = LIMIT_S) -> int:
+    """Print a line per fault; 0 where each was found."""
     began = time.perf_counter()
-    tests = list(dict.fromkeys(test for one in chosen for test in one.tests))
-    status, said = tested(context, copy, tests)
+    tests = list(dict.fromkeys(test for fault in chosen for test in fault.tests))
+    status, said = tested(context, copy, tests, None)
     if status != PASSED:
         say(f"the tests do not pass without any fault (pytest returned {status}):\n{said}")
         return 2
     say(f"{len(tests)} selections of tests pass without a fault, {time.perf_counter() - began:.0f} s")
-    survivors, broken = [], []
+    lists: dict[str, list[str]] = {}
     for fault in chosen:
-        status, said = with_fault(context, copy, fault)
-        word = {PASSED: "SURVIVED", FAILED: "killed"}.get(status, f"NOT TESTED, pytest returned {status}")
-        say(f"{word:>8}  {fault.file}: {fault.name}")
-        if status == PASSED:
-            survivors.append(fault)
-        elif status != FAILED:
-            broken.append(f"{fault.name}:\n{said}")
-    for one in broken:
-        say(one)
-    killed = len(chosen) - len(survivors) - len(broken)
-    say(f"{killed} of {len(chosen)} killed, {len(survivors)} survived, {time.perf_counter() - began:.0f} s")
-    return 1 if survivors or broken else 0
+        status, said = with_fault(context, copy, fault, limit_s)
+        outcome = outcome_of(status, fault.hangs)
+        say(f"{outcome:>10}  {fault.file}: {fault.name}")
+        lists.setdefault(outcome, []).append(f"{outcome}: {fault.name}:\n{said}")
+    for line in lists.get("NO ANSWER", []) + lists.get("NOT TESTED", []):
+        say(line)
+    killed, survived, silent = (len(lists.get(outcome, [])) for outcome in ("killed", "SURVIVED", "NO ANSWER"))
+    say(
+        f"{killed} of {len(chosen)} killed, {survived} survived, {silent} without an answer,"
+        f" {time.perf_counter() - began:.0f} s"
+    )
+    return int(killed < len(chosen))
 
 
-def with_fault(context: multiprocessing.context.ForkServerContext, copy: Path, fault: Fault) -> tuple[int, str]:
+def outcome_of(status: int, hangs: bool) -> str:
+    """What a status says of a fault, which may be declared to hang."""
+    if status == FAILED or (status == SILENT and hangs):
+        return "killed"
+    return {PASSED: "SURVIVED", SILENT: "NO ANSWER"}.get(status, "NOT TESTED")
+
+
+def with_fault(context: BaseContext, copy: Path, fault: Fault, limit_s: float) -> tuple[int, str]:
     """Plant a fault, run its tests, take it out again."""
     path = copy / fault.file
     before = path.read_text(encoding="utf-8")
     path.write_text(fault.planted(before), encoding="utf-8")
     try:
-        return tested(context, copy, fault.tests)
+        return tested(context, copy, fault.tests, limit_s)
     finally:
         path.write_text(before, encoding="utf-8")
 
 
-def tested(context: multiprocessing.context.ForkServerContext, copy: Path, tests: Sequence[str]) -> tuple[int, str]:
-    """What pytest returns for these selections in a process of its own, and what it said."""
+def tested(context: BaseContext, copy: Path, tests: Sequence[str], limit_s: float | None) -> tuple[int, str]:
+    """What pytest returns for these selections in a process of its own, and what it said; SILENT after a limit."""
     here, there = context.Pipe()
     process = context.Process(target=run_pytest, args=(str(copy), tuple(tests), there))
     process.start()
     there.close()
-    status, said = (FAILED, f"no answer within {LIMIT_S:.0f} s")
-    if here.poll(LIMIT_S if len(tests) < 10 else None):
+    status, said = SILENT, f"no answer within {limit_s} s"
+    if here.poll(limit_s):
         try:
             status, said = here.recv()
         except EOFError:

@@ -11,8 +11,8 @@ from tests.mutants.faults.fault import Fault
 
 AREAS = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__) if found.name != "fault"]
 FAULTS = tuple(
-    Fault(name, file, find, replace, tuple(tests))
+    Fault(name, file, planted.find, planted.replace, tuple(tests), planted.hangs)
     for area in AREAS
     for (file, *tests), edits in area.FAULTS.items()
-    for name, (find, replace) in edits.items()
+    for name, planted in edits.items()
 )

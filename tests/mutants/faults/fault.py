@@ -1,6 +1,7 @@
 """What a planted fault is, and the tests that several name."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 SAMPLING = "tests/core/test_randomness_and_sampling.py"
 RULES = "tests/verifiers"
@@ -15,15 +16,22 @@ PAIRINGS = "tests/contracts/test_pairings.py"
 SCRIPTS = "tests/js/test_js.py::test_the_pure_functions"
 
 
-Edit = tuple[str, str]
-"""what to find in a file, and what to put there"""
+class Edit(NamedTuple):
+    """What to find in a file, and what to put there."""
+
+    find: str
+    replace: str
+    hangs: bool = False
+    """with it something waits or loops for ever, and no test that sees it gives an answer"""
+
+
 Edits = dict[tuple[str, ...], dict[str, Edit]]
 """(file, tests that must see its faults …) → a fault's name → its edit"""
 
 
-def edit(find: str, replace: str) -> Edit:
+def edit(find: str, replace: str, hangs: bool = False) -> Edit:
     """`find` stands exactly once in the file."""
-    return find, replace
+    return Edit(find, replace, hangs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,7 @@ class Fault:
     find: str
     replace: str
     tests: tuple[str, ...]
+    hangs: bool = False
 
     def planted(self, text: str) -> str:
         """The file's text with the fault in it. Raises ValueError where its place is not found exactly once."""
