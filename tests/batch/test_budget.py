@@ -214,6 +214,58 @@ def test_a_drafter_that_was_not_asked_reads_what_it_missed_shared_out_over_the_r
     assert [wish.unread for wish in asked] == [1.0, 1 + 1 / 3.5, 1 + 2 / 3, 1 + 3 / 2.5]
 
 
+def wished(granted: int, longest: int = 3, tokens: int = 10) -> tuple[BudgetStopPolicy, list[Wish]]:
+    """A policy that is always granted as much, and what it wishes for."""
+    asked = list[Wish]()
+
+    def grants(wish: Wish) -> int:
+        asked.append(wish)
+        return granted
+
+    return BudgetStopPolicy(StopOptions(longest), Budget(priced(flat)), grants, 0, tokens), asked
+
+
+def begins(policy: BudgetStopPolicy, asked: list[Wish]) -> float:
+    """The chance of a round's first candidate."""
+    policy.levels()
+    return asked[-1].chances[0]
+
+
+def test_what_a_text_expects_is_what_its_last_rounds_showed_beside_four_candidates_of_which_60_percent_were_taken():
+    """Of three candidates one is taken, and the target did not come to the third. What was seen counts less with every
+    round, and with every round that rests."""
+    policy, asked = wished(-2)
+    assert begins(policy, asked) == pytest.approx(2.4 / 4)
+    policy.learn(3, 1)
+    assert begins(policy, asked) == pytest.approx((2.4 + 1) / (4 + 2))
+    policy.learn(0, 0)
+    assert begins(policy, asked) == pytest.approx((2.4 + 0.9) / (4 + 1.8))
+    assert [policy.rests() for _ in range(3)] == [True, True, False]
+    policy.learn(0, 0)
+    assert begins(policy, asked) == pytest.approx((2.4 + 0.9**4) / (4 + 2 * 0.9**4))
+
+
+class Draft:
+    """A chain of which each candidate is taken with a chance of a half."""
+
+    def confidence(self, node: int) -> float:
+        return 0.5
+
+    def depth(self, node: int) -> int:
+        return node
+
+
+def test_the_chances_of_a_draft_are_those_of_its_path_down_to_the_last_token_but_one_which_is_the_targets():
+    policy, asked = wished(2, longest=4, tokens=4)
+    policy.levels()
+    assert [policy.draws_at(Draft(), node) for node in range(2)] == [True, True]
+    assert [wish.chances for wish in asked] == [
+        pytest.approx((0.6, 0.36, 0.216)),
+        pytest.approx((0.5, 0.3, 0.18)),
+        pytest.approx((0.25, 0.15)),
+    ]
+
+
 def by_budget(number: int, sampling, budget: Budget, levels: int = 3):
     def make(target, drafter):
         session = session_of(number, (1,) * levels, sampling)(target, drafter)

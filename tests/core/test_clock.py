@@ -9,13 +9,14 @@ from specviz.core.clock import PhaseClock, now, read_by
 CPU = torch.device("cpu")
 
 
-def test_phases_are_timed_by_the_clock_that_is_read() -> None:
-    ticks = iter([10.0, 11.0, 14.0])
+def test_phases_are_timed_by_the_clock_that_is_read_and_added_up_where_one_comes_again() -> None:
+    ticks = iter([10.0, 11.0, 14.0, 19.0])
     with read_by(lambda: next(ticks)):
         clock = PhaseClock(CPU)
         clock.ended("draft")
         clock.ended("target")
-    assert clock.seconds == {"draft": 1.0, "target": 3.0}
+        clock.ended("draft")
+    assert clock.seconds == {"draft": 6.0, "target": 3.0}
 
 
 def test_other_threads_and_what_comes_later_read_the_usual_clock() -> None:

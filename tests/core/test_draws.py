@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ctypes import CFUNCTYPE, c_int64, c_void_p
+
 import pytest
 import torch
 
 from specviz.core import compiled, draws
-from specviz.core.draws import Chooser, warp
+from specviz.core.draws import Chooser, room_of, warp
 from specviz.core.randomness import _pick_on_cpu, pick
 from specviz.core.sampling import Sampling, residual, transform
 
@@ -51,6 +53,19 @@ def test_a_draw_is_that_of_the_plain_walk_along_cumulative_probabilities(size):
         assert [pick(row, u) for u in numbers] == [_pick_on_cpu(row, u) for u in numbers]
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_where_rounding_leaves_no_token_the_last_one_with_mass_is_drawn(size):
+    row = torch.zeros(size)
+    row[:2] = 0.5
+    assert pick(row, 1.0) == _pick_on_cpu(row, 1.0) == 1
+
+
+def test_a_rejection_of_a_target_that_is_the_draft_leaves_the_target():
+    p = transform(rows(150, count=1)[0], Sampling(0.8))
+    left, mass = residual(p, p)
+    assert (mass, torch.equal(left, p)) == (0.0, True)
+
+
 def test_what_a_rejection_leaves_is_the_same_with_and_without_a_compiler(monkeypatch):
     p, q = transform(rows(150, count=2), Sampling(0.8))
     left, mass = residual(p, q)
@@ -66,6 +81,37 @@ def test_rows_that_lie_otherwise_are_left_to_torch():
     assert torch.equal(warp(apart, 0.8), (apart / 0.8).softmax(-1))
     assert warp(rows(150).double(), 0.8).dtype == torch.float64
     assert warp(rows(3).requires_grad_(), 0.8).requires_grad
+
+
+def chosen(chooser, logits):
+    """Row after row, as a compiled loop asks."""
+    choose = CFUNCTYPE(c_int64, c_void_p, c_int64, c_int64, c_void_p)(chooser.function.value)
+    how, size = chooser.how(logits.shape[1]), logits.shape[1]
+    return [choose(row.data_ptr(), size, step, how) for step, row in enumerate(logits)]
+
+
+@pytest.mark.parametrize("size", SIZES[:-1])
+def test_a_compiled_loop_takes_the_most_probable_token_wherever_it_stands_and_the_lowest_of_equal_ones(size):
+    alone = torch.eye(size)
+    equal = alone + alone.flip(1)
+    assert chosen(Chooser.of(size), alone) == list(range(size))
+    assert chosen(Chooser.of(size), equal.clamp(max=1)) == [min(i, size - 1 - i) for i in range(size)]
+
+
+def test_a_compiled_loop_draws_as_pick_does_and_keeps_what_it_drew_from():
+    logits, u = rows(150), (0.9, 0.1, 0.5, 0.0)
+    chooser = Chooser.of(4, 0.8, u)
+    tokens = chosen(chooser, logits)
+    probs = warp(logits, 0.8)
+    assert tokens == [pick(row, number) for row, number in zip(probs, u, strict=True)]
+    drawn, prob = chooser.drawn()
+    assert torch.equal(torch.stack(list(drawn)), probs)
+    assert prob == [float(row[token]) for row, token in zip(probs, tokens, strict=True)]
+
+
+def test_no_two_choosers_have_the_same_room():
+    rooms = [room_of(2, 3).at for _ in range(2 + draws.SPARE_BYTES // (4 * 2 * 3))]
+    assert len(set(rooms)) == len(rooms)
 
 
 def test_where_there_is_no_compiler_nobody_chooses_for_a_compiled_loop(monkeypatch):

@@ -65,6 +65,26 @@ FAULTS: Edits = {
         "budget: a batch that has shrunk rests on": edit("            self.news += 1\n", ""),
         "budget: at a glance only one more candidate is seen": edit("- more * best >= least", "- best >= least"),
         "budget: what a round has granted takes no row": edit("self.rows += sum(map(bool, granted))", "pass"),
+        "budget: candidates that the target did not come to count as refused": edit(
+            "self._seen += min(drafted, accepted + 1)", "self._seen += drafted"
+        ),
+        "budget: a round that rests forgets nothing": edit(
+            "        self._rest -= 1\n        self._forget()\n", "        self._rest -= 1\n"
+        ),
+        "budget: each candidate is as likely as if all before it were taken": edit(
+            "        self._reached = chance\n", ""
+        ),
+        "budget: a text's last token is drafted": edit("self._tokens - 1) - depth", "self._tokens) - depth"),
+    },
+    ("specviz/batch/pass_times.py", "tests/batch/test_pass_times.py"): {
+        "pass times: texts have hardly begun": edit(
+            "cached = max(1, min(CACHED_ROWS, model.info.context_length - levels - 1))", "cached = 1"
+        ),
+        "pass times: rows that do not come out even are left out": edit("each + (lane < more)", "each"),
+        "pass times: a pass reads what the one before it left": edit("share.cache.keep([])", "pass"),
+        "pass times: the first pass counts": edit("                if repeat:\n", "                if True:\n"),
+        "pass times: the first switch counts": edit("median(taken[1:])", "median(taken)"),
+        "pass times: a switch may bring seconds": edit("max(0.0, median(taken[1:]))", "median(taken[1:])"),
     },
     ("specviz/studies/batches/measure.py", "tests/studies/test_batches_measured.py"): {
         "batch: every text draws with the first one's seed": edit(

@@ -2,9 +2,35 @@
 
 from tests.mutants.faults.fault import SAMPLING, Edits, edit
 
+DRAWS = "tests/core/test_draws.py"
+
 FAULTS: Edits = {
     ("specviz/core/draws.py", SAMPLING): {
         "temperature multiplies the logits": edit("else logits / temperature)", "else logits * temperature)"),
+    },
+    ("specviz/core/draws.py", DRAWS): {
+        "compiled draws: two chains write into the same room": edit("= spare[1:]", "= spare"),
+        "compiled draws: where nothing is left, nothing is drawn from": edit(
+            "return (left, mass) if mass > 0.0 else (target, 0.0)", "return left, mass"
+        ),
+    },
+    ("specviz/core/draws.c", DRAWS): {
+        "compiled draws: where rounding leaves no token the last one is drawn, mass or not": edit(
+            "  while (last > 0 && !(row[last] > 0.0f)) last--;\n", ""
+        ),
+        "compiled draws: the largest logit is not looked for in the first lane": edit("top = most[0]", "top = most[1]"),
+        "compiled draws: of equal logits the last is taken": edit(
+            "while (first < vocab - 1 && logits[first] != top) first++;",
+            "for (int64_t i = 0; i < vocab; i++) first = logits[i] == top ? i : first;",
+        ),
+        "compiled draws: the probability kept is another token's": edit(
+            "how->prob[step] = probs[token]", "how->prob[step] = probs[0]"
+        ),
+    },
+    ("specviz/core/clock.py", "tests/core/test_clock.py"): {
+        "clock: of a phase that comes again the last time counts": edit(
+            "self.seconds[phase] += self._read - before", "self.seconds[phase] = self._read - before"
+        ),
     },
     ("specviz/core/sampling.py", SAMPLING): {
         "nucleus not normalised below a mass of one half": edit(
