@@ -55,9 +55,9 @@ INLINE Vec weight_of(Vec x, float temperature, float top) { /* e^((x - top) / te
   return (Vec)((Ints)exponential(below) & (below >= every(-87.0f)));
 }
 
-/* logits [n, V], `apart` numbers from one row to the next → probabilities [n, V] at this temperature */
-void warp(const float *logits, int64_t n, int64_t vocab, int64_t apart, float temperature, float *probs) {
-  for (; n > 0; n--, logits += apart, probs += vocab) {
+/* logits [n, V] → probabilities [n, V] at this temperature */
+void warp(const float *logits, int64_t n, int64_t vocab, float temperature, float *probs) {
+  for (; n > 0; n--, logits += vocab, probs += vocab) {
     const float top = largest(logits, vocab);
     int64_t i = 0;
     for (; i + LANES <= vocab; i += LANES) store(probs + i, weight_of(load(logits + i), temperature, top));
@@ -111,7 +111,7 @@ int64_t choose(const float *logits, int64_t vocab, int64_t step, const Choice *h
     return first;
   }
   float *probs = how->probs + step * vocab;
-  warp(logits, 1, vocab, vocab, (float)how->temperature, probs);
+  warp(logits, 1, vocab, (float)how->temperature, probs);
   const int64_t token = pick(probs, vocab, how->u[step]);
   how->prob[step] = probs[token];
   return token;

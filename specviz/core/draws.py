@@ -48,7 +48,7 @@ def warp(logits: Tensor, temperature: float) -> Tensor:
     probs, vocab = torch.empty_like(logits), logits.shape[-1]
     rows = logits.numel() // max(1, vocab)
     at, to = _pointer(logits.data_ptr()), _pointer(probs.data_ptr())
-    compiled.warp(at, _whole(rows), _whole(vocab), _whole(vocab), ctypes.c_float(temperature), to)
+    compiled.warp(at, _whole(rows), _whole(vocab), ctypes.c_float(temperature), to)
     return probs
 
 
