@@ -2,8 +2,9 @@
 
     weights' bytes ÷ read rate ─► t(1) ─► t(2) … t(16) ─► a drafter's step alone, and in a round ─► a recorded run
 
-Everything is timed in turn in one process, passes on the clock of their thread where there is one, and the fastest
-repeat counts: other programs only add time. Place in the flow: `specviz bench passes` asks, and prints the two tables.
+Everything is timed in turn in one process. Of passes, on the clock of their thread where there is one, the fastest
+repeat counts: other programs only add time. Of rounds medians do, for what they find in the processor's cache varies.
+Place in the flow: `specviz bench passes` asks, and prints the two tables.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import median
 
 import torch
@@ -39,6 +40,8 @@ ROUND_COLUMNS = (
     "tracing",
     "formed later",
 )
+RUNS = 24
+"""each behind the one before with its passes alone; of a round the median counts"""
 COLUMNS = 4096
 READ_BYTES = 4
 """of a number in the memory that is read: torch adds up float32 faster than shorter formats"""
@@ -114,12 +117,12 @@ def _reading_s(memory: Tensor, clock: Clock, repeat: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RoundTable:
-    """A run with a drafter model at one temperature: medians over its rounds."""
+    """Runs with a drafter model at one temperature."""
 
     dtype: str
     temperature: float
     step_ratio: float
-    """what a round spends on drafting over the same steps alone in a loop, which finds its weights in the cache"""
+    """what rounds spend on drafting over the same steps alone in a loop, which finds its weights in the cache"""
     after_target_ratio: float
     """the same over those steps each time right after a target's pass, which leaves the cache as a round does"""
     tracing: float
@@ -128,44 +131,30 @@ class RoundTable:
     """seconds of forming the nodes and vocabulary that writing left to the first reader, over the same"""
 
 
-@dataclass(slots=True)
-class _StepsAlone:
-    """After each round its drafter's steps alone, as many rows each: in a loop, and in one with the target's pass.
+class Passes:
+    """The passes of a run's rounds with nothing around them, in their order: as many rows over as many cached ones.
 
-    What a processor keeps in its cache depends on what was read several turns ago: with every turn of a loop it holds
-    more of the drafter, and with every pass of the target less. So the first half of the turns does not count."""
+    One cache for each model, as a run has: what a processor still holds depends on what was read several rounds ago."""
 
-    target: LanguageModel
-    drafter: LanguageModel
-    turns: int = 8
-    """of either, of which the median of the later half counts"""
-    after_target: list[float] = field(default_factory=list)
-    """per round its steps' seconds, each time behind a pass of the target"""
+    def __init__(self, target: LanguageModel, drafter: LanguageModel, rounds: Sequence[Round]) -> None:
+        self._target, self._drafter = target, drafter
+        rows = max(this.scored.target_pass.cached_rows + this.scored.target_pass.rows for this in rounds)
+        self._judged, self._drafted = filled_cache(target, rows), filled_cache(drafter, rows)
 
-    def clock(self) -> float:
-        return time.perf_counter()
+    def steps_s(self, rounds: Sequence[Round], judged: bool) -> list[float]:
+        """Seconds of each round's drafter steps, 0 without any; behind the target's pass of the round before, or in a
+        loop without it."""
+        return [self._round_s(this.drafted.passes, this.scored.target_pass if judged else None) for this in rounds]
 
-    def replay(self, this: Round) -> float:
-        """Seconds of the steps alone; 0 for a round that drafted nothing."""
-        steps, judging = this.drafted.passes, this.scored.target_pass
-        self.after_target.append(0.0)
-        if not steps:
-            return 0.0
-        drafted = filled_cache(self.drafter, steps[0].cached_rows)
-        judged = filled_cache(self.target, judging.cached_rows)
-        behind: list[float] = []
-        for _ in range(self.turns):
-            pass_s(self.target, judged, judging.rows)
-            behind.append(self._steps_s(drafted, steps))
-        alone = [self._steps_s(drafted, steps) for _ in range(self.turns)]
-        self.after_target[-1] = median(behind[self.turns // 2 :])
-        return median(alone[self.turns // 2 :])
-
-    def _steps_s(self, cache: Cache, steps: Sequence[Pass]) -> float:
-        """As in the round, rows follow one another and the last of a step is read out."""
-        before = cache.length
-        seconds = sum(pass_s(self.drafter, cache, step.rows, as_chain=True) for step in steps)
-        cache.truncate(before)
+    def _round_s(self, steps: Sequence[Pass], judging: Pass | None) -> float:
+        """As in the round, rows follow one another; of a step the last is read out, of the target's pass all are."""
+        seconds = 0.0
+        if steps:
+            self._drafted.truncate(steps[0].cached_rows)
+            seconds = sum(_chain_s(self._drafter, self._drafted, step.rows, last_only=True) for step in steps)
+        if judging:
+            self._judged.truncate(judging.cached_rows)
+            _chain_s(self._target, self._judged, judging.rows)
         return seconds
 
 
@@ -175,25 +164,44 @@ def time_rounds(
     target: LanguageModel,
     drafter: LanguageModel,
     temperatures: Sequence[float],
+    runs: int = RUNS,
 ) -> Iterator[RoundTable]:
-    """One run per temperature for the steps, and one with its trace kept. Raises BenchError where nothing was
-    drafted."""
+    """`runs` runs per temperature, in turns with their passes alone. Raises BenchError where nothing was drafted."""
     for temperature in temperatures:
         asked = replace(request, temperature=temperature)
-        steps = _StepsAlone(target, drafter)
-        run = _collected(source, asked, steps)
-        later = zip(run.rounds[1:], run.replayed[1:], steps.after_target[1:], strict=True)
-        drafted = [(this.drafted.seconds, alone, after) for this, (alone, _), after in later if alone]
-        if not drafted:
+        first = _collected(source, asked)
+        passes = Passes(target, drafter, first.rounds)
+        _forming_s(first)  # a token's entry is formed once for a tokenizer, however many runs mention it
+        took, shares = list[list[tuple[float, float, float]]](), list[tuple[float, float]]()
+        for _ in range(runs):
+            run = _collected(source, asked)
+            traced, forming_s = run.finished, _forming_s(run)
+            untraced_s = traced.prefill_s + traced.decode_s
+            shares.append((traced.record_s / untraced_s, forming_s / untraced_s))
+            after = passes.steps_s(run.rounds, judged=True)  # the run has left the processor's cache as its rounds do
+            alone = [passes.steps_s(run.rounds, judged=False) for _ in range(2)][1]  # and a loop leaves it as loops do
+            took.append(list(zip([this.drafted.seconds for this in run.rounds], alone, after, strict=True)))
+        rounds = [[median(seconds) for seconds in zip(*each, strict=True)] for each in zip(*took, strict=True)]
+        if not (counted := [seconds for seconds in rounds[1:] if seconds[1]]):
             raise BenchError(f"no round of the run at temperature {temperature:g} drafted; take another drafter.")
-        _forming_s(run)  # a token's entry is formed once for a tokenizer, however many runs mention it
-        kept = _collected(source, asked, None)
-        forming_s, traced = _forming_s(kept), kept.finished
-        untraced_s = traced.prefill_s + traced.decode_s
-        alone = median(took / alone for took, alone, _ in drafted)
-        after = median(took / after for took, _, after in drafted)
-        shares = traced.record_s / untraced_s, forming_s / untraced_s
-        yield RoundTable(run.started.machine.dtype, temperature, alone, after, *shares)
+        drafted_s, alone_s, after_s = (sum(seconds) for seconds in zip(*counted, strict=True))
+        tracing, forming = (median(share) for share in zip(*shares, strict=True))
+        dtype = run.started.machine.dtype
+        yield RoundTable(dtype, temperature, drafted_s / alone_s, drafted_s / after_s, tracing, forming)
+
+
+def _chain_s(model: LanguageModel, cache: Cache, n: int, last_only: bool = False) -> float:
+    """Seconds of a pass over n more rows of text, which stay."""
+    base, tokens, device = cache.length, list(range(n)), model.device
+    waits = device.type != "cpu"  # which is slow to ask behind a pass
+    synchronize(device)
+    began = time.perf_counter()
+    model.forward(tokens, cache, None, last_only)
+    if waits:
+        synchronize(device)
+    took = time.perf_counter() - began
+    cache.keep(range(base, base + n))
+    return took
 
 
 def _forming_s(run: Collected) -> float:
@@ -205,8 +213,8 @@ def _forming_s(run: Collected) -> float:
     return time.perf_counter() - began
 
 
-def _collected(source: TraceSource, request: RunRequest, replay: _StepsAlone | None) -> Collected:
-    run = collect(source, request, replay=replay)
+def _collected(source: TraceSource, request: RunRequest) -> Collected:
+    run = collect(source, request)
     if run is None:
         raise BenchError("the run was cancelled; let it end.")
     return run

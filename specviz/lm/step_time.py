@@ -125,23 +125,19 @@ def filled_cache(model: LanguageModel, cached_rows: int) -> Cache:
     return rows
 
 
-def pass_s(
-    model: LanguageModel, rows: Cache, n: int, clock: Clock = time.perf_counter, as_chain: bool = False
-) -> float:
-    """Seconds of one pass over a binary tree of n rows, until the logits are there; its rows are dropped again.
-
-    `as_chain`: over n rows of text, of which the last is read out; they stay."""
+def pass_s(model: LanguageModel, rows: Cache, n: int, clock: Clock = time.perf_counter) -> float:
+    """Seconds of one pass over a binary tree of n rows, until the logits are there; its rows are dropped again."""
     base = rows.length
-    parents = None if as_chain else [base - 1, *(base + (i - 1) // 2 for i in range(1, n))]
+    parents = [base - 1, *(base + (i - 1) // 2 for i in range(1, n))]
     tokens, device = _tokens(model, n), model.device
     waits = device.type != "cpu"
     synchronize(device)
     began = clock()
-    model.forward(tokens, rows, parents, last_only=as_chain)
+    model.forward(tokens, rows, parents)
     if waits:
         synchronize(device)
     took = clock() - began
-    rows.keep(range(base, base + n) if as_chain else [])
+    rows.keep([])
     return took
 
 

@@ -1,10 +1,12 @@
 """What `specviz bench passes` prints, from measurements written out."""
 
-from specviz.bench.passes import PassTable, RoundTable, in_another_order, tables, time_passes, time_rounds
+from types import SimpleNamespace
+
+from specviz.bench.passes import Passes, PassTable, RoundTable, in_another_order, tables, time_passes, time_rounds
 from specviz.cli.sources import SharedModels, live_source
 from specviz.lm.load import load
-from specviz.lm.step_time import filled_cache, pass_s
 from specviz.protocol.runs import RunRequest
+from specviz.trace.events import Pass
 
 
 def test_the_tables_set_passes_against_reading_their_weights_and_rounds_against_their_steps():
@@ -36,20 +38,38 @@ def test_no_pass_is_always_timed_behind_the_same_one_and_reading_always_behind_a
     assert all(order[0] != 0 for order in orders), "the repeat before may have ended with reading"
 
 
-def test_a_step_of_a_chain_reads_out_its_last_row_and_its_rows_stay_for_the_next():
-    model, asked = load("drafter").model, []
-    cache, forward = filled_cache(model, 5), model.forward
-    model.forward = lambda *given, **named: asked.append(named) or forward(*given, **named)
-    assert min(pass_s(model, cache, 2, as_chain=True), pass_s(model, cache, 1, as_chain=True)) > 0
-    assert (asked, cache.length, cache.base) == ([{"last_only": True}] * 2, 8, 8)
-    pass_s(model, cache, 3)
-    assert (asked[2:], cache.length) == ([{"last_only": False}], 8)
+def test_a_run_s_passes_are_gone_through_as_it_had_them_over_as_many_cached_rows():
+    asked = []
+    target, drafter = (_noted(load(name).model, name, asked) for name in ("target", "drafter"))
+    rounds = [_round([Pass(2, 8, 0.0), Pass(1, 10, 0.0)], Pass(3, 9, 0.0)), _round([], Pass(1, 11, 0.0))]
+    passes = Passes(target, drafter, rounds)
+    asked.clear()
+    stripped = [passes.steps_s(rounds, judged) for judged in (True, False)]
+    steps = [("drafter", 8, 2, None, True), ("drafter", 10, 1, None, True)]
+    assert asked == [*steps, ("target", 9, 3, None, False), ("target", 11, 1, None, False), *steps]
+    assert [[seconds > 0 for seconds in each] for each in stripped] == [[True, False]] * 2
+
+
+def _noted(model, name, asked):
+    """It writes down what it is asked for: cached rows, new ones, parents, whether the last alone is read out."""
+    forward = model.forward
+
+    def noted(tokens, cache, parents=None, last_only=False):
+        asked.append((name, cache.length, len(tokens), parents, last_only))
+        return forward(tokens, cache, parents, last_only)
+
+    model.forward = noted
+    return model
+
+
+def _round(steps, judging):
+    return SimpleNamespace(drafted=SimpleNamespace(passes=steps), scored=SimpleNamespace(target_pass=judging))
 
 
 def test_every_temperature_has_a_row_of_what_its_rounds_cost():
     source = live_source(models := SharedModels(), measure=False)
     request = RunRequest("Tom had a", max_new_tokens=24)
     pair = (models(name, device="auto", dtype="auto").model for name in ("target", "drafter"))
-    rows = list(time_rounds(source, request, *pair, (0.0, 0.8)))
+    rows = list(time_rounds(source, request, *pair, (0.0, 0.8), runs=2))
     assert [row.temperature for row in rows] == [0.0, 0.8]
     assert min(min(row.step_ratio, row.after_target_ratio, row.tracing) for row in rows) > 0
