@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import gradio as gr
 import pytest
 
 from specviz.app.form.request import Limits
@@ -32,6 +33,20 @@ def pressed(actions: SpeedupActions, drafters: list[str]) -> list[dict[str, Any]
     assert answer["tab"] == "sweep"
     requests: list[dict[str, Any]] = answer["requests"]
     return requests
+
+
+def test_what_cannot_be_measured_is_refused_in_the_tab_that_asked(actions: SpeedupActions) -> None:
+    controls, given = sweep_form(drafters=[])
+    answer = json.loads(BrowserSweeps(actions).ask(controls)(given, Visitor()))
+    assert (answer["tab"], "no drafter is chosen" in answer["refusal"]) == ("sweep", True)
+
+
+def test_runs_that_come_back_to_a_page_that_was_loaded_anew_change_nothing_but_the_message(
+    actions: SpeedupActions,
+) -> None:
+    updates = came_back(actions, [])
+    assert "This page was loaded anew; press Run here again." in updates.pop("message")
+    assert all(update == gr.skip() for update in updates.values())
 
 
 def made(asked: dict[str, Any]) -> dict[str, Any]:

@@ -44,6 +44,7 @@ def test_rounds_without_candidates_are_left_out_and_the_others_counted_by_how_fa
 def test_a_chain_has_the_length_that_is_asked_for_and_a_tree_its_budget() -> None:
     chain = asked("a", "selector", CHAIN, 0.8, gamma=7, budget=12, max_new_tokens=48)
     assert (chain.drafter.options, chain.tree_policy.name) == ({"trained": "selector", "gamma": 7}, "auto")
+    assert (chain.prompt, chain.temperature, chain.max_new_tokens) == ("a", 0.8, 48)
     tree, again = (asked("a", "causal", shape, 0.8, 7, 12, 48) for shape in (TREE, READ_AGAIN))
     assert tree.drafter.options == {"trained": "causal"}
     assert tree.tree_policy.options == {"budget": 12, "rescore": False}

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from specviz.errors import TraceError
-from specviz.studies.branches.measure import counted
+from specviz.studies.branches.measure import counted, said
 from specviz.studies.branches.result import FORMAT, NAMES, STUDY, VERSION, BranchesFile, Depth, Example, markdown, view
 from specviz.trace.events import TopK
 
@@ -49,6 +49,37 @@ def test_a_candidate_that_the_target_rules_out_is_held_against_the_other_branche
     assert found.depths == (Depth(4, 1, 1), Depth(1, 1, 0))
     assert found.example == Example("way of problem", "way no problem")
     assert (found.share("against"), found.share("of_others")) == (2 / 5, 1 / 5)
+
+
+def test_of_a_token_beyond_those_kept_the_target_says_at_most_what_the_least_of_them_has() -> None:
+    head = node(0, -1, 0, "way", of=0.9, no=0.005)
+    assert (said(head, WORDS.index("no")), said(head, WORDS.index("way"))) == (0.005, 0.005)
+    assert said(node(0, -1, 0, "way", of=0.98, no=0.015), WORDS.index("way")) == pytest.approx(0.005)
+
+
+def test_what_the_target_believes_before_sampling_counts() -> None:
+    """At temperature 0 it says one token alone, and would rule every other out."""
+    cold = node(0, -1, 0, "way", of=1.0)
+    cold.target_raw = TopK([WORDS.index("of"), WORDS.index("no")], [0.6, 0.4], rest=0.0)
+    assert said(cold, WORDS.index("no")) == 0.4
+
+
+def test_the_example_is_the_first_whose_branch_the_target_may_well_say() -> None:
+    """In the first tree the target would not say `no`, behind which `course` is ruled out."""
+    unlikely = SimpleNamespace(
+        nodes=[
+            node(0, -1, 0, "way", of=0.95, no=0.05),
+            node(1, 0, 1, "of", course=1.0),
+            node(2, 0, 1, "no", problem=1.0),
+            node(3, 2, 2, "course", way=1.0),
+        ],
+        judged=SimpleNamespace(path=[1]),
+    )
+    later = tree()
+    later.nodes[1], later.nodes[2] = node(1, 0, 1, "of", problem=1.0), node(2, 0, 1, "no", course=1.0)
+    found = counted("marginals", [[unlikely, tree(), later]], decoded)
+    assert found.depths[0].of_others == 1 + 1 + 2
+    assert found.example == Example("way of problem", "way no problem")
 
 
 def sample() -> BranchesFile:

@@ -67,6 +67,13 @@ def test_what_cannot_be_so_is_refused():
     assert "has impossible times: 12.0 of 12.0 ms" in problems(
         replace(file, rows=(replace(first, draft_ms=12.0), *others))
     )
+    for impossible in ({"ratio": 9.0}, {"ratio": 0.1}, {"rounds": 0}):
+        assert "model has impossible times" in problems(replace(file, rows=(replace(first, **impossible), *others)))
+    unasked = replace(file, rows=(replace(first, levels=()), *others))
+    assert "model accepted more than it asked about" in problems(unasked)
+    assert "there is no generation model with old weights" in problems(
+        replace(file, rows=(*file.rows, replace(first, weights="old")))
+    )
     assert "with equal weights there is no model to compare with" in problems(replace(file, rows=tuple(others)))
     unlike = (replace(file.taught[0], tokens=4999), *file.taught[1:])
     assert "did not learn from equally many tokens" in problems(replace(file, taught=unlike))

@@ -103,6 +103,35 @@ def test_a_chain_between_the_shortest_and_the_longest_takes_what_lies_between_th
     assert now.decode_s == pytest.approx(6 * (0.004 + 0.005 + 0.002))
 
 
+def test_a_chain_beyond_the_longest_takes_passes_and_the_rest_as_the_longest_and_drafts_on_its_chains_line() -> None:
+    """2 ms for one candidate and 6 for three: 8 for four. A pass takes twice as long as the bare one where there are
+    three, 3 ms besides; a bare one over five rows 5.5 ms."""
+    clock = tried(
+        TriedRounds(("model", 1), 0.002, (2,), 0.00475, 0.001), TriedRounds(("model", 3), 0.006, (4,), 0.0105, 0.003)
+    )
+    clock = replace(clock, round_times=(*BARE.round_times, StepTime(5, 22, 0.0055, 0.0055, 0.0055)))
+    *_, now = predict(sweep_result(plain(), chain(1), chain(3), chain(4)), clock).points
+    assert now.cost.draft_s == pytest.approx(6 * 0.008)
+    assert now.cost.target_pass_s == pytest.approx(6 * 2 * 0.0055)
+    assert now.decode_s == pytest.approx(6 * (0.008 + 2 * 0.0055 + 0.003))
+
+
+def test_a_longer_chain_that_drafted_faster_was_disturbed_and_no_draft_is_free_behind_it() -> None:
+    """4 ms for one candidate and 2 for three: as long for five as for three, not nothing."""
+    clock = tried(
+        TriedRounds(("model", 1), 0.004, (2,), 0.00475, 0.001), TriedRounds(("model", 3), 0.002, (4,), 0.00525, 0.001)
+    )
+    *_, now = predict(sweep_result(plain(), chain(1), chain(3), chain(5)), clock).points
+    assert now.cost.draft_s == pytest.approx(6 * 0.002)
+
+
+def test_a_repeated_run_stands_beside_plain_decoding_of_the_same_repeat() -> None:
+    """Of the second time plain decoding wrote half as much in the same 60 ms."""
+    again = replace(plain(repeat=1), output_tokens=6)
+    points = predict(sweep_result(plain(), again, drafted(), drafted(repeat=1)), CLOCK).points
+    assert [point.ratio for point in points] == pytest.approx([1.0, 1.0, 1.25, 2.5])
+
+
 def test_a_draft_that_ended_earlier_than_recorded_ones_grows_as_a_chain_does() -> None:
     """A chain's candidate takes 2 ms. Under the stop policy one took 3 ms; recorded were 1.25 in each of 8 rounds."""
     clock = tried(
@@ -201,14 +230,15 @@ def test_drafters_whose_drafting_was_not_timed_are_named_and_left_out() -> None:
 
 def test_what_is_timed_is_what_the_sweep_ran() -> None:
     """Rounds of one and of three rows; half of 12 tokens and 16 of the prompt are cached."""
-    asked = question(sweep_result(plain(), drafted()))
-    assert (asked.rows, asked.cached_rows) == ((1, 3), 22)
+    result = sweep_result(plain(), drafted())
+    asked = question(replace(result, definition=replace(result.definition, dtype="bfloat16")))
+    assert (asked.rows, asked.cached_rows, asked.dtype) == ((1, 3), 22, "bfloat16")
     assert (asked.target, asked.drafter_models) == ("target", ("drafter",))
     assert asked.prompt_id == "a"
 
 
 def test_the_prompt_of_the_short_runs_has_one_of_the_longer_texts_at_the_lowest_temperature() -> None:
-    """Rounds on a and b write two tokens, on c one; d's text is the longest where it is sampled."""
+    """Rounds on a and b write two tokens, on c one; the texts of d and e are the longest where they are sampled."""
     runs = [
         drafted(prompt=prompt, output_tokens=tokens, rounds=rounds, temperature=temperature)
         for prompt, tokens, rounds, temperature in (
@@ -216,6 +246,7 @@ def test_the_prompt_of_the_short_runs_has_one_of_the_longer_texts_at_the_lowest_
             ("b", 12, 6, 0.0),
             ("c", 12, 12, 0.0),
             ("d", 40, 20, 0.8),
+            ("e", 40, 10, 0.8),
         )
     ]
     assert question(sweep_result(plain(), *runs)).prompt_id == "b"

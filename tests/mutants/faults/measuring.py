@@ -47,6 +47,43 @@ FAULTS: Edits = {
         "sweep clock: drafters that work beside the target are predicted like others": edit(
             "return kind.model is None or not point.drafted", "return True"
         ),
+        "sweep clock: a chain beyond the longest goes on along a line": edit(
+            "min(max((rows - self.rows) / apart, 0.0), 1.0)", "(rows - self.rows) / apart"
+        ),
+        "sweep clock: a longer chain may draft for nothing": edit(
+            "(ends[-1].candidates - ends[0].candidates), 0.0)", "(ends[-1].candidates - ends[0].candidates), -1.0)"
+        ),
+        "sweep clock: the usual prompt may be one that was sampled": edit(
+            "if point.temperature == min(point.temperature for point in points):", "if True:"
+        ),
+        "sweep clock: every repeat stands beside the first one's plain decoding": edit(
+            "return point.prompt, point.repeat, point.temperature", "return point.prompt, 0, point.temperature"
+        ),
+    },
+    ("specviz/studies/branches/measure.py", "tests/studies/test_branches.py"): {
+        "branches: a token that was not kept may have all that is left": edit(
+            "min(head.rest, min(head.probs))", "head.rest"
+        ),
+        "branches: at temperature 0 all but one token are ruled out": edit(
+            "head = node.target_raw or node.target", "head = node.target or node.target_raw"
+        ),
+        "branches: the example may be below what the target would not say": edit(" and fits(nodes, node.parent)", ""),
+        "branches: the last example is shown": edit("others and example is None and", "others and"),
+    },
+    ("specviz/studies/blocks/measure.py", "tests/studies/test_blocks.py"): {
+        "blocks: every way is measured greedily": edit("        temperature=temperature,\n", ""),
+    },
+    ("specviz/studies/generations/result.py", "tests/studies/test_generations.py"): {
+        "generations: a median may lie outside its quartiles": edit(" or not row.low <= row.ratio <= row.high", ""),
+        "generations: a draft without a position passes": edit(" or not row.levels:", ":"),
+    },
+    ("specviz/app/speedup/here.py", "tests/app/test_sweep_here.py"): {
+        "sweep here: what cannot be measured is said in another tab": edit(
+            "return refused(SWEEP, str(error))", 'return refused("race", str(error))'
+        ),
+        "sweep here: a message takes the chart away": edit(
+            "(gr.skip(),) * (len(OUTPUTS) - 1)", "(None,) * (len(OUTPUTS) - 1)"
+        ),
     },
     ("specviz/theory/machines.py", MACHINES): {
         "machines: what was kept of the sweep's own processor stands there too": edit(
