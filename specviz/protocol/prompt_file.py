@@ -13,6 +13,7 @@ from typing import Any
 
 from specviz.errors import PromptError, shown
 from specviz.protocol.runs import PromptCard
+from specviz.trace.files import Limits, read_file
 
 MOST_BYTES = 5_000_000
 MOST_PROMPTS = 1000
@@ -26,19 +27,17 @@ TITLE = 40
 
 def read_prompts(path: Path) -> tuple[PromptCard, ...]:
     """The prompts of a file. Raises PromptError; the sentence begins with the file's name and line."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise PromptError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
+    return read_file(path, _prompts_of, Limits(stored_bytes=MOST_BYTES), PromptError)
+
+
+def _prompts_of(raw: bytes) -> tuple[PromptCard, ...]:
     if len(raw) > MOST_BYTES:
-        raise PromptError(f"{path.name}: is longer than {MOST_BYTES:,} bytes; take fewer prompts.")
+        raise PromptError(f"is longer than {MOST_BYTES:,} bytes; take fewer prompts.")
     try:
-        return prompts_of_text(raw.decode("utf-8-sig"))
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise PromptError(f"{path.name}: byte {error.start} is not valid UTF-8; convert it first.") from None
-    except PromptError as error:
-        raise PromptError(f"{path.name}: {error}") from None
+        raise PromptError(f"byte {error.start} is not valid UTF-8; convert it first.") from None
+    return prompts_of_text(text)
 
 
 def prompts_of_text(text: str) -> tuple[PromptCard, ...]:

@@ -15,9 +15,16 @@ EXIT_SCALE = 0.3
 
 
 def model_config(
-    layers: int, hidden: int = 384, heads: int = 6, intermediate: int = 1024, vocabulary_size: int = 4096
+    layers: int,
+    hidden: int = 384,
+    heads: int = 6,
+    intermediate: int = 1024,
+    vocabulary_size: int = 4096,
+    context: int = 1024,
+    theta: float = 10000.0,
+    tied: bool = True,
 ) -> LlamaConfig:
-    """Llama shape with tied embeddings and one key-value head per query head."""
+    """Llama shape with one key-value head per query head; `tied`: the head is the embedding."""
     return LlamaConfig(
         vocab_size=vocabulary_size,
         hidden_size=hidden,
@@ -25,9 +32,9 @@ def model_config(
         num_hidden_layers=layers,
         num_attention_heads=heads,
         num_key_value_heads=heads,
-        max_position_embeddings=1024,
-        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
-        tie_word_embeddings=True,
+        max_position_embeddings=context,
+        rope_parameters={"rope_type": "default", "rope_theta": theta},
+        tie_word_embeddings=tied,
         bos_token_id=0,
         eos_token_id=0,
         pad_token_id=1,

@@ -25,6 +25,7 @@ from specviz.errors import OptionError
 from specviz.theory.metrics import accepted_drafts, drafts
 from specviz.trace import cautions
 from specviz.trace.events import LaneSpan, Node, Round, Trace, Trial
+from specviz.trace.exports.markdown import picked
 from specviz.trace.summary import behind_the_end, ends_text
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.graph is not None:
         _write_graph(trace, args)
     terminal = out()
-    rounds = trace.rounds if args.round is None else [_pick(trace, args.round)]
+    rounds = trace.rounds if args.round is None else [picked(trace, args.round)]
     for line in header(trace.started):
         terminal.line(terminal.paint(line, "dim"))
     notice = cautions.lossy_sentence(trace.started)
@@ -80,14 +81,7 @@ def _write_graph(trace: Trace, args: argparse.Namespace) -> None:
         raise OptionError("--graph writes one round's tree; add --round N.")
     if args.graph.suffix not in writers:
         raise OptionError(f"--graph is '{args.graph.name}', but must end in .graphml or .json.")
-    args.graph.write_bytes(writers[args.graph.suffix](to_graph(_pick(trace, args.round), trace)))
-
-
-def _pick(trace: Trace, index: int) -> Round:
-    if not 0 <= index < len(trace.rounds):
-        have = f"rounds 0 to {len(trace.rounds) - 1}" if trace.rounds else "no rounds"
-        raise OptionError(f"there is no round {index}; this trace has {have}.")
-    return trace.rounds[index]
+    args.graph.write_bytes(writers[args.graph.suffix](to_graph(picked(trace, args.round), trace)))
 
 
 def show_round(terminal: Terminal, trace: Trace, one: Round) -> None:

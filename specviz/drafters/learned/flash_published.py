@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from specviz.drafters.learned.flash_network import FlashTrunk
 from specviz.drafters.learned.module import DrafterModule, TargetParts, fresh
-from specviz.drafters.learned.published import tensors_in
+from specviz.drafters.learned.published import is_copy, tensors_in
 from specviz.drafters.learned.weights import CARD
 from specviz.errors import ModelError
 from specviz.lm.base import GivesFeatures
@@ -51,8 +51,6 @@ BESIDE = {
 """of DeepSpec, beside the network"""
 OF_TARGET = {"embed_tokens.weight": "embedding", "lm_head.weight": "head"}
 """copies of the target's matrices, which are compared and not loaded"""
-OF_TARGET_ERROR = 2e-2
-"""largest difference that half precision explains"""
 KINDS = frozenset({"qwen3", "muse_glimmer_assistant"})
 """of `model_type`: those whose layers are the network's"""
 SWITCHED = ("attention_bias", "is_causal", "output_multiplier", "final_logit_softcapping", "input_embedding_scale")
@@ -105,10 +103,9 @@ def read_published_block(
     if not 0 <= mask < len(module.embedding):
         raise _refused(folder, f"its mask is the token {mask}, and {target.info.name} has {len(module.embedding)}")
     for name, matrix in OF_TARGET.items():
-        if name in tensors:
-            _compare(
-                tensors.pop(name), module.read_head() if matrix == "head" else module.embedding, name, folder, target
-            )
+        targets = module.read_head() if matrix == "head" else module.embedding
+        if name in tensors and not is_copy(tensors.pop(name), targets):
+            raise _refused(folder, f"its '{name}' is not that of {target.info.name}: it was made for another target")
     beside = {BESIDE[name]: tensors.pop(name) for name in BESIDE if name in tensors}
     selector = {own: tensors.pop(name) for name, own in SECOND.items() if name in tensors}
     given = {**tensors, "mask": module.embedding[mask]}
@@ -184,16 +181,6 @@ def _kept(tensors: dict[str, Tensor], vocabulary: int, folder: Path) -> Tensor |
     if chosen is None or not torch.equal(chosen.nonzero()[:, 0], tokens) or int(tokens.max()) >= vocabulary:
         raise _refused(folder, "its maps d2t and t2d do not name the same tokens of the target")
     return tokens
-
-
-def _compare(given: Tensor, targets: Tensor, name: str, folder: Path, target: GivesFeatures) -> None:
-    """A copy of the target's matrix must be that: the block was made for it."""
-    targets = targets.detach()
-    fits = given.shape[0] >= len(targets) and given.shape[1] == targets.shape[1]
-    if not fits or float((given[: len(targets)].to(targets) - targets).abs().max()) > OF_TARGET_ERROR * float(
-        targets.abs().max()
-    ):
-        raise _refused(folder, f"its '{name}' is not that of {target.info.name}: it was made for another target")
 
 
 def _refused(folder: Path, reason: str) -> ModelError:

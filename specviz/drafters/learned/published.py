@@ -58,8 +58,8 @@ AROUND_EAGLE = {
     },
 }
 EMBEDDING = "embed_tokens.weight"
-EMBEDDING_ERROR = 2e-2
-"""largest difference of embeddings that half precision explains"""
+COPY_ERROR = 2e-2
+"""largest difference that half precision explains, in the largest number"""
 DEPTHS = "eagle_aux_hidden_state_layer_ids"
 SWITCHES = ("norm_before_residual", "norm_before_fc", "fc_norm", "fc_norm_perslice", "norm_output")
 PICKLED = "pytorch_model.bin"
@@ -198,7 +198,10 @@ def _fill(module: DrafterModule[Options], published_eagle: PublishedEagle, targe
     for name, tensor in published_eagle.tensors.items():
         own = _own_name(published_eagle.wiring, name)
         if name == EMBEDDING:
-            _check_embedding(published_eagle, tensor, target)
+            if not is_copy(tensor, target.embedding()):
+                raise published_eagle.refused(
+                    f"its embedding is not that of {target.info.name}: it was made for another target"
+                )
         elif own is None or own not in wanted:
             raise published_eagle.refused(f"it holds '{name}', which is not known here")
         else:
@@ -230,13 +233,13 @@ def _own_name(wiring: str, name: str) -> str | None:
     return AROUND_EAGLE[wiring].get(name)
 
 
-def _check_embedding(published_eagle: PublishedEagle, tensor: Tensor, target: GivesFeatures) -> None:
-    own = target.embedding().detach()
-    fits = tensor.shape[0] >= len(own) and tensor.shape[1] == own.shape[1]
-    if not fits or float((tensor[: len(own)].to(own) - own).abs().max()) > EMBEDDING_ERROR * float(own.abs().max()):
-        raise published_eagle.refused(
-            f"its embedding is not that of {target.info.name}: it was made for another target"
-        )
+def is_copy(tensor: Tensor, targets: Tensor) -> bool:
+    """Whether a tensor [at least V, H] begins with a matrix of the target [V, H], as far as half precision says."""
+    targets = targets.detach()
+    if tensor.shape[0] < len(targets) or tensor.shape[1] != targets.shape[1]:
+        return False
+    apart = (tensor[: len(targets)].to(targets) - targets).abs().max()
+    return float(apart) <= COPY_ERROR * float(targets.abs().max())
 
 
 def _cut(kept: Tensor, like: Tensor) -> Tensor:

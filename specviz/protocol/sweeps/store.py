@@ -49,20 +49,19 @@ _COUNTS = ("gammas", "budgets", "trees", "prompts_per_family", "repeats", "max_n
 
 def read_definition(path: str | Path) -> SweepDefinition:
     """A sweep file. Raises BenchError; the sentence begins with the file's name."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise BenchError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
+    folder = Path(path).parent
+    limits = files.Limits(stored_bytes=MOST_BYTES)
+    return read_file(Path(path), lambda raw: _with_prompts(_definition_of(raw), folder), limits, BenchError)
+
+
+def _definition_of(raw: bytes) -> SweepDefinition:
     if len(raw) > MOST_BYTES:
-        raise BenchError(f"{path.name}: is longer than {MOST_BYTES:,} bytes, but a sweep file is a page at most.")
+        raise BenchError(f"is longer than {MOST_BYTES:,} bytes, but a sweep file is a page at most.")
     try:
-        return _with_prompts(definition_of(raw.decode("utf-8")), path.parent)
+        text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BenchError(f"{path.name}: byte {error.start} is not valid UTF-8; a sweep file is TOML text.") from None
-    except BenchError as error:
-        raise BenchError(f"{path.name}: {error}") from None
+        raise BenchError(f"byte {error.start} is not valid UTF-8; a sweep file is TOML text.") from None
+    return definition_of(text)
 
 
 def _with_prompts(definition: SweepDefinition, folder: Path) -> SweepDefinition:

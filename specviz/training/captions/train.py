@@ -35,6 +35,7 @@ from specviz.training.captions.lessons import (
 )
 from specviz.training.loop import Loop, LoopOptions
 from specviz.training.optimiser import Budget
+from specviz.training.target import model_config
 from specviz.training.windows import Batch, Batches
 
 CONTEXT = 128
@@ -43,20 +44,7 @@ CONTEXT = 128
 
 def language_config(vocabulary: int, hidden: int, layers: int, heads: int, intermediate: int) -> LlamaConfig:
     """The language model's sizes. Its head is its own: the embedding's picture rows mean nothing to it."""
-    return LlamaConfig(
-        vocab_size=vocabulary,
-        hidden_size=hidden,
-        intermediate_size=intermediate,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        num_key_value_heads=heads,
-        max_position_embeddings=CONTEXT,
-        rope_parameters={"rope_type": "default", "rope_theta": 1000.0},
-        tie_word_embeddings=False,
-        bos_token_id=0,
-        eos_token_id=0,
-        pad_token_id=1,
-    )
+    return model_config(layers, hidden, heads, intermediate, vocabulary, context=CONTEXT, theta=1000.0, tied=False)
 
 
 def waves(grid: int, width: int) -> Tensor:

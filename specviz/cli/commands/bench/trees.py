@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specviz.bench.core.contest import ContestPlan, ContestRun, contest, first_prompts
-from specviz.bench.core.report import check_section, origin_here, plain_data, write_between
+from specviz.bench.core.report import origin_here, plain_data, write_between
 from specviz.bench.core.rows import texts
 from specviz.bench.core.run import SourceContestant
 from specviz.cli.experiment import (
@@ -23,9 +23,12 @@ from specviz.cli.experiment import (
     add_count,
     add_pair_flags,
     add_temperatures,
+    add_write,
     at_least_one,
+    check_write,
     deliver,
     numbers,
+    page_of,
     temperatures,
     time_limit,
 )
@@ -79,14 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--level-step", 4, "it looks at every Nth token of the prompts")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
-    add(
-        "--write",
-        type=Path,
-        nargs="?",
-        const=PAGE,
-        metavar="PAGE",
-        help="write the tables between the marks of a page, docs/bench_trees.md where none is named",
-    )
+    add_write(parser, "docs/bench_trees.md")
     add_pair_flags(parser)
 
 
@@ -111,8 +107,7 @@ def run(args: argparse.Namespace) -> int:
         args.max_new_tokens, args.temperatures = QUICK
     at_least_one(args, ("shapes", "prompts", "max_new_tokens", "level_step", "threads"))
     plan = _plan(args)
-    if args.write is not None:
-        check_section(args.write, MARK)
+    check_write(args.write, MARK, PAGE)
     models = SharedModels()
     source = live_source(models, args.threads)
     prompts = first_prompts(source.catalog(), args.prompts)
@@ -120,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     pair = (models(name, device=args.device, dtype=args.dtype) for name in (args.target, args.drafter_model))
     report = _report(Bench(args, plan, source, chosen, prompts, *pair))
     if args.write is not None:
-        write_between(args.write, MARK, markdown(report))
+        write_between(page_of(args.write, PAGE), MARK, markdown(report))
     return deliver(args.json, plain_data(report), markdown(report))
 
 
