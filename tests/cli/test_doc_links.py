@@ -1,7 +1,8 @@
-"""Every file that a page of the documentation links to is there, and docs/cli.md mentions every command and flag."""
+"""Links of the docs lead to files, their commands can be called, and docs/cli.md mentions every command and flag."""
 
 import argparse
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,34 @@ def test_every_command_has_a_section_and_every_flag_a_mention(command: str) -> N
         assert "specviz train --help" in section, "its options are described by the training package alone"
     else:
         assert [flag for flag in flags(command) if f"`{flag}" not in section] == []
+
+
+def commands(text: str) -> list[list[str]]:
+    """The words of each command in the fenced blocks of a page, without a comment and what follows `&&`."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text.replace("\\\n", " "), re.DOTALL | re.MULTILINE)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    split = [shlex.split(line, comments=True) for line in lines if re.match(r"specviz [a-z]", line)]
+    return [words[: words.index("&&")] if "&&" in words else words for words in split]
+
+
+def test_a_command_is_told_from_its_comment_and_its_output() -> None:
+    page = "```\n$ specviz run \\\n  --seed 3   # repeatable\nspeed 3\nspecviz check a && rm a\n```\nspecviz list\n"
+    assert commands(page) == [["specviz", "run", "--seed", "3"], ["specviz", "check", "a"]]
+
+
+GUIDES = {f"adding_a_{kind}.md" for kind in ("drafter", "stop_policy", "study", "tree_policy", "verifier")}
+"""pages whose commands name a method that their reader writes; tests/architecture/test_guides.py runs them"""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in GUIDES], ids=lambda page: page.name)
+def test_every_command_of_a_page_can_be_called(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused = []
+    for command in commands(page.read_text(encoding="utf-8")):
+        try:
+            build_parser(command[1:]).parse_args(command[1:])
+        except SystemExit as left:  # with 0 where the command was `--help`
+            refused += [(command, capsys.readouterr().err)] if left.code else []
+    assert refused == []
 
 
 METHOD_PAGES = sorted((Path(__file__).parents[2] / "docs" / "methods").glob("*.md"))
