@@ -31,6 +31,23 @@ def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page
     expect(cards.nth(4).get_by_role("button")).to_contain_text("Go on")
 
 
+def test_back_and_forth_turn_tabs_and_leave_the_player_where_it_is(page: Page, measuring: str) -> None:
+    """In one row, into the second and out of it; a step of the player is none to go back over."""
+    opened(page, measuring)
+    for name, address in (("When it pays", "when-it-pays"), ("Analysis", "analysis"), ("Watch", "watch")):
+        open_tab(page, name)
+        page.wait_for_url(f"**/*tab={address}*")
+    page.evaluate("document.querySelector('#sv-player .sv-player').specviz.run('nextRound')")
+    page.wait_for_url("**/*round=2&*tab=watch*")
+    for name in ("Analysis", "When it pays", "Watch"):
+        page.go_back()
+        is_open(page, name)
+    expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
+    page.go_forward()
+    is_open(page, "When it pays")
+    assert re.search("round=2&.*tab=when-it-pays", page.evaluate("() => SpecViz.address()"))
+
+
 def test_a_first_visitor_sees_five_tabs_and_every_way_to_the_others_leads_there(page: Page, shipped: str) -> None:
     """Behind the last tab, in the address, and by a script, as the links of lessons and of the card open them; and none
     scrolls sideways, opened on a phone, and when that becomes a wide window, or the other way round, in turn."""

@@ -14,6 +14,7 @@ const address = (function (S) {
   ];
   const MOST = 16000; // characters of one field that are read
   const WRITE_MS = 250; // browsers refuse more than some 200 changes of the address in 30 s
+  const FIRST_TAB = "watch"; // of an address that names none
   const SPACES = "https://huggingface.co";
 
   // --- pure --------------------------------------------------------------------------------------------------------
@@ -126,10 +127,25 @@ const address = (function (S) {
     page.fields = readAddress(location.search, location.hash);
     page.wanted = { ...page.fields };
     readKept(page.fields);
-    addEventListener("hashchange", () => arrive(readAddress("", location.hash)));
+    addEventListener("hashchange", () => {
+      const fields = readAddress("", location.hash);
+      if (isWalked()) walked(fields.tab || FIRST_TAB);
+      else arrive(fields);
+    });
   }
 
-  /** The address was changed from outside: by hand, by a link, by going back. */
+  /** Whether the browser stands at an address of this visit: going back and forth turns tabs alone, and what has been
+      run meanwhile stays. */
+  const isWalked = () => !!(history.state && history.state.specviz);
+
+  /** Back or forth to an address of this visit, which had this tab. */
+  function walked(tab) {
+    Object.assign(page.fields, { tab });
+    history.replaceState(history.state, "", writeAddress(page.fields)); // the moment is what the player shows
+    openTab(tab);
+  }
+
+  /** The address was changed from outside: by hand or by a link. */
   function arrive(fields) {
     const same = (fields.run || "") === (page.fields.run || "") && (fields.ask || "") === (page.fields.ask || "");
     page.fields = { ...fields };
@@ -219,9 +235,18 @@ const address = (function (S) {
     }
     const hash = writeAddress(page.fields);
     const url = location.href.replace(/#.*$/, "") + (hash === "#" ? "" : hash);
-    if (url !== location.href) history.replaceState(history.state, "", url);
+    if (url !== location.href) keep(url);
     if (window.parent !== window) window.parent.postMessage({ hash: hash.slice(1) }, SPACES); // a Space's own address
     return url;
+  }
+
+  /** Another tab is a step that the browser's Back takes back; another moment is none. */
+  function keep(url) {
+    const seen = (hash) => readAddress("", hash).tab || FIRST_TAB;
+    const turned = seen(location.hash) !== seen(new URL(url).hash);
+    const state = { ...history.state, specviz: true };
+    if (turned) history.replaceState(state, "");
+    history[turned ? "pushState" : "replaceState"](turned ? state : history.state, "", url);
   }
 
   /** What stands around the moment: tab, lesson, view, hide. An empty text takes a field away. */
@@ -272,7 +297,8 @@ const address = (function (S) {
   function openTab(name) {
     const there = tabs().find((tab) => tabName(tab) === slug(name) && tab.getClientRects().length);
     if (there) return there.click();
-    for (const open of page.opens) open({ tab: slug(name) });
+    const { words, pins } = page.fields; // which belong to the visit, whatever the tab
+    for (const open of page.opens) open({ words, pins, tab: slug(name) });
   }
 
   /** The tabs' values that a link brings stay in the address although their controls are not drawn yet. */
