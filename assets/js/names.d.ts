@@ -441,6 +441,7 @@ interface Names extends page.Slots {
   guesserInPlainWords: typeof plainWords.guesserInPlainWords;
   roundLine: typeof plainWords.roundLine;
   promptShown: typeof promptText.promptShown;
+  writtenPrompt: typeof promptText.writtenPrompt;
   RACE_TASK: typeof raceLine.RACE_TASK;
   RACERS: typeof raceLine.RACERS;
   raceShape: typeof raceLine.raceShape;

@@ -87,3 +87,9 @@ test("what is cited in a message is marked there, and what is cited in the templ
     [false, true, false, false, false],
   );
 });
+
+test("the card of a moment in a chat goes on from its message, without the template around it", () => {
+  const trace = chat("Why is the sky blue?");
+  assert.equal(S.textBefore(trace, 0), "Why is the sky blue?");
+  assert.equal(S.textBefore(sample(), 0), "def add(a, b):⏎");
+});

@@ -1,6 +1,6 @@
 /* A moment as a card to be shared: its round in one line, the tokens with their fates, what it comes from, a comment
    that is pinned there, the link and its QR code. A drawing of 1200 × 630, which share.js saves. */
-// needs: bytes, dom, numbers, pins, plain_words, qr, state, wording
+// needs: bytes, dom, numbers, pins, plain_words, prompt_text, qr, state, wording
 const momentCard = (function (S) {
   "use strict";
 
@@ -53,7 +53,7 @@ const momentCard = (function (S) {
       @param {trace.Trace} trace */
   function textBefore(trace, round) {
     const written = round ? S.tokens(trace, { round: round - 1, beat: 1e6 }).filter(({ mark }) => S.isText(mark)) : [];
-    const parts = S.signs(trace.started.prompt_text.slice(-4 * MOST.before) + written.map(({ text }) => text).join(""));
+    const parts = S.signs(S.writtenPrompt(trace).slice(-4 * MOST.before) + written.map(({ text }) => text).join(""));
     const letters = Array.from(parts.map(({ text }) => text.replaceAll("␣", " ")).join(""));
     return letters.length > MOST.before ? `…${letters.slice(1 - MOST.before).join("")}` : letters.join("");
   }

@@ -66,6 +66,13 @@ const promptText = (function (S) {
     return { parts: [folded], chat: span !== null, more };
   }
 
-  return { promptShown };
+  /** What the visitor wrote: of a chat its message, without the template around it.
+      @param {trace.Trace} trace */
+  function writtenPrompt(trace) {
+    const text = trace.started.prompt_text;
+    return text.slice(...(messageIn(trace, text) ?? []));
+  }
+
+  return { promptShown, writtenPrompt };
 })(SpecViz);
 Object.assign(SpecViz, promptText);
