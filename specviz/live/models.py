@@ -94,6 +94,8 @@ def _seeing(loaded: LoadedModel, scene: Scene) -> LoadedModel:
 
 
 Loader = Callable[..., LoadedModel]
+READY = "bundled models ready"
+"""no other is loaded before a run asks for it"""
 
 
 class Models:
@@ -108,18 +110,24 @@ class Models:
         self._held: dict[tuple[str, str, str], LoadedModel] = {}
         self._loading = Lock()
 
+    def say(self, status: str) -> None:
+        """How far the models are that a page opens with. Once they are ready, it is the run that loads another one that
+        says so: whoever opens the page meanwhile would read of it for good."""
+        if self.status != READY:
+            self.status = status
+
     def get(self, name: str, request: RunRequest) -> LoadedModel:
         """The model of this name on the request's device, in its dtype. Raises ModelError where it cannot be loaded."""
         device = self._device if request.device == "auto" else request.device
         key = (name, device, request.dtype)
         with self._loading:
             if key not in self._held:
-                self.status = f"loading {name}…"
+                self.say(f"loading {name}…")
                 try:
                     self._held[key] = self._load(name, device=device, dtype=request.dtype)
                     set_aside()
                 except ModelError as error:
-                    self.status = f"{name} failed to load: {error}"
+                    self.say(f"{name} failed to load: {error}")
                     raise
             return self._held[key]
 
@@ -133,7 +141,6 @@ class Models:
         if model is not None and not isinstance(drafter, Translates):
             model = in_the_targets_tokens(target, model)
         others = [in_the_targets_tokens(target, self.get(name, beside)) for name in further_models(drafter)]
-        self.status = "models ready"
         return Participants(target, model, others)
 
     @property

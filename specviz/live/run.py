@@ -82,13 +82,9 @@ class Runs:
 
     def _consult(self, request: RunRequest, text: TextCodec, drafter: Retrieves) -> DatastoreCard:
         """Hand over the datastore to a drafter that retrieves; what it is."""
-        store = self._datastores.get(text, request.target, request.datastore, self._say)
-        self._models.status = "models ready"
+        store = self._datastores.get(text, request.target, request.datastore, self._models.say)
         drafter.consult(store)
         return store.card
-
-    def _say(self, status: str) -> None:
-        self._models.status = status
 
 
 def _equipped(drafter: Drafter[Options], who: Participants) -> Drafter[Options]:

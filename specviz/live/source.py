@@ -23,7 +23,7 @@ from specviz.engine.decode import Cancelled
 from specviz.errors import SpecVizError
 from specviz.live import catalog, clinic, training
 from specviz.live.audit.audit import audit
-from specviz.live.models import Loader, Models, check_pair, rendered
+from specviz.live.models import READY, Loader, Models, check_pair, rendered
 from specviz.live.plan import make_plan
 from specviz.live.run import Runs
 from specviz.lm import fetched
@@ -89,11 +89,11 @@ class LiveSource:
         try:
             participants = self.models.participants(request, make_plan(request).drafter)
             with self.models.lane:
-                self.models.status = "models loaded, timing their passes…"
+                self.models.say("models loaded, timing their passes…")
                 participants.measure()
-                self.models.status = "models ready"
+                self.models.say(READY)
         except SpecVizError as error:
-            self.models.status = f"models failed to load: {error}"
+            self.models.say(f"models failed to load: {error}")
             raise
 
     def explain(self, request: RunRequest) -> str | None:

@@ -88,7 +88,7 @@ def test_warming_loads_the_default_pair_and_says_so():
     source = LiveSource(load=load)
     assert source.status() == "models not loaded yet"
     source.warm()
-    assert source.status() == "models ready"
+    assert source.status() == "bundled models ready"
     assert [name for name, _, _ in load.loaded] == ["target", "drafter"]
 
 
@@ -97,7 +97,22 @@ def test_while_the_loaded_models_are_timed_they_are_not_called_ready(monkeypatch
     monkeypatch.setattr(Participants, "measure", lambda self: said.append(source.status()))
     source.warm()
     assert said == ["models loaded, timing their passes…"]
-    assert source.status() == "models ready"
+    assert source.status() == "bundled models ready"
+
+
+def test_once_the_bundled_models_are_ready_no_other_model_is_said_to_be_or_not_to_be():
+    def load(name, device, dtype):
+        said.append(source.status())
+        if name == "another":
+            raise ModelError("no weights here; train some.")
+        return Counting()(name, device, dtype)
+
+    said, source = [], LiveSource(load=load)
+    source.warm()
+    assert said == ["loading target…", "loading drafter…"]
+    with pytest.raises(ModelError):
+        collect(source, replace(REQUEST, target="another"))
+    assert (said[2:], source.status()) == (["bundled models ready"], "bundled models ready")
 
 
 def test_a_model_that_does_not_load_is_reported_in_the_status():
