@@ -281,7 +281,7 @@ def _preset(preset: Preset, recorded: frozenset[str]) -> str:
     if recordings():  # else the list of what each preset chooses is damaged, and left out
         links.append(_link(preset_link(preset), f"choose it in Watch: {preset.label}", preset.label))
     if preset.recording in recorded:
-        links.append(_link(recording_link(preset), f"recorded run of {preset.label}", "recording"))
+        links.append(_link(recording_link(preset), f"recording of {preset.label}", "recording"))
     links.append(_link(page_link(preset), f"the page of {preset.label}", "page"))
     return " · ".join(links)
 

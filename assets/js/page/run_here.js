@@ -15,28 +15,30 @@ const runHere = (function (S) {
   ];
   const [SEED, TOKENS] = [7, 64];
 
+  /** A control under its name. */
+  const named = (name, control) => h("label", {}, h("span", {}, name), control);
+
   /** The number formats of the target, as a choice. */
   function formatChoice() {
     const title =
       "The numbers in which the target computes. In int8 its text may differ from float32's; verdicts are exact " +
       "for the target that ran.";
     const options = ["float32", "int8"].map((value) => h("option", { value }, value));
-    return h("select", { "aria-label": "numbers of the target", title }, options);
+    return h("select", { title }, options);
   }
 
   /** The form; `show` is given the run as text, while it grows and when it is whole. `megabytes`: what the first run
       fetches. */
   function runHere(megabytes, show) {
     S.offerTab(megabytes);
-    const prompt = h("input", { type: "text", "aria-label": "prompt", value: "Once upon a time" });
+    const prompt = h("input", { type: "text", value: "Once upon a time" });
     const drafter = h(
       "select",
-      { "aria-label": "who drafts" },
+      {},
       DRAFTERS.map(([value, label]) => h("option", { value }, label)),
     );
     const warm = h("input", {
       type: "number",
-      "aria-label": "temperature",
       min: "0",
       max: "2",
       step: "0.1",
@@ -67,7 +69,15 @@ const runHere = (function (S) {
       ask({ ask: "run", request });
     }
     const lesson = h("details", {}, h("summary", {}, "Make the target cheap"), S.cheapPanel().box);
-    return h("form", { class: "svs-here", onsubmit: run }, [prompt, drafter, warm, format, ...buttons, said, lesson]);
+    return h("form", { class: "svs-here", onsubmit: run }, [
+      named("prompt", prompt),
+      named("who drafts", drafter),
+      named("temperature", warm),
+      named("target in", format),
+      ...buttons,
+      said,
+      lesson,
+    ]);
   }
 
   // --- the served page ---
@@ -90,7 +100,7 @@ const runHere = (function (S) {
     const format = formatChoice();
     let stop = null; // while something is going on
     const root = element.querySelector(".sv-here");
-    root.replaceChildren(button, format);
+    root.replaceChildren(button, named("target in", format));
 
     function say(text, tone) {
       const line = h("p", { class: `sv-message sv-message-${tone}`, role: "status", "aria-live": "polite" }, text);

@@ -98,9 +98,9 @@ def example_button(example: Example) -> str:
 
 
 def open_button(run: str, round_index: int, node: int | None, content: str, said: str, found: bool = False) -> str:
-    """A button that opens the player. `content` is HTML."""
+    """A button that opens the player, named by its `content`, which is HTML; `said` describes it."""
     at = f'data-run="{escape(run, quote=True)}" data-round="{round_index}" data-node="{"" if node is None else node}"'
-    label = f'title="{escape(said, quote=True)}" aria-label="{escape(said, quote=True)}"'
+    label = f'title="{escape(said, quote=True)}"'
     mark = ' data-found="1"' if found else ""
     return f'<button type="button" class="sv-open" data-open="1" {at}{mark} {label}>{content}</button>'
 

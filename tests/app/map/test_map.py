@@ -100,6 +100,14 @@ def test_what_stands_for_comparison_says_what_it_shares_and_why_it_does_not_spec
     assert not any(one.shares or one.differs for one in systems() if not one.comparison)
 
 
+def test_the_name_of_a_link_holds_the_words_that_are_seen_of_it() -> None:
+    """Who speaks to the browser says what they see."""
+    shown = cards(systems(), frozenset(recordings()))
+    named = re.findall(r'aria-label="([^"]+)">([^<]+)</a>', shown)
+    assert len(named) == 3 * len(PRESETS)
+    assert [both for both in named if both[1] not in both[0]] == []
+
+
 def test_every_link_on_the_page_is_one_of_these() -> None:
     shown = cards(systems(), frozenset(recordings()))
     links = [unescape(one) for one in re.findall(r'href="([^"]+)"', shown)]
