@@ -74,7 +74,35 @@ def test_the_first_stop_leads_to_play_arrows_walk_the_tabs_and_space_plays_from_
         ring = home.locator("#sv-drafter .wrap:has(> .wrap-inner)")
         expect(ring).to_have_css("outline-style", "solid")
         expect(ring).to_have_css("outline-width", "2px")
+        for field in ("#sv-gamma input", "#sv-prompt textarea"):
+            home.locator(field).first.focus()
+            expect(home.locator(field).first).to_have_css("outline-style", "solid")
         home.locator(".sv-top .sv-light").click()
+
+
+def test_the_focus_outlives_what_a_key_pressed(home: Page) -> None:
+    """Run, which is switched off while it runs; Settings, whose drawer takes it and gives it back; Share, whose menu is
+    closed before its dialog is."""
+    drawer, opener = home.locator("#sv-drawer"), home.locator("#sv-settings")
+    opener.focus()
+    home.keyboard.press("Enter")
+    expect(drawer.get_by_role("button", name="Close")).to_be_focused()
+    home.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    home.evaluate("addEventListener('focusin', ({ target }) => (globalThis.been ??= []).push(target.innerText))")
+    home.locator("#sv-run").focus()
+    home.keyboard.press("Enter")
+    expect(home.locator("#sv-message")).to_contain_text("engine time")
+    expect(home.locator("#sv-run")).to_be_focused()
+    assert home.evaluate("been") == ["Run", "Stop", "Run"]
+    share = home.locator("#sv-player .svp-share summary")
+    share.focus()
+    home.keyboard.press("Enter")
+    home.get_by_role("button", name="card with its sentence and link").focus()
+    home.keyboard.press("Enter")
+    expect(home.get_by_role("button", name="save as PNG")).to_be_focused()
+    home.keyboard.press("Escape")
+    expect(share).to_be_focused()
 
 
 def test_space_goes_on_in_a_presented_lesson_and_page_down_counts_hands_first(home: Page) -> None:

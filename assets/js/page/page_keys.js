@@ -1,4 +1,5 @@
-/* Walking the page by keys: a link past everything before the player, and a row of tabs as one stop. */
+/* Walking the page by keys: a link past everything before the player, a row of tabs as one stop, and a focus that
+   outlives the button that had it. */
 // needs: dom, keys
 const pageKeys = (function (S) {
   "use strict";
@@ -33,6 +34,21 @@ const pageKeys = (function (S) {
     tabs[to].focus();
   }
 
+  /** @type {any} */
+  let held = null; // the button that a key pressed last
+
+  function hold(event) {
+    if (event.key === "Enter" || event.key === " ") held = event.target.closest("button");
+  }
+
+  /** A button that was pressed and then switched off hands the focus to its neighbour: Run to Stop, and Stop, when the
+      work is over, to Run. The browser would let it go. */
+  function handOn() {
+    if (!held || !held.disabled || ![document.body, held].includes(document.activeElement)) return;
+    held = held.parentElement.querySelector("button:not(:disabled)");
+    if (held) held.focus({ preventScroll: true });
+  }
+
   function toPlayer(event) {
     event.preventDefault(); // the address is the player's
     if (!document.querySelector("#sv-player")?.getClientRects().length) document.querySelector(HOME)?.click();
@@ -44,6 +60,12 @@ const pageKeys = (function (S) {
     const skip = S.h("a", { class: "sv-skip", href: "#sv-player", onclick: toPlayer }, "skip to the player");
     document.body.prepend(skip);
     document.addEventListener("keydown", walk, true);
+    document.addEventListener("keydown", hold, true);
+    document.addEventListener("pointerdown", () => (held = null), true);
+    new MutationObserver(() => held && requestAnimationFrame(handOn)).observe(document.body, {
+      subtree: true,
+      attributeFilter: ["disabled"],
+    });
     const ofTabs = (record) => record.type === "attributes" || [...record.addedNodes].some((one) => one.querySelector);
     new MutationObserver((records) => records.some(ofTabs) && allRows()).observe(document.body, {
       subtree: true,

@@ -215,6 +215,7 @@ const share = (function (S) {
           class: "svp-link",
           onclick: async () => {
             menu.open = false;
+            menu.querySelector("summary").focus({ preventScroll: true }); // where a dialog gives it back
             try {
               view.say((await act()) || "");
             } catch (error) {
