@@ -30,16 +30,14 @@ from specviz.trace.events import CandidateKind, Option, Pass
 from specviz.trace.header import Exhibit, bytes_per_pass
 from specviz.tree_policies.base import TargetProposal, TreePolicy
 
-DraftPass = Pass
-"""one forward pass of the drafter's model, timed by the drafter (device synchronised); `read`: see `bytes_of` below"""
-
 
 @frozen
 class Proposal:
     """A draft and what went into it."""
 
     tree: DraftTree
-    passes: list[DraftPass] = field(default_factory=list)
+    passes: list[Pass] = field(default_factory=list)
+    """of the drafter's model, timed by the drafter (device synchronised); `read`: see `bytes_of` below"""
     note: dict[str, Option] = field(default_factory=dict)
     draft_logits: list[tuple[Sequence[int], Tensor]] = field(default_factory=list)
     """(nodes, logits [len(nodes), V]) wherever a model was asked what follows: for showing, nothing is judged by it"""
@@ -143,7 +141,7 @@ class Drafter(PlugIn[OptionsT_co], ABC):
     needs: ClassVar[Needs | None] = None
     """its row in the table of drafters; None: the table says that it does not say"""
     pass_reads: ClassVar[str] = ""
-    """which weights `DraftPass.read` counts, in words, to stand beside MBSU; empty where it makes no passes, or nobody
+    """which weights `Pass.read` counts, in words, to stand beside MBSU; empty where it makes no passes, or nobody
     counted"""
     learnt_from: str = ""
     """hash of the target's weights that its own learnt from, where those are others of the same model: set by `attach`

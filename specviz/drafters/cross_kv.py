@@ -26,7 +26,7 @@ from torch import Tensor
 
 from specviz.core.clock import now
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DRAFTERS, DraftContext, DraftPass, Needs, Proposal, RoundOutcome, bytes_of
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, RoundOutcome, bytes_of
 from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
 from specviz.drafters.learned.cross_network import LONGSPEC, PRESETS, Across, CrossLayer, CrossTrunk, look
@@ -36,6 +36,7 @@ from specviz.errors import OptionError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import option
 from specviz.protocol.trainings import SHIPPED
+from specviz.trace.events import Pass
 from specviz.trace.header import Exhibit
 
 
@@ -315,5 +316,5 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
         logits = self._lean.read(self._draft.run(self._lean.embedded(tokens), positions, seen, reads))
         text = len(context.tokens) - 1
         read = self._reads + (self._text_reads if level == [ROOT] else 0)
-        proposal.passes.append(DraftPass(len(level), text + before, now(device) - began, depth, read))
+        proposal.passes.append(Pass(len(level), text + before, now(device) - began, depth, read))
         return logits

@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DRAFTERS, DraftContext, DraftPass, Needs, Proposal, bytes_of
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, bytes_of
 from specviz.drafters.learned.head_networks import Accuracies, Places, ResidualBlock, held_to
 from specviz.drafters.learned.head_passes import HeadPasses, Weights, inner_weights
 from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, likely_row
@@ -28,6 +28,7 @@ from specviz.lm.chains import as_it_runs
 from specviz.lm.products import Linear, linear
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
+from specviz.trace.events import Pass
 from specviz.trace.header import Exhibit
 
 
@@ -181,7 +182,7 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
             return None
         chain = self._passes.say_chain(self._state, proposal.tree.tokens[ROOT], chooser)
         for depth, seconds in enumerate(chain.seconds, 1):
-            proposal.passes.append(DraftPass(1, 0, seconds, depth, self.weights_read(depth)))
+            proposal.passes.append(Pass(1, 0, seconds, depth, self.weights_read(depth)))
         return chain
 
     def done(self, proposal: Proposal) -> None:

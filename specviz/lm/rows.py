@@ -223,15 +223,12 @@ class TreeCache(ABC):
 
     def keep(self, rows: Sequence[int]) -> None:
         """Make the path `rows` the continuation of the text and drop every other tree row (see `Cache.keep`)."""
-        base = self.base
-        previous = base - 1
+        base, previous, settled = self.base, self.base - 1, 0
         for row in rows:
             assert base <= row < self.length, f"row {row} is not a tree row (rows {base} to {self.length - 1} are)."
             assert self._parents[row] == previous, f"row {row} continues row {self._parents[row]}, not row {previous}."
+            settled += row == base + settled
             previous = row
-        settled = 0
-        while settled < len(rows) and rows[settled] == base + settled:
-            settled += 1
         kept = [self.tokens[row] for row in rows]
         if settled < len(rows):
             self._move_rows(list(rows[settled:]), base + settled)

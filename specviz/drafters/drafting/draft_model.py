@@ -16,13 +16,14 @@ from torch import Tensor
 from specviz.core.clock import now
 from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DraftContext, DraftPass, Proposal, by_model
+from specviz.drafters.base import DraftContext, Proposal, by_model
 from specviz.drafters.drafting.growing import GrowingDraft, LastDraft
 from specviz.lm.base import Chain, GivesHidden, LanguageModel, WritesChains
 from specviz.lm.vocabulary import TranslatedModel
 from specviz.options import Options
 from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.trace.cautions import DRAFTER_FULL
+from specviz.trace.events import Pass
 from specviz.tree_policies.base import TreePolicy
 
 
@@ -246,10 +247,10 @@ class ModelDraft:
         cached = self._cache.settle(context.tokens)
         chain = self._cache.write_chain(context.tokens, chooser)
         if chain is not None:
-            rows = [self._cache.length - cached - chooser.steps + 1, *(1 for _ in chain.tokens[1:])]
-            for depth, (count, seconds) in enumerate(zip(rows, chain.seconds, strict=True), 1):
-                proposal.passes.append(DraftPass(count, cached, seconds, depth, self._reads))
-                cached += count
+            rows = self._cache.length - cached - chooser.steps + 1
+            for depth, seconds in enumerate(chain.seconds, 1):
+                proposal.passes.append(Pass(rows, cached, seconds, depth, self._reads))
+                cached, rows = cached + rows, 1
         return chain
 
     def _forward(self, context: DraftContext, proposal: Proposal, level: Sequence[int], depth: int) -> Tensor:
@@ -265,5 +266,5 @@ class ModelDraft:
             logits = self._cache.extend([(tree.parents[node], node, tree.tokens[node]) for node in level])
         seconds = now(device) - began
         rows = self._cache.length - cached
-        proposal.passes.append(DraftPass(rows, cached, seconds, depth, self._reads))
+        proposal.passes.append(Pass(rows, cached, seconds, depth, self._reads))
         return logits

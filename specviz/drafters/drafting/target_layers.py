@@ -15,11 +15,12 @@ from torch import Tensor
 
 from specviz.core.clock import now
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DraftContext, DraftPass, Proposal, by_blocks
+from specviz.drafters.base import DraftContext, Proposal, by_blocks
 from specviz.drafters.capabilities import Attaches
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptionsT_co
 from specviz.errors import ModelError
 from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel, Unfinished
+from specviz.trace.events import Pass
 
 Reader = Callable[[Tensor, Sequence[int]], Tensor]
 """(states [n, hidden] of new rows, the row of the draft that each continues, counted from the root's, which is 0 and
@@ -150,7 +151,7 @@ class OwnLayersDrafter(GrowingDrafter[ShapeOptionsT_co], Attaches):
         fed = rows.complete(proposal.tree)
         if fed:
             # the target's pass begins with these layers anyway: with them it reads no more than it would have
-            proposal.passes.append(DraftPass(fed, cached, now(device) - began, read=None if self._reads is None else 0))
+            proposal.passes.append(Pass(fed, cached, now(device) - began, read=None if self._reads is None else 0))
         proposal.note["exit_layer"] = layers
         proposal.note["layers"] = self._target.info.layers
         return replace(proposal, unfinished=rows.hand_over(layers))
@@ -177,6 +178,6 @@ class OwnLayersDrafter(GrowingDrafter[ShapeOptionsT_co], Attaches):
         began = now(device)
         tree = proposal.tree
         logits = rows.read([(tree.parents[node], node, tree.tokens[node]) for node in level])
-        passed = DraftPass(rows.length - cached, cached, now(device) - began, depth, self._reads)
+        passed = Pass(rows.length - cached, cached, now(device) - began, depth, self._reads)
         proposal.passes.append(passed)
         return logits

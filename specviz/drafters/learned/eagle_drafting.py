@@ -22,7 +22,7 @@ from torch import Tensor
 from specviz.core.clock import now
 from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcome, bytes_of
+from specviz.drafters.base import DraftContext, Proposal, RoundOutcome, bytes_of
 from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
 from specviz.drafters.learned.eagle_network import EagleTrunk
@@ -30,6 +30,7 @@ from specviz.drafters.learned.weights import WEIGHTS_HELP
 from specviz.lm.base import Cache, Chain, GivesFeatures, LanguageModel
 from specviz.options import option
 from specviz.protocol.trainings import SHIPPED
+from specviz.trace.events import Pass
 from specviz.trace.header import Exhibit
 
 
@@ -98,7 +99,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
             proposal.note["depths"] = ",".join(map(str, self.depths()))
             for depth, seconds in enumerate(chain.seconds, 1):
                 rows, cached, more = (count, base, self._fuse_reads) if depth == 1 else (1, base + count + depth - 2, 0)
-                proposal.passes.append(DraftPass(rows, cached, seconds, depth, self._reads + more))
+                proposal.passes.append(Pass(rows, cached, seconds, depth, self._reads + more))
         return chain
 
     def _catch_up(self, following: Sequence[int], unknown: int = 0) -> Tensor:
@@ -162,7 +163,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
             self._slots = self._lean.logits(self._catch_up(following, slots - 1))  # [S, V]
             read = self._reads + self._fuse_reads
             rows = len(following) + slots - 1
-            proposal.passes.append(DraftPass(rows, cached, now(device) - began, None, read))
+            proposal.passes.append(Pass(rows, cached, now(device) - began, None, read))
             proposal.note["depths"] = ",".join(map(str, self.depths()))
             proposal.note["placeholders"] = slots - 1
         assert self._slots is not None, "the root is asked first."
@@ -182,7 +183,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         else:
             out = self._extend(proposal.tree, level)
         logits = self._lean.logits(out)
-        proposal.passes.append(DraftPass(self._cache.length - cached, cached, now(device) - began, depth, read))
+        proposal.passes.append(Pass(self._cache.length - cached, cached, now(device) - began, depth, read))
         return logits
 
     def _extend(self, tree: DraftTree, level: Sequence[int]) -> Tensor:

@@ -29,7 +29,7 @@ from torch.nn import functional
 from specviz.core.clock import now
 from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcome
+from specviz.drafters.base import DraftContext, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Observes, ReadsBranches, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
 from specviz.drafters.learned.flash_network import FlashLayer, FlashTrunk, mixed
@@ -47,6 +47,7 @@ from specviz.lm.rotary import Turns, paired
 from specviz.lm.rows import Mask, build
 from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED
+from specviz.trace.events import Pass
 from specviz.trace.header import Exhibit, ExhibitRow
 
 FIRST_ROWS = 256
@@ -323,7 +324,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
         began = now(self.device)
         logits = self.read_branches(proposal.tree, nodes)
         seconds = now(self.device) - began
-        proposal.passes.append(DraftPass(len(nodes), 0, seconds, None, self._reads))
+        proposal.passes.append(Pass(len(nodes), 0, seconds, None, self._reads))
         return logits
 
     def chain(self, root: int, chooser: Chooser) -> Chain | None:
@@ -380,7 +381,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
         began = now(self.device)
         self.states, self.slots = self.lean.fill(root, self._text, depth)
         seconds = now(self.device) - began
-        proposal.passes.append(DraftPass(self.trunk.options.rows, 0, seconds, None, self._reads))
+        proposal.passes.append(Pass(self.trunk.options.rows, 0, seconds, None, self._reads))
 
     def _exhibit(self, tree: DraftTree, slots: Tensor) -> Exhibit:
         """What slots [depth, V'] hold likeliest by the pass alone."""

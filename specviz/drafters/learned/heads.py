@@ -23,7 +23,7 @@ from specviz.core.clock import now
 from specviz.core.draws import Chooser
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcome
+from specviz.drafters.base import DraftContext, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, GrowingOptions, LastDraft
 from specviz.drafters.learned.head_networks import Accuracies, TokenPath
@@ -32,7 +32,7 @@ from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_wei
 from specviz.lm.base import Cache, Chain, GivesFeatures, LanguageModel
 from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED
-from specviz.trace.events import CandidateKind, Option
+from specviz.trace.events import CandidateKind, Option, Pass
 from specviz.trace.header import Exhibit, ExhibitRow
 from specviz.tree_policies.base import Draft, TreePolicy
 from specviz.tree_policies.drawing import DRAWS
@@ -309,7 +309,7 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
         """Do a pass of the module and record it."""
         began = now(self.device)
         found = work(*given)
-        proposal.passes.append(DraftPass(rows, 0, now(self.device) - began, depth, self.weights_read(depth)))
+        proposal.passes.append(Pass(rows, 0, now(self.device) - began, depth, self.weights_read(depth)))
         return found
 
 
