@@ -47,10 +47,14 @@ def lossy_distance(card: MethodCard) -> str:
     """What was measured of a lossy method, as words with the conditions; that nothing was, where so."""
     for row in measured_distances()["rows"]:
         if row["method"] == card.name:
-            options = "".join(f", {name} {value:g}" for name, value in row["options"].items())
+            options = "".join(f", {name} {_shown(value)}" for name, value in row["options"].items())
             conditions = f"{row['prompts']} prompts on the bundled pair (T={row['temperature']:g}{options})"
             return f"total variation {row['total_variation']:.3f} of {row['law_of']}, mean of {conditions}"
     return "distance not measured"
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def lossy_sentence(started: Started) -> str | None:

@@ -25,7 +25,7 @@ def test_a_lossless_run_has_no_notice():
     assert (data["lossless"], data["lossy"], data["verifier"]["lossless"]) == (True, [], True)
 
 
-@pytest.mark.parametrize("name", ["lenience", "typical", "longest_path"])
+@pytest.mark.parametrize("name", ["cascade", "ensemble", "fly", "lenience", "longest_path", "typical"])
 def test_a_lossy_verifier_is_named_with_its_measured_distance(name):
     trace = trace_of(verifier=MethodCard(name, {}, lossless=False))
     assert f"{name}: total variation 0." in cautions.lossy_sentence(trace.started)
@@ -33,6 +33,11 @@ def test_a_lossy_verifier_is_named_with_its_measured_distance(name):
     assert (data["lossless"], [one["name"] for one in data["lossy"]]) == (False, [name])
     assert not data["drafter"]["lossless"]
     assert not data["verifier"]["lossless"]
+
+
+def test_the_conditions_of_a_distance_name_options_that_are_words_and_numbers():
+    said = cautions.lossy_distance(MethodCard("cascade", {}, lossless=False))
+    assert said.endswith(" prompts on the bundled pair (T=0.8, defer opt, alpha 0.3)")
 
 
 def test_a_lossy_tree_policy_makes_the_run_lossy_whatever_judges_it():
