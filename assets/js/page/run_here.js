@@ -37,13 +37,7 @@ const runHere = (function (S) {
       {},
       DRAFTERS.map(([value, label]) => h("option", { value }, label)),
     );
-    const warm = h("input", {
-      type: "number",
-      min: "0",
-      max: "2",
-      step: "0.1",
-      value: "0",
-    });
+    const warm = h("input", { type: "number", min: "0", max: "2", step: "0.1", value: "0" });
     const format = formatChoice();
     const said = h("p", { role: "status" }, `The first run fetches ${megabytes} MB, which the browser keeps.`);
     const prove = () => ask({ ask: "prove" });
