@@ -5,6 +5,7 @@ from html import unescape
 from types import SimpleNamespace
 from typing import Any
 
+import gradio as gr
 import pytest
 
 from specviz.app.form.request import Limits
@@ -77,6 +78,17 @@ def test_both_times_are_said_where_the_server_has_run_the_same_race(actions: Rac
     _, message = came_back(actions, run(plain), run(ngram), refused(REFUSAL))
     seconds = f"{plain.finished.decode_s:.2f} s"
     assert f"took {seconds} of engine time in your browser, {seconds} on the server." in message
+    pressed(actions, repeats=2)
+    other = actions.elsewhere.wanted[Visitor().session_hash]
+    assert actions.elsewhere.times(Visitor().session_hash, other, "on the server", on_server) == "", "another race"
+    actions.elsewhere.leave(Visitor().session_hash)
+    assert (actions.elsewhere.wanted, actions.elsewhere.plain_s) == ({}, {})
+
+
+def test_a_race_that_cannot_be_run_is_refused_in_its_own_tab(actions: RaceActions) -> None:
+    fields, given = form(prompt="", seed=0)
+    answer = json.loads(actions.elsewhere.ask(fields)(given, Visitor()))
+    assert (answer["tab"], "requests" in answer, bool(answer["refusal"])) == ("race", False, True)
 
 
 @pytest.mark.parametrize("runs", [1, 2], ids=["too few", "another drafter's"])
@@ -84,7 +96,9 @@ def test_runs_that_were_not_asked_for_are_refused(actions: RaceActions, runs: in
     pressed(actions)
     plain, _ = recorded()
     others = [run(plain)] * runs + [refused(REFUSAL)]
-    assert "not those that were asked for; press Run here again." in came_back(actions, *others)[1]
+    stage, message = came_back(actions, *others)
+    assert "not those that were asked for; press Run here again." in message
+    assert stage == gr.skip(), "what stands there stays"
 
 
 def test_a_stop_before_the_baseline_was_done_shows_nothing(actions: RaceActions) -> None:

@@ -77,6 +77,19 @@ FAULTS: Edits = {
         "generations: a median may lie outside its quartiles": edit(" or not row.low <= row.ratio <= row.high", ""),
         "generations: a draft without a position passes": edit(" or not row.levels:", ":"),
     },
+    ("specviz/app/race/here.py", "tests/app/race/test_here.py"): {
+        "race here: what cannot be run is said in another tab": edit(
+            "return refused(RACE, str(error))", 'return refused("sweep", str(error))'
+        ),
+        "race here: any two races stand beside each other": edit(
+            "if other is None or other[0] != spec:", "if other is None:"
+        ),
+        "race here: the times of a visitor who left are kept": edit("        self.plain_s.pop(visitor, None)\n", ""),
+        "race here: what came back wrongly takes the race away": edit(
+            'return gr.skip(), notices.message(str(error), "error")',
+            'return None, notices.message(str(error), "error")',
+        ),
+    },
     ("specviz/app/speedup/here.py", "tests/app/test_sweep_here.py"): {
         "sweep here: what cannot be measured is said in another tab": edit(
             "return refused(SWEEP, str(error))", 'return refused("race", str(error))'
