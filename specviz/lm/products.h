@@ -16,6 +16,7 @@ typedef struct {
   const char *weight; /* [outs, ins], float32 or bfloat16 (`half`) */
   const float *bias, *scales; /* [outs], or NULL; a row of weights is multiplied by its scale */
   int64_t outs, ins, half;
+  int64_t far; /* whether it is one of weights of which the processor's cache keeps a part until the next pass */
 } Matrix;
 
 /* --- products: y[i, j] (+)= x[i] · weight[j] + bias[j] ---------------------------------------------------------- */
@@ -36,7 +37,8 @@ enum { MOST_DOTS = 8, MOST_AT_ONCE = LANES == 16 ? 6 : 4 };
    rows ASK for what lies well ahead. What is asked for faster than memory brings it is forgotten, so three and four rows
    of DOTS, whose products are few, take one row of weights at a time too, where each product waits for the sum before.
    Five wait with no use for it (`wait_for`): else they take longer than six, which multiply for as long as that. Rows of
-   weights up to SHORT bytes lie near enough. Measured on AMD's Zen 4; what AMX processors do was measured there. */
+   weights up to SHORT bytes lie near enough. One row of x asks and waits as well for HALVES that are far; from the cache
+   asking brings less than reading. Measured on AMD's Zen 4; what AMX processors do was measured there. */
 enum { FOLLOWED, ASKED, READ };
 enum { A_TURN = 6 * TWO };
 #ifdef __AMX_BF16__
@@ -121,7 +123,7 @@ INLINE void step(Vec *sums, const char *const *w, const float *x, int64_t to_nex
 /* sums [n, outs] of whole rows of x with rows of weights */
 INLINE void add_up(Vec *sums, const char *w, int mode, int coming, int64_t ins, const float *x, int n, int outs) {
   const int64_t width = mode == WHOLES ? 4 : 2, to_next = apart(ins, mode);
-  const int waiting = ONE_BY_ONE && mode == DOTS && coming == ASKED && n == 5;
+  const int waiting = ONE_BY_ONE && coming == ASKED && (mode == DOTS ? n == 5 : n == 1 && outs == 1);
   const char *at[OUTS];
   Vec idle = every(0.0f);
   int64_t k = 0;
@@ -220,9 +222,20 @@ INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x
 /* with `rounded`, x may be rounded to bfloat16 where the processor multiplies that */
 INLINE int mode_of(const Matrix *by, int rounded) { return !by->half ? WHOLES : HAVE_DOTS && rounded ? DOTS : HALVES; }
 
+/* One row of HALVES, up to the last whole OUTS outputs → how many. Apart from the others: beside it GCC makes five and
+   sixteen rows take a tenth longer. */
+static __attribute__((noinline)) int64_t ask_alone(const Matrix *by, const float *x, float *y, int add) {
+  int64_t j = 0;
+  for (; j + OUTS <= by->outs; j += OUTS)
+    tile(by->weight + j * by->ins * 2, HALVES, 1, ASKED, by->ins, x, 1, OUTS, y + j, 0, by->bias ? by->bias + j : 0,
+         by->scales ? by->scales + j : 0, add);
+  return j;
+}
+
 /* x: as `arrange` has left it */
 static __attribute__((noinline)) void arranged_product(const Matrix *by, int mode, int64_t first, const float *x, int n,
                                                        float *y, int64_t stride, int add) {
+  if (ONE_BY_ONE && HAVE_DOTS && mode == HALVES && n == 1 && by->far && !first) first = ask_alone(by, x, y, add);
   if (HAVE_DOTS && mode == DOTS) product_of(by, DOTS, first, x, n, y, stride, add);
   else if (mode == HALVES) product_of(by, HALVES, first, x, n, y, stride, add);
   else product_of(by, WHOLES, first, x, n, y, stride, add);
@@ -442,7 +455,7 @@ enum { PIECE = 1 << 15, PIECES = 32 };
 INLINE Matrix outputs_of(const Matrix *by, int64_t first, int64_t last) {
   const int64_t size = by->ins * (by->half ? 2 : 4);
   return (Matrix){by->weight + first * size, by->bias ? by->bias + first : 0, by->scales ? by->scales + first : 0,
-                  last - first, by->ins, by->half};
+                  last - first, by->ins, by->half, by->far};
 }
 
 static void some_outputs(const void *job, int64_t piece, int64_t hand) {

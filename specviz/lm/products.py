@@ -44,7 +44,7 @@ class Matrix(ctypes.Structure):
 
     _fields_ = (
         *((name, pointer) for name in ("weight", "bias", "scales")),
-        *((name, whole) for name in ("outs", "ins", "half")),
+        *((name, whole) for name in ("outs", "ins", "half", "far")),
     )
 
 

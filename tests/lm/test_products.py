@@ -75,6 +75,21 @@ def test_a_row_of_a_wide_product_is_the_same_bit_for_bit_alone_and_beside_others
 
 
 @needs_compiler
+@on_every_processor
+@pytest.mark.parametrize("kind", ["bfloat16", "whole numbers"])
+@pytest.mark.parametrize(("outs", "ins"), [(19, 320), (24, 1030), (3, 300)])
+def test_a_row_is_the_same_bit_for_bit_where_its_weights_are_asked_for_from_far(kind, outs, ins):
+    product, x, residual = (
+        Product.of(weight_of(kind, outs, ins), torch.randn(outs)),
+        torch.randn(1, ins),
+        torch.ones(1, outs),
+    )
+    near = product(x), product(x, residual)
+    product.matrix.far = 1
+    assert all(map(torch.equal, (product(x), product(x, residual)), near))
+
+
+@needs_compiler
 @torch.inference_mode()
 def test_a_layer_takes_rows_of_any_arrangement_and_more_of_them_than_compiled_code_does():
     layer = Linear(64, 48)
