@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -164,6 +165,21 @@ def test_a_machine_that_writes_another_text_says_so(page: Page, watch: str) -> N
     opened(page, f"{watch}#ask={request}&text={text_hash('another text')}&round=2")
     expect(page.locator("#sv-message")).to_contain_text("The text differs from the link's")
     expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
+
+
+def test_a_link_s_run_that_waits_has_run_off_and_stop_on_as_a_pressed_one(page: Page, tmp_path: Path) -> None:
+    gate = Event()
+    with served(ReplaySource(sample(), gate), tmp_path, tabs=("watch",)) as url:
+        opened(page, url)
+        asked = pack_request(RunRequest("def second():", drafter=Choice("ngram")))
+        page.evaluate("fields => { location.hash = fields }", f"ask={asked}")
+        expect(page.locator("#sv-message")).to_contain_text("running it again")
+        expect(page.locator("#sv-run")).to_be_disabled()
+        expect(page.locator("#sv-stop")).to_be_enabled()
+        gate.set()
+        expect(page.locator("#sv-message")).to_contain_text("engine time")
+        expect(page.locator("#sv-run")).to_be_enabled()
+        expect(page.locator("#sv-stop")).to_be_disabled()
 
 
 CANNOT = {

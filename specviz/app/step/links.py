@@ -65,12 +65,23 @@ class LinkParts:
         return [*self.tabs.outputs(), *self.stage, self.run, self.stop, *self.form.values(), *others, *doc]
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A link's run, to be made again."""
+
+    request: RunRequest
+    text: str
+    """the hash of the link's text; empty where it names none"""
+
+
 class LinkActions:
     """What happens when a link is opened."""
 
     def __init__(self, step: StepActions, parts: LinkParts) -> None:
         self.step = step
         self.parts = parts
+        self.waiting = gr.State(None)
+        """what `rerun` runs"""
 
     def asked(self, event: gr.EventData) -> Updates:
         """Show what a link names: its tab, its recorded run, the methods it chooses, the values of other tabs."""
@@ -89,8 +100,8 @@ class LinkActions:
             updates[message] = notices.message(str(error), "error")
         return updates
 
-    def rerun(self, event: gr.EventData, visitor: gr.Request) -> Iterator[Updates]:
-        """Run the request of a link again, and say whether its text is the link's."""
+    def waits(self, event: gr.EventData, visitor: gr.Request) -> Updates:
+        """Show what a link asks to run, and that it waits for the engine; or why it cannot be run."""
         parts, message = self.parts, self.parts.stage[3]
         try:
             asked = read_request(_text(event, "ask"))
@@ -99,17 +110,26 @@ class LinkActions:
             request = replace(request_from(form, self.step.catalog, limits), dtype=asked.dtype)
             elsewhere = self._elsewhere(event)
         except SpecVizError as error:
-            yield {message: notices.message(str(error), "error")}
-            return
+            return {message: notices.message(str(error), "error"), self.waiting: None}
         tab = _text(event, "tab")
-        yield {
+        _, run, stop = self.step.arm(visitor)
+        return {
             **parts.tabs.opening(tab if is_tab(tab) else WATCH),
             message: notices.message(AGAIN, "busy"),
+            parts.run: run,
+            parts.stop: stop,
             **self._fill(asked),
             **elsewhere,
+            self.waiting: Again(request, _text(event, "text")),
         }
-        self.step.arm(visitor)
-        expected = _text(event, "text")
+
+    def rerun(self, again: Again | None, visitor: gr.Request) -> Iterator[Updates]:
+        """Run what waits, and say whether its text is the link's."""
+        shown = [*self.parts.stage, self.parts.run, self.parts.stop]
+        if again is None:
+            yield {shown[0]: gr.skip()}
+            return
+        expected = again.text
 
         def said(frame: Frame) -> str:
             if frame.trace is None:
@@ -117,8 +137,8 @@ class LinkActions:
             same = not expected or text_hash(frame.trace.finished.text) == expected
             return f"{frame.message} {SAME if same and expected else '' if same else OTHER}".rstrip()
 
-        for update in self.step.run_again(request, visitor, said):
-            yield dict(zip([*parts.stage, parts.run, parts.stop], update, strict=True))
+        for update in self.step.run_again(again.request, visitor, said):
+            yield dict(zip(shown, update, strict=True))
 
     def _recorded(self, name: str, expected: str) -> Updates:
         """The recorded run of that name. Raises TraceError where there is none."""
@@ -198,7 +218,10 @@ def wire_links(step: StepActions, recorded: Mapping[str, str], parts: LinkParts)
     actions = LinkActions(step, parts)
     address = Address(recorded)
     address.asked(actions.asked, None, parts.outputs(), **QUIET)
-    address.rerun(actions.rerun, None, parts.outputs(), **ENGINE)
+    shown = [*parts.stage, parts.run, parts.stop]
+    waits = address.rerun(actions.waits, None, [*parts.outputs(), actions.waiting], **QUIET)
+    again = waits.then(actions.rerun, actions.waiting, shown, **ENGINE)
+    again.failure(step.turned_away, None, [parts.stage[3], parts.run, parts.stop], **QUIET)
     for kept in parts.kept:
         kept.follow()
     return address
