@@ -231,7 +231,7 @@ static void tile_mix(const float *scores, int64_t apart, int rows, const char *v
 #endif
 
 typedef struct {
-  float *x, *inputs, *qkv, *queries, *scores, *attended, *gate_up;
+  float *x, *inputs, *qkv, *queries, *scores, *attended, *gate_up, *picked;
   uint32_t *columns;
   int64_t queries_of, scores_of, columns_of; /* numbers that attention has there for one thread */
 } Room;
@@ -296,19 +296,21 @@ static Pass pass_of(const Share *shares, int64_t count) {
   return pass;
 }
 
-/* For n rows of this model, of texts of up to `count` */
-static void *make_room(const Model *model, int64_t n, int64_t count, Room *room) {
+/* For n rows of this model, of texts of up to `count`; join: what makes them, if they are not a text's own */
+static void *make_room(const Model *model, const Join *join, int64_t n, int64_t count, Room *room) {
   const int64_t queries = model->heads * model->size, qkv = queries + 2 * model->groups * model->size;
   const int64_t shared = model->heads / model->groups, threads = most(1, model->threads);
   const int64_t inputs = model->count ? most(model->hidden, model->layers->qkv.ins) : model->hidden;
+  const int64_t wide = join && join->picks.outs ? join->up.outs : 0;
   room->queries_of = padded(n * shared * model->size), room->scores_of = padded(n * shared * (count + LANES));
   room->columns_of = padded(columns_of(model->size, n * shared));
   const int64_t sizes[] = {n * model->hidden, n * inputs, n * qkv, threads * room->queries_of, threads * room->scores_of,
-                           n * queries, n * 2 * model->ffn,
-                           most(columns_of(most(most(inputs, model->ffn), queries), n), threads * room->columns_of)};
+                           n * queries, n * 2 * model->ffn, wide ? n * (2 * wide + model->hidden) : 0,
+                           most(columns_of(most(most(inputs, model->ffn), most(queries, wide)), n),
+                                threads * room->columns_of)};
   void **parts[] = {(void **)&room->x, (void **)&room->inputs, (void **)&room->qkv, (void **)&room->queries, (void **)&room->scores,
-                    (void **)&room->attended, (void **)&room->gate_up, (void **)&room->columns};
-  return room_for(parts, sizes, 8);
+                    (void **)&room->attended, (void **)&room->gate_up, (void **)&room->picked, (void **)&room->columns};
+  return room_for(parts, sizes, 9);
 }
 
 static int parts_of(const Model *model) { return model->half_rows ? 2 : 3; }
@@ -409,7 +411,7 @@ int forward(const Model *model, const Share *shares, int64_t count, const Watch 
   const Pass pass = pass_of(shares, count);
   const int64_t hidden = model->hidden;
   Room room;
-  void *all = make_room(model, pass.n, pass.longest, &room);
+  void *all = make_room(model, 0, pass.n, pass.longest, &room);
   if (!all) return 1;
   TileShapes before;
   begin_work(model->threads, &before);
@@ -452,7 +454,7 @@ int write_chain(const Model *model, const Share *share, int64_t steps, Choose ch
 int run_blocks(const Model *model, const Share *share, const uint8_t *chosen, float *x) {
   const Pass pass = pass_of(share, 1);
   Room room;
-  void *all = make_room(model, pass.n, pass.longest, &room);
+  void *all = make_room(model, 0, pass.n, pass.longest, &room);
   if (!all) return 1;
   TileShapes before;
   begin_work(model->threads, &before);
@@ -472,38 +474,28 @@ static void first_block(const Model *model, const Pass *pass, const float *input
   widen(model, model->layers, room->x, outputs, (int)n, room);
 }
 
-/* Words x [n, hidden] that pick from a wider state → what they add and what they picked [n, hidden] in their place; 1
-   where there was no memory */
-static int pick_states(const Model *model, const Join *join, const float *states, int64_t n, float *x) {
+/* Words x [n, hidden] that pick from a wider state → what they add and what they picked [n, hidden] in their place */
+static void pick_states(const Model *model, const Join *join, const float *states, int64_t n, Room *room) {
   const int64_t hidden = model->hidden, wide = join->up.outs;
-  float *said, *picked;
-  uint32_t *columns;
-  const int64_t sizes[] = {n * (wide + hidden), n * wide, columns_of(most(hidden, wide), n)};
-  void **parts[] = {(void **)&said, (void **)&picked, (void **)&columns};
-  void *all = room_for(parts, sizes, 3);
-  if (!all) return 1;
-  product(&join->picks, parts_of(model), x, (int)n, said, 0, columns);
-  product(&join->up, parts_of(model), states, (int)n, picked, 0, columns);
+  float *x = room->x, *picked = room->picked, *said = picked + n * wide;
+  product(&join->picks, parts_of(model), x, (int)n, said, 0, room->columns);
+  product(&join->up, parts_of(model), states, (int)n, picked, 0, room->columns);
   for (int64_t i = 0; i < n; i++) {
     opened(picked + i * wide, said + i * (wide + hidden), wide);
     memcpy(x + i * hidden, said + i * (wide + hidden) + wide, (size_t)hidden * 4);
   }
-  product(&join->state, parts_of(model), picked, (int)n, x, 1, columns);
-  free(all);
-  return 0;
+  product(&join->state, parts_of(model), picked, (int)n, x, 1, room->columns);
 }
 
 /* Rows of a share's tokens and the states before them [n, hidden] into the room's x [n, hidden] → inputs [n, what the
-   first block's projections read], which are x where a matrix joins; NULL where there was no memory */
+   first block's projections read], which are x where a matrix joins */
 static const float *joined(const Model *model, const Join *join, const Share *share, const float *states, Room *room) {
   const int64_t hidden = model->hidden, n = share->n;
   if (join->half_words) look_up(share->tokens, join->words, 1, n, hidden, room->x);
   else look_up(share->tokens, join->words, 0, n, hidden, room->x);
-  if (join->picks.outs) return pick_states(model, join, states, n, room->x) ? 0 : room->x;
-  if (join->state.outs) {
-    product(&join->state, parts_of(model), states, (int)n, room->x, 1, room->columns);
-    return room->x;
-  }
+  if (join->picks.outs) pick_states(model, join, states, n, room);
+  else if (join->state.outs) product(&join->state, parts_of(model), states, (int)n, room->x, 1, room->columns);
+  if (join->picks.outs || join->state.outs) return room->x;
   for (int64_t i = 0; i < n; i++) {
     float *inputs = room->inputs + i * 2 * hidden;
     normed(room->x + i * hidden, join->word_norm, model->eps, 1, hidden, inputs);
@@ -518,15 +510,14 @@ static const float *joined(const Model *model, const Join *join, const Share *sh
 int run_states(const Model *model, const Join *join, const Share *share, const float *states, float *outputs) {
   const Pass pass = pass_of(share, 1);
   Room room;
-  void *all = make_room(model, pass.n, pass.longest, &room);
+  void *all = make_room(model, join, pass.n, pass.longest, &room);
   if (!all) return 1;
   TileShapes before;
   begin_work(model->threads, &before);
-  const float *inputs = joined(model, join, share, states, &room);
-  if (inputs) first_block(model, &pass, inputs, outputs, &room);
+  first_block(model, &pass, joined(model, join, share, states, &room), outputs, &room);
   end_work(&before);
   free(all);
-  return !inputs;
+  return 0;
 }
 
 /* What follows outputs of the first block [n, hidden + more] → logits [n, vocab], minus infinity for tokens that the head
@@ -583,7 +574,7 @@ int write_states(const Model *model, const Join *join, const Share *share, const
 /* Final norm and head: x [n, hidden] → logits [n, outs] */
 int read_out(const Model *model, const float *x, int64_t n, float *logits) {
   Room room;
-  void *all = make_room(model, n, 0, &room);
+  void *all = make_room(model, 0, n, 0, &room);
   if (!all) return 1;
   TileShapes before;
   begin_work(model->threads, &before);
@@ -599,7 +590,7 @@ int read_out(const Model *model, const float *x, int64_t n, float *logits) {
 int fill_block(const Model *model, const Share *share, float *x, int64_t first, int64_t count, float *logits) {
   const Pass pass = pass_of(share, 1);
   Room room;
-  void *all = make_room(model, pass.n, pass.longest, &room);
+  void *all = make_room(model, 0, pass.n, pass.longest, &room);
   if (!all) return 1;
   float *states = x + first * model->hidden;
   TileShapes before;
