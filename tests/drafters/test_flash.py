@@ -245,9 +245,11 @@ def test_other_shipped_weights_are_chosen_by_what_they_were_trained_as(target, t
     def drafting(**options):
         return sessions.session(target, DRAFTERS.get("dflash").of(options), PROMPT, 4, 0.0).method.drafter
 
-    assert drafting(trained="selector").trunk.options.selector_rank == 6
-    causal = drafting(trained="causal")
+    selecting, causal = drafting(trained="selector"), drafting(trained="causal")
+    assert selecting.trunk.options.selector_rank == 6
+    assert not selecting.by_depth(), "what it says hangs on the token before, and not on the place alone"
     assert causal.trunk.options.causal
+    assert causal.by_depth()
     assert (causal.options.trained, causal.options.weights) == ("causal", "shipped"), "as a trace names them"
     with pytest.raises(OptionError, match=r"trained is causal, which chooses among shipped weights, but weights is un"):
         drafting(trained="causal", weights="untrained")
