@@ -264,7 +264,7 @@ def _card(system: System, recorded: frozenset[str]) -> str:
     date = f'<time datetime="{escape(system.first)}">{escape(system.date)}</time>'
     mark = f' · <strong class="sv-map-new">{NEW}</strong>' if is_new(system) else ""
     return (
-        f'<article class="sv-map-card is-{kind}"><header><h4>{escape(system.name)}</h4>'
+        f'<article class="sv-map-card is-{kind}"><header><h3>{escape(system.name)}</h3>'
         f'<span class="sv-map-status">{system.status}</span></header><p class="sv-map-date">{date}{mark}</p>'
         f"<dl>{facets}</dl>"
         f'<p class="sv-map-papers">{papers}</p><ul>{presets}</ul></article>'

@@ -96,6 +96,7 @@ class Page:
     def _draw(self, row: str) -> None:
         for tab in in_row(row):
             with gr.Tab(tab.title, id=tab.name) as place:
+                gr.HTML(f"<h2>{tab.title}</h2>", elem_classes="sv-heading")  # for who walks by headings
                 self._parts[tab.name] = tab.build(self, place, self._actions[tab.name])
 
     @property

@@ -1,6 +1,7 @@
 """Two rows of tabs in a real browser: what a first visitor sees, what is behind *Lab*, and every way to get there."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -11,6 +12,9 @@ from tests.browser.test_page import wide
 
 pytestmark = pytest.mark.browser
 LESSONS = ".sv-learn-box"
+HEADINGS = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
+  .filter((one) => one.getClientRects().length).map((one) => Number(one.tagName[1]))"""
+"""levels of those that are shown, as they stand in the page"""
 
 
 def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page: Page, learning: str) -> None:
@@ -50,7 +54,8 @@ def test_back_and_forth_turn_tabs_and_leave_the_player_where_it_is(page: Page, m
 
 def test_a_first_visitor_sees_five_tabs_and_every_way_to_the_others_leads_there(page: Page, shipped: str) -> None:
     """Behind the last tab, in the address, and by a script, as the links of lessons and of the card open them; and none
-    scrolls sideways, opened on a phone, and when that becomes a wide window, or the other way round, in turn."""
+    scrolls sideways, opened on a phone, and when that becomes a wide window, or the other way round, in turn. In each
+    the headings are an outline."""
     widths = [390, 1280]
     page.set_viewport_size({"width": 390, "height": 844})
     opened(page, shipped, LESSONS)
@@ -84,6 +89,9 @@ def test_a_first_visitor_sees_five_tabs_and_every_way_to_the_others_leads_there(
             page.set_viewport_size({"width": width, "height": 844})
             page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
         widths.reverse()
+        levels = page.evaluate(HEADINGS)
+        assert levels[:2] == [1, 2], f"{name} begins with its own heading, for who walks by headings"
+        assert all(below <= above + 1 for above, below in pairwise(levels)), f"{name} leaves a level out: {levels}"
     expect(page.locator("#sv-train-player [data-ready]")).to_be_attached()
     a_study_draws_the_shipped_measurement_and_is_in_the_address(page)
 

@@ -79,7 +79,7 @@ def _card(kind: Failure) -> str:
     examples = "".join(f"<li>{example_button(example)}</li>" for example in kind.examples)
     words = kind.words[:1].upper() + kind.words[1:]
     return (
-        f'<li class="sv-failure"><h4>{escape(share(kind.share))} <span class="sv-kind">{escape(kind.kind)}</span></h4>'
+        f'<li class="sv-failure"><h3>{escape(share(kind.share))} <span class="sv-kind">{escape(kind.kind)}</span></h3>'
         f'<p>{escape(words)}.</p><p class="sv-note">{escape(interval(kind.share))}</p>'
         f'<ul class="sv-cases">{examples}</ul></li>'
     )

@@ -186,7 +186,7 @@ def _token(text: str) -> str:
 def clinic_parts(actions: ClinicActions) -> ClinicParts:
     """Lay the clinic out inside the current Blocks."""
     offered, usual = model_choices(actions.source.catalog().models, "target"), RunRequest("").target
-    gr.Markdown(f"#### The losslessness clinic\n\n{INTRO}", elem_classes="sv-intro")
+    gr.Markdown(f"### The losslessness clinic\n\n{INTRO}", elem_classes="sv-intro")
     with gr.Row():
         target = gr.Dropdown(
             offered,

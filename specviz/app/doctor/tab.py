@@ -123,7 +123,7 @@ def findings_view(name: str, record: Record, findings: Sequence[Finding]) -> str
     """One record: what it is, then its findings, most important first."""
     head = escape(f"{name}: {record.title}")
     items = "".join(map(_item, findings)) or "<li>Nothing follows from it.</li>"
-    return f'<section class="sv-doctor"><h4>{head}</h4><ul class="sv-findings">{items}</ul></section>'
+    return f'<section class="sv-doctor"><h3>{head}</h3><ul class="sv-findings">{items}</ul></section>'
 
 
 def _item(finding: Finding) -> str:

@@ -47,7 +47,7 @@ def cards(index: int, answers: Sequence[Other], waiting: bool) -> str:
 
 
 def _card(other: Other) -> str:
-    name = f"<h4>{escape(other.drafter)}{' <small>this run</small>' if other.recorded else ''}</h4>"
+    name = f"<h3>{escape(other.drafter)}{' <small>this run</small>' if other.recorded else ''}</h3>"
     tone = " sv-other-own" if other.recorded else ""
     if other.round is None:
         return f'<article class="sv-other{tone}">{name}<p class="sv-note">{escape(other.reason)}</p></article>'

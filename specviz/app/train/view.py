@@ -85,7 +85,7 @@ def _card(label: str, stage: Stage) -> str:
     summary, measured = stage.trace.summary, gain(stage.trace)
     speed = "" if measured is None else f", {measured:.2f}× plain decoding, measured"
     return (
-        f'<section class="sv-trained-one"><h4>{escape(label)}</h4>'
+        f'<section class="sv-trained-one"><h3>{escape(label)}</h3>'
         f"<p>{accepted(stage)}; "
         f"{summary.num_output_tokens} tokens in {summary.num_target_passes} target passes{escape(speed)}.</p>"
         f'<p class="sv-trained-text">{_marked(stage.trace)}</p></section>'
