@@ -18,7 +18,7 @@ from torch import Tensor
 from specviz.core.clock import PhaseClock, now
 from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling
-from specviz.core.tree import DraftTree
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Drafter, Proposal, RoundOutcome
 from specviz.drafters.capabilities import (
     Attaches,
@@ -286,8 +286,8 @@ class Session:
             kept += 1
         trimmed = len(verified) - kept
         computed = self._cache.length
-        rows = tree.rows()
-        self._cache.keep([cache_before, *(cache_before + rows[node] for node in verdict.path[: kept - 1])])
+        rows, end = tree.rows(), verdict.path[-1] if verdict.path else ROOT
+        self._cache.keep([cache_before, *(cache_before + rows[node] for node in tree.path(end)[: kept - 1])])
         return Commitment(
             tokens=verified[:kept],
             trimmed=(reason or "open") if trimmed else None,

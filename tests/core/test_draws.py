@@ -110,8 +110,8 @@ def test_a_compiled_loop_draws_as_pick_does_and_keeps_what_it_drew_from():
 
 
 def test_no_two_choosers_have_the_same_room():
-    rooms = [room_of(2, 3).at for _ in range(2 + draws.SPARE_BYTES // (4 * 2 * 3))]
-    assert len(set(rooms)) == len(rooms)
+    rooms = [room_of(2, 3) for _ in range(2 + draws.SPARE_BYTES // (4 * 2 * 3))]
+    assert len({room.at for room in rooms}) == len(rooms), "while all are in use"
 
 
 def test_where_there_is_no_compiler_nobody_chooses_for_a_compiled_loop(monkeypatch):
