@@ -191,7 +191,7 @@ FAULTS: Edits = {
     },
     ("specviz/engine/session.py", "tests/tree_policies/test_target_init.py"): {
         "session: the row of the last accepted token is kept twice": edit(
-            "for node in verdict.path[: kept - 1]", "for node in verdict.path[:kept]"
+            "for node in tree.path(end)[: kept - 1]", "for node in tree.path(end)[:kept]"
         ),
     },
     ("specviz/engine/decode.py", "tests/engine/test_decode.py"): {
