@@ -22,11 +22,11 @@ from specviz.bench.core.passes import pass_clock
 from specviz.bench.core.report import markdown_table
 from specviz.bench.core.run import Collected, collect
 from specviz.errors import BenchError
-from specviz.lm.base import Cache, LanguageModel
+from specviz.lm.base import LanguageModel
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import LoadedModel
 from specviz.lm.pages import LargePages
-from specviz.lm.step_time import CACHED_ROWS, Clock, filled_cache, pass_s, synchronize
+from specviz.lm.step_time import CACHED_ROWS, Clock, chain_s, filled_cache, pass_s, synchronize
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace.events import Pass, Round
 
@@ -151,10 +151,10 @@ class Passes:
         seconds = 0.0
         if steps:
             self._drafted.truncate(steps[0].cached_rows)
-            seconds = sum(_chain_s(self._drafter, self._drafted, step.rows, last_only=True) for step in steps)
+            seconds = sum(chain_s(self._drafter, self._drafted, step.rows, last_only=True) for step in steps)
         if judging:
             self._judged.truncate(judging.cached_rows)
-            _chain_s(self._target, self._judged, judging.rows)
+            chain_s(self._target, self._judged, judging.rows)
         return seconds
 
 
@@ -188,20 +188,6 @@ def time_rounds(
         tracing, forming = (median(share) for share in zip(*shares, strict=True))
         dtype = run.started.machine.dtype
         yield RoundTable(dtype, temperature, drafted_s / alone_s, drafted_s / after_s, tracing, forming)
-
-
-def _chain_s(model: LanguageModel, cache: Cache, n: int, last_only: bool = False) -> float:
-    """Seconds of a pass over n more rows of text, which stay."""
-    base, tokens, device = cache.length, list(range(n)), model.device
-    waits = device.type != "cpu"  # which is slow to ask behind a pass
-    synchronize(device)
-    began = time.perf_counter()
-    model.forward(tokens, cache, None, last_only)
-    if waits:
-        synchronize(device)
-    took = time.perf_counter() - began
-    cache.keep(range(base, base + n))
-    return took
 
 
 def _forming_s(run: Collected) -> float:

@@ -128,17 +128,30 @@ def filled_cache(model: LanguageModel, cached_rows: int) -> Cache:
 def pass_s(model: LanguageModel, rows: Cache, n: int, clock: Clock = time.perf_counter) -> float:
     """Seconds of one pass over a binary tree of n rows, until the logits are there; its rows are dropped again."""
     base = rows.length
-    parents = [base - 1, *(base + (i - 1) // 2 for i in range(1, n))]
-    tokens, device = _tokens(model, n), model.device
-    waits = device.type != "cpu"
-    synchronize(device)
-    began = clock()
-    model.forward(tokens, rows, parents)
-    if waits:
-        synchronize(device)
-    took = clock() - began
+    took = _forward_s(model, rows, n, clock, [base - 1, *(base + (i - 1) // 2 for i in range(1, n))])
     rows.keep([])
     return took
+
+
+def chain_s(model: LanguageModel, rows: Cache, n: int, last_only: bool = False) -> float:
+    """Seconds of one pass over n more rows of text, which stay; `last_only`: the last alone is read out."""
+    base = rows.length
+    took = _forward_s(model, rows, n, time.perf_counter, None, last_only)
+    rows.keep(range(base, base + n))
+    return took
+
+
+def _forward_s(
+    model: LanguageModel, rows: Cache, n: int, clock: Clock, parents: list[int] | None, last_only: bool = False
+) -> float:
+    tokens, device = _tokens(model, n), model.device
+    waits = device.type != "cpu"  # which is slow to ask behind a pass
+    synchronize(device)
+    began = clock()
+    model.forward(tokens, rows, parents, last_only)
+    if waits:
+        synchronize(device)
+    return clock() - began
 
 
 def synchronize(device: torch.device) -> None:

@@ -59,10 +59,15 @@ class LinkParts:
     document: tuple[Component, Callable[[str], str]] | None = None
     """where the page of a method is read, and its text by its name"""
 
+    @property
+    def running(self) -> list[Component]:
+        """What a run updates, in its order."""
+        return [*self.stage, self.run, self.stop]
+
     def outputs(self) -> list[Any]:
         doc = [] if self.document is None else [self.document[0]]
         others = [output for kept in self.kept for output in kept.outputs()]
-        return [*self.tabs.outputs(), *self.stage, self.run, self.stop, *self.form.values(), *others, *doc]
+        return [*self.tabs.outputs(), *self.running, *self.form.values(), *others, *doc]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,7 @@ class LinkActions:
 
     def rerun(self, again: Again | None, visitor: gr.Request) -> Iterator[Updates]:
         """Run what waits, and say whether its text is the link's."""
-        shown = [*self.parts.stage, self.parts.run, self.parts.stop]
+        shown = self.parts.running
         if again is None:
             yield {shown[0]: gr.skip()}
             return
@@ -218,9 +223,8 @@ def wire_links(step: StepActions, recorded: Mapping[str, str], parts: LinkParts)
     actions = LinkActions(step, parts)
     address = Address(recorded)
     address.asked(actions.asked, None, parts.outputs(), **QUIET)
-    shown = [*parts.stage, parts.run, parts.stop]
     waits = address.rerun(actions.waits, None, [*parts.outputs(), actions.waiting], **QUIET)
-    again = waits.then(actions.rerun, actions.waiting, shown, **ENGINE)
+    again = waits.then(actions.rerun, actions.waiting, parts.running, **ENGINE)
     again.failure(step.turned_away, None, [parts.stage[3], parts.run, parts.stop], **QUIET)
     for kept in parts.kept:
         kept.follow()
