@@ -133,10 +133,9 @@ class Chooser:
         self.room = room_of(self.steps, vocab)
         return _CHOICE.pack(self._temperature, _at(self._u), self.room.at, _at(self._prob))
 
-    def drawn(self) -> tuple[Sequence[Tensor], list[float]]:
-        """What each token was drawn from, steps times [V], and its probability there; of the most probable ones nothing
-        was drawn."""
-        return () if self.room is None else self.room.rows, self._prob.tolist()
+    def probs(self) -> list[float]:
+        """Of each token in what it was drawn from; empty where the most probable were taken."""
+        return self._prob.tolist()
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from specviz.core.draws import Room
 from specviz.core.sampling import NUMPY_FORMATS
 from specviz.errors import DraftError
 from specviz.trace.events import CandidateKind
@@ -41,6 +42,8 @@ class DraftTree:
     kinds: list[CandidateKind] = field(default_factory=lambda: ["root"])
     proposals: list[Tensor | None] = field(default_factory=lambda: [None])
     sources: list[str] = field(default_factory=lambda: ["root"])
+    block: Room | None = None
+    """of a chain that was drawn by one call: its candidates' distributions in one piece, the rows of `proposals`"""
     _drawn_probs: list[float] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -68,17 +71,18 @@ class DraftTree:
         self.kinds.append(kind)
         self.proposals.append(proposal)
         self.sources.append(source)
+        self.block = None
         return len(self.tokens) - 1
 
     def add_chain(
-        self, tokens: Sequence[int], kind: CandidateKind, drawn: tuple[Sequence[Tensor], Sequence[float]], source: str
+        self, tokens: Sequence[int], kind: CandidateKind, block: Room | None, probs: Sequence[float], source: str
     ) -> None:
         """`add` of n tokens, each below the one before, to a tree that is a root alone.
 
-        drawn: the distributions they were drawn from, n times [V], and the probability of each token there; both empty
-        for point masses."""
+        block: the distributions they were drawn from, n times [V]; None for point masses. probs: of each token there;
+        empty for point masses."""
         assert len(self.tokens) == 1, "a chain is added below a root that has nothing below it."
-        proposals, probs = drawn
+        proposals = () if block is None else block.rows
         steps = len(tokens)
         assert len(proposals) == len(probs) == (0 if kind == "point_mass" else steps), "it is as `kind` declares it."
         self.tokens += tokens
@@ -87,6 +91,7 @@ class DraftTree:
         self.kinds += [kind] * steps
         self.proposals += proposals or [None] * steps
         self.sources += [source] * steps
+        self.block = block
         self._drawn_probs = [1.0, *(probs or [1.0] * steps)]
 
     def arrange(self, nodes: Sequence[int]) -> None:
@@ -97,6 +102,7 @@ class DraftTree:
             values = getattr(self, name)
             setattr(self, name, [values[node] for node in nodes])
         self._drawn_probs = []
+        self.block = None
 
     def __len__(self) -> int:
         return len(self.tokens)

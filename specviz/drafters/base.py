@@ -41,9 +41,6 @@ class Proposal:
     note: dict[str, Option] = field(default_factory=dict)
     draft_logits: list[tuple[Sequence[int], Tensor]] = field(default_factory=list)
     """(nodes, logits [len(nodes), V]) wherever a model was asked what follows: for showing, nothing is judged by it"""
-    draft_probs: list[Tensor] = field(default_factory=list)
-    """what the sampling transform made of each block of `draft_logits`, where all candidates were drawn from these
-    rows; for showing too. None or fewer blocks: their nodes alone say what they were drawn from"""
     exhibits: list[Exhibit] = field(default_factory=list)
     """what the draft was made from, for showing"""
     late_exhibits: list[Callable[[], Exhibit]] = field(default_factory=list)

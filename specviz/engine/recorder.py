@@ -144,13 +144,12 @@ class Recorder:
             heads = {parent: self._sweep.ask_head(fetch, q) for parent, q in drawn.items()}
         else:
             made_of = [scored.logits] if raw and sampling.uncut else []
-            together = record.proposal.draft_probs
             rows: list[Rows]
-            if together and len(together) == len(asked):  # rows of whole blocks, with logits that are known
-                rows = [(nodes, probs) for (nodes, _), probs in zip(asked, together, strict=True)]
-                made_of += [logits for _, logits in asked] if made_of else []
-            else:
+            if tree.block is None:
                 rows = [((parent,), q) for parent, q in drawn.items()]
+            else:  # a chain by one call, whose logits are known
+                nodes, logits = asked[0]
+                rows, made_of = [(nodes, tree.block.whole)], made_of and [*made_of, logits]
             judged = ask(scored.all_probs(), rows, made_of=made_of, temperature=sampling.temperature)
         if sampling.plain:
             raw = self._news(ask, record, drawn)

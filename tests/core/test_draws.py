@@ -104,9 +104,8 @@ def test_a_compiled_loop_draws_as_pick_does_and_keeps_what_it_drew_from():
     tokens = chosen(chooser, logits)
     probs = warp(logits, 0.8)
     assert tokens == [pick(row, number) for row, number in zip(probs, u, strict=True)]
-    drawn, prob = chooser.drawn()
-    assert torch.equal(torch.stack(list(drawn)), probs)
-    assert prob == [float(row[token]) for row, token in zip(probs, tokens, strict=True)]
+    assert torch.equal(chooser.room.whole, probs)
+    assert chooser.probs() == [float(row[token]) for row, token in zip(probs, tokens, strict=True)]
 
 
 def test_no_two_choosers_have_the_same_room():

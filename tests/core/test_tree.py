@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from specviz.core.draws import Room
 from specviz.core.tree import DraftTree
 from specviz.errors import DraftError
 from specviz.trace.tree_shape import tidy_layout
@@ -47,9 +48,11 @@ def test_probabilities_are_looked_up_again_after_the_tree_has_grown():
 
 @pytest.mark.parametrize("kind", ["iid", "point_mass"])
 def test_a_chain_added_at_once_is_the_one_added_node_by_node(kind):
-    q = list(torch.tensor([[0.25, 0.75], [0.5, 0.5]]))
+    whole = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
+    q = whole.unbind()
     at_once, one_by_one = DraftTree.from_root(9), DraftTree.from_root(9)
-    at_once.add_chain([1, 0], kind, (q, [0.75, 0.5]) if kind == "iid" else ((), []), "test")
+    block, probs = (Room(whole, q, whole.data_ptr()), [0.75, 0.5]) if kind == "iid" else (None, [])
+    at_once.add_chain([1, 0], kind, block, probs, "test")
     for node, token in enumerate([1, 0]):
         one_by_one.add(node, token, kind, q[node] if kind == "iid" else None, "test")
     for tree in (at_once, one_by_one):
@@ -57,6 +60,18 @@ def test_a_chain_added_at_once_is_the_one_added_node_by_node(kind):
         assert (tree.kinds, tree.sources) == (["root", kind, kind], ["root", "test", "test"])
         assert [proposal is None for proposal in tree.proposals] == [True] + [kind == "point_mass"] * 2
         assert [tree.proposal_prob(node) for node in range(3)] == ([1.0, 0.75, 0.5] if kind == "iid" else [1.0] * 3)
+
+
+def test_a_chain_lies_in_one_block_until_the_tree_is_changed():
+    whole = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
+    block = Room(whole, whole.unbind(), whole.data_ptr())
+    grown, turned = DraftTree.from_root(9), DraftTree.from_root(9)
+    for tree in (grown, turned):
+        tree.add_chain([1, 0], "iid", block, [0.75, 0.5], "test")
+        assert tree.block is block
+    grown.add(2, 1, "point_mass", None, "copied")
+    turned.arrange([0, 1])
+    assert (grown.block, turned.block) == (None, None)
 
 
 def test_arranged_nodes_keep_all_that_is_theirs_under_new_numbers():

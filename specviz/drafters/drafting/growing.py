@@ -117,8 +117,7 @@ class GrowingDraft:
         self.proposal.draft_logits.append((range(chooser.steps), chain.logits))
         if chooser.room is not None:
             self.draws += chooser.steps
-            self.proposal.draft_probs.append(chooser.room.whole)
-        self.tree.add_chain(chain.tokens, kind, chooser.drawn(), self.source)
+        self.tree.add_chain(chain.tokens, kind, chooser.room, chooser.probs(), self.source)
         return True
 
     def _chooser(self, levels: int, kind: CandidateKind) -> Chooser | None:
@@ -138,7 +137,6 @@ class GrowingDraft:
         assert self.branches_of is not None, f"'{self.source}' reads no branches, which the pairing check refuses."
         logits = self.branches_of(nodes)
         self.proposal.draft_logits[:] = [(nodes, logits)]
-        self.proposal.draft_probs.clear()
         return logits
 
     def add(
@@ -176,7 +174,6 @@ class GrowingDraft:
         tree.arrange(nodes)
         kept = [(part, rows) for part, rows in self.proposal.draft_logits if any(node in place for node in part)]
         self.proposal.draft_logits[:] = [_renumbered(part, rows, place) for part, rows in kept]
-        self.proposal.draft_probs.clear()
 
     def parent(self, node: int) -> int:
         return self.tree.parents[node]
