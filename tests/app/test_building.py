@@ -6,9 +6,6 @@ from threading import Event
 import gradio as gr
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 
 from specviz.app import tab
 from specviz.app.form.request import Limits
@@ -23,7 +20,6 @@ from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, catalog, sample
 from tests.browser.page_server import MEASURING, free_port
-from tests.event_loop import run_to_the_end
 
 ROOT = Path(__file__).parents[2]
 
@@ -92,27 +88,6 @@ def test_a_machine_that_is_slow_to_answer_itself_serves_all_the_same(monkeypatch
         assert httpx.get(url, timeout=60).status_code == 200
     finally:
         small.close()
-
-
-def test_the_document_travels_compressed_and_an_answer_of_gradio_as_it_is() -> None:
-    routes = [
-        Route("/", lambda request: PlainTextResponse("page " * 400)),
-        Route("/gradio_api/info", lambda request: PlainTextResponse("info " * 400)),
-    ]
-    settings = {**launch_settings(Limits(), {})["app_kwargs"], "routes": routes}
-    served = httpx.ASGITransport(Starlette(**settings))
-
-    async def fetched(path: str, encoding: str = "gzip") -> httpx.Response:
-        async with httpx.AsyncClient(transport=served, base_url="http://page") as visitor:
-            return await visitor.get(path, headers={"accept-encoding": encoding})
-
-    document, other = run_to_the_end(fetched("/")), run_to_the_end(fetched("/gradio_api/info"))
-    assert document.headers["content-encoding"] == "gzip"
-    assert int(document.headers["content-length"]) < 100
-    assert document.text == "page " * 400
-    assert "content-encoding" not in other.headers
-    plain = run_to_the_end(fetched("/", "identity"))
-    assert ("content-encoding" in plain.headers, plain.text) == (False, "page " * 400)
 
 
 def test_only_a_page_without_a_recorded_sweep_says_that_nothing_is_measured(

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 from specviz.app import tab
 from specviz.app.form.request import Limits
 from specviz.app.page.build import build
+from specviz.app.page.document import opening
 from specviz.app.page.sessions import UPLOADED, Sessions, UploadedFiles, keep_little
 from specviz.app.page.settings import launch_settings
 from specviz.app.runs.gallery import gallery
@@ -82,7 +83,7 @@ def serving(
     assert {*tabs} <= {each.name for each in built}, "a tab of this name there is not"
     with patch.object(tab, "found", lambda: built):
         demo = build(source, gallery(recorded), limits, sweeps=recorded)
-    settings = {**launch_settings(limits), "server_port": free_port(), "quiet": True}
+    settings = {**launch_settings(limits, first=opening(gallery(recorded))), "server_port": free_port(), "quiet": True}
     demo.launch(prevent_thread_lock=True, **settings)
     keep_little(demo)
     SERVED.append(demo.app.state_holder)

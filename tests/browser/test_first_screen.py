@@ -64,3 +64,18 @@ def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(pa
     page.get_by_role("tab", selected=True).click()
     expect(root).to_have_attribute("data-alone", "")
     expect(play).to_have_text("play")
+
+
+def test_before_any_script_is_there_a_recorded_round_stands_and_then_the_page(
+    page_of_its_own: Page, learning: str
+) -> None:
+    page, held = page_of_its_own, []
+    page.route("**/assets/index-*.js", lambda route: held.append(route))
+    page.goto(learning, wait_until="commit")
+    opening = page.locator("#sv-opening")
+    expect(opening).to_contain_text("recorded Round 2 of 7: 6 tokens were guessed ahead")
+    expect(opening).to_contain_text("The Moon is the only natural satellite of")
+    expect(page.locator(".sv-header")).not_to_be_attached()
+    held[0].continue_()
+    expect(page.locator("#sv-player [data-ready]")).to_be_visible()
+    expect(opening).to_be_hidden()

@@ -32,12 +32,15 @@ from specviz.written_rules.verdict import for_the_page
 NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
 """a line in which a script names others whose names it uses; they stand before it"""
 NOTHING = "nothing"
+COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*.*?\*/)[ \t]*\n", re.MULTILINE | re.DOTALL)
+"""of a script, where it stands on lines of its own: a sixth of what a visitor fetches. No text of a script may have a
+line that begins so"""
 WRITTEN_RULES = for_the_page()
 """read with the module, so that the page says at its start where the file is damaged"""
 ENGINE = "engine"
 """folder of the scripts that run models in a worker of the browser, and are no part of the player"""
-FIRST, LAST, OF_THE_PAGE = ("tokens.css", "player.css"), ("present.css",), "page.css"
-"""style sheets that others build on, those that overrule others, and the one that is no part of the player"""
+FIRST, LAST, OF_THE_PAGE = ("tokens.css", "player.css"), ("present.css",), ("page.css", "opening.css")
+"""style sheets that others build on, those that overrule others, and those that are no part of the player"""
 
 
 @cache
@@ -82,10 +85,10 @@ def needed(names: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def scripts() -> str:
-    """All scripts of the page, joined, after what the verifiers declare of their rules; in a block, where their names
-    are no names of the page."""
+    """All scripts of the page without their comments, joined, after what the verifiers declare of their rules; in a
+    block, where their names are no names of the page."""
     names = (name for name in script_names() if not name.startswith(f"{ENGINE}/"))
-    texts = (read_text(asset_path("js", *name.split("/"))) for name in names)
+    texts = (COMMENT.sub("", read_text(asset_path("js", *name.split("/")))) for name in names)
     return "\n".join([_declared(), "{", *texts, "}"])
 
 
@@ -113,7 +116,7 @@ def styles() -> str:
 @cache
 def style_names() -> tuple[str, ...]:
     """The files of assets/css but the page's own, those that others build on before them."""
-    found = [path.name for path in sorted(asset_path("css").glob("*.css")) if path.name != OF_THE_PAGE]
+    found = [path.name for path in sorted(asset_path("css").glob("*.css")) if path.name not in OF_THE_PAGE]
     between = [name for name in found if name not in (*FIRST, *LAST)]
     return (*FIRST, *between, *LAST)
 

@@ -16,6 +16,7 @@ from specviz.app.form.methods import drafter_table
 from specviz.app.form.request import Limits
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET
+from specviz.app.page.document import SENTENCES, TITLE
 from specviz.app.page.door import Guarded
 from specviz.app.page.queue import fair_queue
 from specviz.app.page.settings import on_a_space
@@ -26,11 +27,6 @@ from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps.result import points_of
 from specviz.resources import LEFT_OUT, ROOT
 
-TITLE = "SpecViz"
-SENTENCES = (
-    "A small model guesses a few tokens (pieces of words) ahead; the big one checks all of them in one pass. "
-    "The text stays the big one's own; only the time changes."
-)
 LIGHT = '<button type="button" class="sv-light" aria-label="switch between light and dark"></button>'
 """what a press does is in `assets/js/player/light.js`"""
 HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCES}</p></div>'

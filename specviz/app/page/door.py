@@ -23,7 +23,6 @@ import gradio as gr
 from gradio.block_function import BlockFunction
 from gradio.state_holder import SessionState
 from starlette.datastructures import MutableHeaders
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -325,13 +324,3 @@ class Policy:
             await send(message)
 
         await self.app(scope, receive, told if scope["type"] == "http" else send)
-
-
-class CompressedDocument(GZipMiddleware):
-    """gzip for `/` alone; everything else is Gradio's, streams of events among it."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] == "/":
-            await super().__call__(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)

@@ -22,7 +22,8 @@ from specviz.app.components.standalone import head
 from specviz.app.endpoints import mcp_installed
 from specviz.app.form.request import Limits
 from specviz.app.look.style import page_theme
-from specviz.app.page.door import HUB, CompressedDocument, Door, Policy
+from specviz.app.page.document import Document
+from specviz.app.page.door import HUB, Door, Policy
 from specviz.app.page.sessions import Uploads
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import ModelDescription
@@ -178,10 +179,6 @@ def body(readme: str) -> str:
 # --- serving ---------------------------------------------------------------------------------------------------------
 
 
-LEVEL = 6
-"""of gzip: higher takes longer and saves one per cent"""
-
-
 def on_a_space(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether this process runs as a Hugging Face Space."""
     return bool(environment.get("SPACE_ID"))
@@ -205,8 +202,8 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """Keyword arguments for `Blocks.launch`."""
+def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ, first: str = "") -> dict[str, Any]:
+    """Keyword arguments for `Blocks.launch`; `first`: what is seen until the page is there (`document.opening`)."""
     return {
         "server_name": address(environment),
         "share": False,  # else a variable of Gradio's opens a tunnel
@@ -226,7 +223,7 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
                 Middleware(Uploads, largest=limits.import_bytes, behind_proxy=on_a_space(environment)),
                 Middleware(Policy, on_a_space=on_a_space(environment)),
                 Middleware(Door),
-                Middleware(CompressedDocument, compresslevel=LEVEL),
+                Middleware(Document, first=first),
             ],
         },
     }

@@ -77,6 +77,7 @@ def load_page(
     sweep()
     os.environ.setdefault("GRADIO_TEMP_DIR", str(scratch() / "served"))  # what it serves and is handed goes with us
     from specviz.app.page.build import build
+    from specviz.app.page.document import opening
     from specviz.app.page.settings import hub_models, is_public, launch_settings, on_zero_gpu, tier
     from specviz.app.runs.deferred import DeferredSource
     from specviz.app.runs.gallery import gallery
@@ -100,7 +101,8 @@ def load_page(
         return watched(LiveSource(threads=machine.torch_threads, hub_models=offered))
 
     source = DeferredSource(engine, catalog.beside(catalog.at_once(), offered))
-    return Page(build(source, gallery(ROOT / "traces"), limits), source, launch_settings(limits))
+    recorded = gallery(ROOT / "traces")
+    return Page(build(source, recorded, limits), source, launch_settings(limits, first=opening(recorded)))
 
 
 def _load_for_device(machine: Tier, offered: Sequence[ModelDescription]) -> None:
