@@ -109,12 +109,13 @@ def started(
 
 
 def _prompt_text(request: RunRequest, who: Participants, prompt_ids: Sequence[int], resume: Resume | None) -> str:
-    """What the target reads first: the text so far, the prompt, or the chat template around it."""
+    """What the target reads first: the text so far, the prompt, or the chat template around it; without what the
+    tokenizer or a picture puts before a prompt."""
     text = who.target.tokenizer
-    if resume is not None:
-        return text.decode(prompt_ids)
     if request.scene:
         return text.decode(token for token in prompt_ids if token not in text.special_ids)
+    if resume is not None:
+        return text.decode(prompt_ids if request.chat else text.without_added(prompt_ids))
     return text.rendered(request.prompt) if request.chat else request.prompt
 
 

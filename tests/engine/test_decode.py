@@ -13,7 +13,7 @@ from specviz.engine import decode
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import Session
 from specviz.errors import DraftError, OptionError, PromptError
-from specviz.live.source import collect
+from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
 from specviz.options import Options
 from specviz.protocol.choice import Choice
@@ -22,7 +22,7 @@ from specviz.trace.check import check
 from specviz.trace.events import Finished, Round
 from specviz.trace.header import Exhibit, Started
 from tests.engine.sessions import session
-from tests.proof.letters import Letters, toy_source
+from tests.proof.letters import Letters, toy_loader, toy_source
 
 REQUEST = RunRequest("abc", drafter=Choice("model", {"gamma": 3}), temperature=0.9, max_new_tokens=20)
 
@@ -146,6 +146,29 @@ def test_a_branch_without_a_change_goes_on_as_the_run_did(source, drafter, verif
         asdict(one.judged)["trials"] for one in trace.rounds[at:]
     ]
     assert (branch.started.branch.run_id, branch.started.branch.round) == (trace.started.run_id, at)
+    assert check(branch) == []
+
+
+class Begun(Letters):
+    """Begins every text with a special token, as the bundled tokenizer does."""
+
+    def encode(self, text):
+        return [0, *super().encode(text)]
+
+    def without_added(self, ids):
+        return ids[1:] if ids[:1] == [0] else ids
+
+
+def test_the_prompt_of_a_branch_is_the_text_so_far_without_what_the_tokenizer_puts_before_it():
+    def load(name, device, dtype):
+        return replace(toy_loader()(name, device, dtype), tokenizer=Begun(6))
+
+    source = LiveSource(load=load, measure=False)
+    trace = collect(source, REQUEST)
+    branch = collect(source, REQUEST, resume=Resume(trace, 1))
+    added = "".join("?abcde"[token.token] for token in trace.rounds[0].committed.tokens)
+    assert branch.started.prompt_ids[:4] == [0, 1, 2, 3]
+    assert (trace.started.prompt_text, branch.started.prompt_text) == ("abc", f"abc{added}")
     assert check(branch) == []
 
 

@@ -92,6 +92,8 @@ def test_a_run_on_a_picture_goes_on_from_one_of_its_rounds(source, request_):
     rest = collect(source, replace(request_of(whole.started), target=request_.target), resume=Resume(whole, 5))
     assert check(rest) == []
     before = sum(len(one.committed.tokens) for one in whole.rounds[:5])
+    texts = [whole.vocab[str(token)].text for token in whole.finished.output_ids[:before]]
+    assert rest.started.prompt_text == whole.started.prompt_text + "".join(texts)
     assert rest.finished.output_ids[: 24 - before] == whole.finished.output_ids[before:]
 
 

@@ -194,6 +194,11 @@ FAULTS: Edits = {
             "for node in tree.path(end)[: kept - 1]", "for node in tree.path(end)[:kept]"
         ),
     },
+    ("specviz/engine/header.py", "tests/engine/test_decode.py"): {
+        "branch: its prompt shows what the tokenizer puts before one": edit(
+            "text.without_added(prompt_ids)", "prompt_ids"
+        ),
+    },
     ("specviz/engine/decode.py", "tests/engine/test_decode.py"): {
         "decode: what a drafter shows late is drawn up after its next draft": edit(
             "if last.proposal.late_exhibits or not", "if not"
