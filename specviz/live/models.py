@@ -94,8 +94,8 @@ def _seeing(loaded: LoadedModel, scene: Scene) -> LoadedModel:
 
 
 Loader = Callable[..., LoadedModel]
-READY = "bundled models ready"
-"""no other is loaded before a run asks for it"""
+READY = "engine ready"
+"""with the bundled models; a page may open on others, which a run loads and says so"""
 
 
 class Models:

@@ -360,7 +360,7 @@ class TraceSource(Protocol):
     def catalog(self) -> Catalog: ...
 
     def status(self) -> str:
-        """One short line: `bundled models ready`, `loading the target…`, or why it failed."""
+        """One short line: `engine ready`, `loading target…`, or why it failed."""
         ...
 
     def warm(self) -> None:

@@ -88,7 +88,7 @@ def test_warming_loads_the_default_pair_and_says_so():
     source = LiveSource(load=load)
     assert source.status() == "models not loaded yet"
     source.warm()
-    assert source.status() == "bundled models ready"
+    assert source.status() == "engine ready"
     assert [name for name, _, _ in load.loaded] == ["target", "drafter"]
 
 
@@ -97,7 +97,7 @@ def test_while_the_loaded_models_are_timed_they_are_not_called_ready(monkeypatch
     monkeypatch.setattr(Participants, "measure", lambda self: said.append(source.status()))
     source.warm()
     assert said == ["models loaded, timing their passes…"]
-    assert source.status() == "bundled models ready"
+    assert source.status() == "engine ready"
 
 
 def test_once_the_bundled_models_are_ready_no_other_model_is_said_to_be_or_not_to_be():
@@ -112,7 +112,7 @@ def test_once_the_bundled_models_are_ready_no_other_model_is_said_to_be_or_not_t
     assert said == ["loading target…", "loading drafter…"]
     with pytest.raises(ModelError):
         collect(source, replace(REQUEST, target="another"))
-    assert (said[2:], source.status()) == (["bundled models ready"], "bundled models ready")
+    assert (said[2:], source.status()) == (["engine ready"], "engine ready")
 
 
 def test_a_model_that_does_not_load_is_reported_in_the_status():
