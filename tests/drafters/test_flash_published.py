@@ -131,6 +131,7 @@ def altered(folders, tmp_path, name, **changes):
         ({"intermediate_size": 40}, r"'layers.0.mlp.gate_proj.weight' should be \(40, 32\), but is \(48, 32\)"),
         ({"num_hidden_layers": 1}, "it holds 'layers.1.input_layernorm.weight', which is not known here"),
         ({"mask_token_id": 99}, "its mask is the token 99, and target has 48"),
+        ({"mask_token_id": VOCABULARY}, "its mask is the token 48, and target has 48"),
         ({"block_size": None}, "its config.json lacks or misstates"),
     ],
 )
@@ -275,6 +276,11 @@ def test_maps_of_speculators_that_disagree_and_other_projectors_are_refused(fold
     maps = {"d2t": torch.tensor([0, 1]), "t2d": torch.zeros(VOCABULARY, dtype=torch.bool)}
     with pytest.raises(ModelError, match="its maps d2t and t2d do not name the same tokens"):
         module_of(folders, "dflash", as_speculators(folders, tmp_path, maps))
+    (tmp_path / "a").mkdir()
+    padding = {"d2t": torch.tensor([0, 47]), "t2d": torch.zeros(49, dtype=torch.bool)}
+    padding["t2d"][[0, 48]] = True  # the same tokens, of which the target has not the last
+    with pytest.raises(ModelError, match="its maps d2t and t2d do not name the same tokens of the target"):
+        module_of(folders, "dflash", as_speculators(folders, tmp_path / "a", padding))
     (tmp_path / "b").mkdir()
     with pytest.raises(ModelError, match="its layout is 'dflash domino' of speculators"):
         module_of(folders, "dflash", as_speculators(folders, tmp_path / "b", projector_type="domino"))
@@ -330,6 +336,17 @@ def test_a_block_in_the_layout_of_dflash_2_is_the_module_that_it_was_written_fro
     module, _ = module_of(folders, "dflash", folder)
     assert module.options == written_from.options
     assert all(torch.equal(tensor, written_from.state_dict()[name]) for name, tensor in module.state_dict().items())
+
+
+def test_rows_of_the_selector_that_pad_the_vocabulary_are_left_out(folders, tmp_path):
+    written_from, folder = as_dflash2(folders, tmp_path)
+    tensors = load_file(folder / "model.safetensors")
+    for name in ("candidate_selector.predecessor_codebook", "candidate_selector.successor_codebook"):
+        tensors[name] = torch.cat([tensors[name], torch.ones(4, 6)])
+    save_file(tensors, folder / "model.safetensors")
+    module, _ = module_of(folders, "dflash", folder)
+    assert torch.equal(module.selector.before.weight, written_from.selector.before.weight)
+    assert torch.equal(module.selector.after.weight, written_from.selector.after.weight)
 
 
 def test_a_block_of_dflash_2_drafts_by_its_tables_behind_the_token_before(folders, tmp_path):

@@ -11,7 +11,7 @@ from transformers.models.qwen3.modeling_qwen3 import apply_rotary_pos_emb
 from specviz.drafters.eagle import EagleDrafter, EagleModule
 from specviz.drafters.learned.eagle_network import EagleShape
 from specviz.drafters.learned.module import TargetParts, fresh
-from specviz.drafters.learned.published import holds_published_eagle, read_published_eagle, write_speculators
+from specviz.drafters.learned.published import is_published, read_published_eagle, write_speculators
 from specviz.errors import ModelError
 from specviz.proof.small_models import small_pair
 from tests.drafters.asking import batch_of
@@ -95,10 +95,17 @@ def write(folder, config, tensors):
     return folder
 
 
+def test_a_folder_with_a_card_of_ours_is_not_published_weights_whatever_else_it_holds(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    assert is_published(tmp_path)
+    (tmp_path / "module.json").write_text("{}")
+    assert not is_published(tmp_path)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_drafts_with_its_own_weights(target, tmp_path, layout):
     folder = write(tmp_path / "published", *LAYOUTS[layout](target))
-    assert holds_published_eagle(folder)
+    assert is_published(folder)
     module = read_published_eagle(EagleModule, folder, target)
     tensors = load_file(folder / "model.safetensors")
     block = next(name for name in tensors if name.endswith("q_proj.weight"))

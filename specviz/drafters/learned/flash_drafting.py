@@ -33,8 +33,9 @@ from specviz.drafters.base import DraftContext, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Observes, ReadsBranches, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
 from specviz.drafters.learned.flash_network import FlashLayer, FlashTrunk, mixed
-from specviz.drafters.learned.flash_published import holds_published_block, read_published_block
+from specviz.drafters.learned.flash_published import read_published_block
 from specviz.drafters.learned.module import DrafterModule
+from specviz.drafters.learned.published import is_published
 from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
 from specviz.errors import ModelError
 from specviz.lm.base import Cache, Chain, GivesFeatures, LanguageModel
@@ -293,8 +294,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
     def load(self, target: GivesFeatures) -> DrafterModule[Options]:
         """The module that the options name, also in the layouts that others publish. Raises ModelError where there is
         none for this target."""
-        folder = Path(self.options.weights)
-        if holds_published_block(folder):
+        if is_published(folder := Path(self.options.weights)):
             return read_published_block(self.module_type, folder, target)
         return module_for(self.module_type, self.options.weights, target)
 

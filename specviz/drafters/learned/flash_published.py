@@ -27,7 +27,6 @@ from torch.nn import functional
 from specviz.drafters.learned.flash_network import FlashTrunk
 from specviz.drafters.learned.module import DrafterModule, TargetParts, fresh
 from specviz.drafters.learned.published import is_copy, tensors_in
-from specviz.drafters.learned.weights import CARD
 from specviz.errors import ModelError
 from specviz.lm.base import GivesFeatures
 from specviz.lm.checkpoint import read_config
@@ -66,11 +65,6 @@ SECOND = {
 MIXED = {"attention_conv": "convolutions.0", "mlp_conv": "convolutions.1"}
 KERNELS = {"base_kernel": "base", "kernel_projection.weight": "changes.weight"}
 """of DFlash 2, within a layer"""
-
-
-def holds_published_block(folder: Path) -> bool:
-    """Whether this is a folder of published weights, not one that training wrote."""
-    return (folder / "config.json").is_file() and not (folder / CARD).is_file()
 
 
 def read_published_block(

@@ -67,7 +67,7 @@ HEADS = {"Qwen/Qwen3-1.7B": "AngelSlim/Qwen3-1.7B_eagle3"}
 """target on the hub → weights of EAGLE there that stand for shipped ones, of which SpecViz has none for it"""
 
 
-def holds_published_eagle(folder: Path) -> bool:
+def is_published(folder: Path) -> bool:
     """Whether this is a folder of published weights, not one that training wrote."""
     return (folder / "config.json").is_file() and not (folder / CARD).is_file()
 
@@ -80,7 +80,7 @@ def published_eagle_folder(weights: str, target: str) -> Path | None:
     folder = Path(weights)
     if is_hub_id(weights) and not folder.is_dir():
         folder = from_hub(weights, ("config.json", "model*.safetensors*", PICKLED))
-    return folder if holds_published_eagle(folder) else None
+    return folder if is_published(folder) else None
 
 
 @dataclass(frozen=True, slots=True)

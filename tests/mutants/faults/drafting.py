@@ -19,6 +19,22 @@ FAULTS: Edits = {
             'torch.load(file, "cpu", weights_only=True)', 'torch.load(file, "cpu", weights_only=False)'
         ),
     },
+    ("specviz/drafters/learned/published.py", "tests/drafters/test_published_eagle.py"): {
+        "published: a folder that training wrote is taken for one of others": edit(
+            '(folder / "config.json").is_file() and not (folder / CARD).is_file()', '(folder / "config.json").is_file()'
+        ),
+    },
+    ("specviz/drafters/learned/flash_published.py", "tests/drafters/test_flash_published.py"): {
+        "published: a block may draft the first token that the target has not": edit(
+            "int(tokens.max()) >= vocabulary", "int(tokens.max()) > vocabulary"
+        ),
+        "published: a block's mask may be the first token that the target has not": edit(
+            "not 0 <= mask < len(module.embedding)", "not 0 <= mask <= len(module.embedding)"
+        ),
+        "published: rows that pad the vocabulary stay in the selector": edit(
+            "selector[name][: module.target.vocab_size].T", "selector[name].T"
+        ),
+    },
     ("specviz/drafters/random.py", "tests/drafters/test_random.py"): {
         "random: every candidate of a round is drawn with one number": edit(
             '("draft", context.round, index)', '("draft", context.round, 0)'
