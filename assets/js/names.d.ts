@@ -102,6 +102,7 @@ interface Names extends page.Slots {
   termParts: typeof glossary.termParts;
   entriesOf: typeof glossary.entriesOf;
   growingRun: typeof growingRun.growingRun;
+  lastCall: typeof latest.lastCall;
   mountLearn: typeof lesson.mountLearn;
   showLessons: typeof lesson.showLessons;
   playLesson: typeof lesson.playLesson;

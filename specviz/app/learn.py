@@ -17,7 +17,7 @@ from gradio.components import Component
 
 from specviz.app.components.framed import Learn, LessonCards
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST, QUIET, sent, sent_texts
+from specviz.app.look.events import QUIET, latest, sent, sent_texts
 from specviz.app.runs.gallery import Gallery
 from specviz.app.runs.stage import stage_of
 from specviz.app.step.tab import TAB as WATCH_TAB
@@ -67,7 +67,7 @@ def wire_learn(learn: Learn, gallery: Gallery, tabs: gr.Tabs, stage: Sequence[Co
             return gr.skip()
 
     # Of two runs asked for in quick succession the second must come: `once`, gradio's default, would drop it.
-    learn.lesson(show, None, [tabs, *stage], **LATEST)
+    learn.lesson(show, None, [tabs, *stage], **latest())
     learn.texts(texts, None, learn, **QUIET)
 
 

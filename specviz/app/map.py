@@ -19,7 +19,7 @@ from typing import Any
 import gradio as gr
 
 from specviz.app.form.kept import Kept
-from specviz.app.look.events import LATEST
+from specviz.app.look.events import latest
 from specviz.app.runs.gallery import recorded_names
 from specviz.app.step.filling import AUTO_VERIFIERS
 from specviz.app.tab import Page, Tab, nothing
@@ -215,7 +215,7 @@ def map_tab(recorded: frozenset[str]) -> tuple[gr.Markdown, Kept]:
     def show(*chosen: list[str]) -> str:
         return cards(matching(dict(zip(FACETS, chosen, strict=True))), recorded)
 
-    gr.on([one.change for one in filters.values()], show, list(filters.values()), grid, **LATEST)
+    gr.on([one.change for one in filters.values()], show, list(filters.values()), grid, **latest())
     filled = Kept("map", filters, (grid,), lambda values: {grid: show(*(values.get(facet, []) for facet in FACETS))})
     return page, filled
 

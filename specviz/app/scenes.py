@@ -16,7 +16,7 @@ from gradio.components import Component
 
 from specviz.app.components.framed import ScenePicture
 from specviz.app.look import notices
-from specviz.app.look.events import ENGINE, LATEST
+from specviz.app.look.events import ENGINE, latest
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions
 from specviz.app.step.tab import TAB as WATCH_TAB
@@ -212,7 +212,7 @@ def scenes_tab(actions: ScenesActions, stage: Stage) -> None:
     message = gr.HTML(notices.message(""), elem_id="sv-scene-message")
     composer = Composer(rows, drafter, temperature)
     changes = [control.change for row in rows for control in row]
-    gr.on(changes, actions.draw(composer), composer.inputs(), [picture, message], **LATEST)
+    gr.on(changes, actions.draw(composer), composer.inputs(), [picture, message], **latest())
     outputs = [stage.tabs, message, *stage.shown, *stage.form.values()]
     run.click(actions.run(composer, stage, message), composer.inputs(), outputs, **ENGINE)
     _chart()

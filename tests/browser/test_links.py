@@ -258,6 +258,22 @@ def test_what_if_values_come_back_and_its_simulated_run_is_drawn_again(
     expect(other.locator("#sv-what-if-verdict")).to_contain_text(said)
 
 
+def test_controls_that_a_link_fills_in_at_once_are_worked_out_once_with_all_their_values(
+    page: Page, simulating: str, recordings: Path
+) -> None:
+    """A call for each of them would be answered in any order: what is shown could be of values before the last."""
+    name, curve = next(iter(roofline.curves().items()))
+    context, batch = roofline.settings(curve)[-1]
+    values = {"tree": "3,2", "clock": name, "place": f"{context},{batch}", "cost_ratio": 0.1}
+    asked: list[list[object]] = []
+    page.on("request", lambda request: asked.append((request.post_data_json or {}).get("data", [])))
+    opened(page, f"{simulating}#tab=what-if&set={pack({'what-if': values})}")
+    said = what_if_view(WhatIfActions(gallery(recordings)).setting({**START, **values})).verdict
+    expect(page.locator("#sv-what-if-verdict")).to_contain_text(said)
+    filled = [[value for value in given if value in values.values()] for given in asked if name in given]
+    assert filled == [[name, f"{context},{batch}", 0.1, "3,2"]]
+
+
 def test_race_settings_come_back_and_nothing_runs(page: Page, simulating: str, source: ReplaySource) -> None:
     opened(page, simulating)
     open_tab(page, "Race")

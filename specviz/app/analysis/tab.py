@@ -20,7 +20,7 @@ from specviz.app.components.framed import Places
 from specviz.app.form.kept import Kept
 from specviz.app.lab.chart import picture_buttons
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST, QUEUED, QUIET, READING, by_name
+from specviz.app.look.events import QUEUED, QUIET, READING, by_name, latest
 from specviz.app.step.opening import OpeningActions
 from specviz.app.step.tab import OPEN_AT, StepParts
 from specviz.app.step.tab import TAB as WATCH_TAB
@@ -94,12 +94,12 @@ def analysis_tab(
     page.select(by_name(actions.enter, everything), asked, outputs, **READING)
     chosen = [parts.of.change, parts.files.upload, parts.again.change]
     gr.on(chosen, by_name(actions.choose, everything), asked, outputs, **READING)
-    parts.drafter.input(by_name(actions.show, of_one), shown, list(of_one.values()), **LATEST)
+    parts.drafter.input(by_name(actions.show, of_one), shown, list(of_one.values()), **latest())
     drawn = [parts.counted, parts.drafter, parts.choice]
-    parts.choice.change(by_name(actions.draw, chart), drawn, list(chart.values()), **LATEST)
-    gr.on([parts.pattern.change, parts.bits.change], actions.find, found, parts.rounds, **LATEST)
+    parts.choice.change(by_name(actions.draw, chart), drawn, list(chart.values()), **latest())
+    gr.on([parts.pattern.change, parts.bits.change], actions.find, found, parts.rounds, **latest())
     both = [parts.counted, parts.first, parts.second]
-    gr.on([parts.first.input, parts.second.input], actions.compare, both, parts.compared, **LATEST)
+    gr.on([parts.first.input, parts.second.input], actions.compare, both, parts.compared, **latest())
     parts.as_csv.click(actions.pack_tables, parts.counted, [parts.packed_said, parts.packed], **READING).then(
         None, parts.packed, None, js=TAKE_AWAY, **QUIET
     )

@@ -22,7 +22,7 @@ import plotly.graph_objects as go
 
 from specviz.app import lab
 from specviz.app.lab.cases import Rows
-from specviz.app.look.events import LATEST, QUIET
+from specviz.app.look.events import QUIET, latest
 from specviz.app.look.style import sentence
 from specviz.app.offered import offered
 from specviz.app.tab import opening
@@ -128,7 +128,7 @@ def lab_charts(shown: gr.State, main: gr.Plot, opening: str | None = None) -> gr
         as_csv = gr.DownloadButton("CSV", interactive=False, size="sm", min_width=80, elem_id="sv-lab-csv")
         link = gr.Button("Copy link", size="sm", min_width=80, elem_id="sv-lab-link")
     note = gr.HTML(elem_id="sv-lab-note")
-    gr.on([main.change, choice.change], draw_chosen, [shown, choice], [text, plot, as_csv], **LATEST)
+    gr.on([main.change, choice.change], draw_chosen, [shown, choice], [text, plot, as_csv], **latest())
     link.click(None, choice, note, js="(name) => SpecViz.shareChart(name)", **QUIET)
     return choice
 

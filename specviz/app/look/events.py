@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from inspect import isgeneratorfunction
+from itertools import count
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -20,8 +21,6 @@ QUIET: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibil
 """small answers that skip the queue"""
 QUEUED: dict[str, Any] = {**QUIET, "queue": True}
 """small answers that change a `gr.State`: outside the queue Gradio tells nobody who listens for that"""
-LATEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
-"""small answers of which only the last one matters, such as while somebody types"""
 ENGINE: dict[str, Any] = {
     "concurrency_id": "engine",
     "concurrency_limit": 1,
@@ -35,6 +34,17 @@ FETCHING: dict[str, Any] = {**ENGINE, "concurrency_id": "fetching"}
 """one download at a time, beside the engine's lane"""
 READING: dict[str, Any] = {**ENGINE, "concurrency_id": "reading", "concurrency_limit": 2}
 """reads many traces: seconds of counting, beside the engine's lane"""
+
+_numbers = count()
+"""by which a page knows one event from another"""
+
+
+def latest() -> dict[str, Any]:
+    """Small answers of which only the last one matters, such as while somebody types, or as a link fills in several
+    controls. Events that share what is returned supersede each other."""
+    only_last = f"(...values) => SpecViz.lastCall({next(_numbers)}, values)"
+    return {**QUIET, "trigger_mode": "always_last", "js": only_last}
+
 
 Answer = dict[str, object]
 """what an event changes, by the names of the components that show it; what is not named stays as it is"""

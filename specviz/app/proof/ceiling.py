@@ -13,7 +13,7 @@ from typing import Any
 import gradio as gr
 
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST
+from specviz.app.look.events import latest
 from specviz.app.proof.view import Pair, bars, part_heading, verdict_line
 from specviz.errors import PairingError, SpecVizError
 from specviz.protocol.proofs import Lines, Toy
@@ -106,4 +106,4 @@ def ceiling_part(ask: Ask, verifiers: Sequence[str], toy_of: Callable[..., Toy],
         except SpecVizError as error:
             return notices.message(str(error), "error")
 
-    gr.on([compare.click], drawn, list(controls), shown, **LATEST)
+    gr.on([compare.click], drawn, list(controls), shown, **latest())

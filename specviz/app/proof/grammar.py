@@ -11,7 +11,7 @@ from typing import Any
 import gradio as gr
 
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST
+from specviz.app.look.events import latest
 from specviz.app.proof.view import Pair, bars, part_heading, verdict_line
 from specviz.errors import SpecVizError
 from specviz.theory.grammar import MOST_BRACKETS, Brackets, mean_brackets, total_variation
@@ -85,5 +85,5 @@ def grammar_part(tab: gr.Tab) -> dict[str, Any]:
         )
     shown = gr.HTML(elem_id="sv-grammar")
     controls = [opening, ending, most, ahead]
-    gr.on([tab.select, *(control.change for control in controls)], _drawn, controls, shown, **LATEST)
+    gr.on([tab.select, *(control.change for control in controls)], _drawn, controls, shown, **latest())
     return dict(zip(("grammar.opening", "grammar.ending", "grammar.most", "grammar.ahead"), controls, strict=True))

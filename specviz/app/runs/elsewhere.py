@@ -15,7 +15,7 @@ from typing import Any
 from gradio.components import Component
 
 from specviz.app.components.framed import SeriesHere
-from specviz.app.look.events import LATEST, QUIET
+from specviz.app.look.events import QUIET
 from specviz.errors import TraceError
 from specviz.protocol.choice import STANDARD
 from specviz.protocol.runs import RunRequest
@@ -107,5 +107,5 @@ def wire_series(
 ) -> None:
     """A press asks for the runs and has the browser make them; `show` is given the event that carries them."""
     here.asked(ask, set(inputs), here, **QUIET).then(None, here, None, js=START, **QUIET)
-    here.said(None, None, message, js=f"() => SpecViz.seriesSays({json.dumps(tab)})", **LATEST)
+    here.said(None, None, message, js=f"() => SpecViz.seriesSays({json.dumps(tab)})", **QUIET)
     here.ran(show, None, list(outputs), **QUIET)

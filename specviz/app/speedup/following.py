@@ -17,7 +17,7 @@ from typing import Any
 import gradio as gr
 
 from specviz.app.form.fields import families, model_choices
-from specviz.app.look.events import LATEST, QUEUED, QUIET
+from specviz.app.look.events import QUEUED, QUIET, latest
 from specviz.app.runs.gallery import recorded
 from specviz.app.speedup.actions import OUTPUTS, SpeedupActions, Updates
 from specviz.app.speedup.running import sweepable
@@ -71,5 +71,5 @@ def wire_following(follow: FollowActions, tab: gr.Tab, fields: dict[str, Any], o
     target = fields["target"]
     tab.select(follow.targets, None, target, **QUIET)
     followed = [fields[name] for name in ("drafters", "families", "chat")]
-    target.change(follow.follow, target, followed, **LATEST)
+    target.change(follow.follow, target, followed, **latest())
     target.change(follow.recorded, target, outputs, **QUEUED)

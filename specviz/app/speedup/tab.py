@@ -22,7 +22,7 @@ from specviz.app.form.methods import drafter_fold, labelled
 from specviz.app.job import starts
 from specviz.app.lab.chart import Shown, lab_charts, picture_buttons, restore
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
+from specviz.app.look.events import QUEUED, QUIET, READING, latest
 from specviz.app.machine.tab import TAB as MACHINE_TAB
 from specviz.app.runs.elsewhere import wire_series
 from specviz.app.speedup.acceptance import acceptance_fold
@@ -111,7 +111,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str, sweeps: Path) 
     wire_series(parts["here"], SWEEP, message, browsers.ask(controls), inputs, browsers.show, outputs)
     upload.upload(actions.open_file, upload, outputs, **READING)
     changes = [control.change for control in fields.values()]
-    gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
+    gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **latest())
     kept = Kept("speedup", {**fields, "chart": choice}, message=parts["message"], said=FILLED)
     return SpeedupParts(choice, kept, outputs, parts["analyse"], parts["message"], fields["target"])
 

@@ -33,7 +33,7 @@ from specviz.app.form.methods import (
 from specviz.app.form.request import Limits, check_models, model_of, models_of_run, request_from
 from specviz.app.job import Cancellable, Faults, current, idle
 from specviz.app.look import notices
-from specviz.app.look.events import ENGINE, LATEST, QUIET, carried, sent
+from specviz.app.look.events import ENGINE, QUIET, carried, latest, sent
 from specviz.app.runs.gallery import Gallery
 from specviz.app.runs.stage import Frame, badges_of, frames, pack, panels_of, resume_at, token_text, unpack
 from specviz.app.step import controls as form
@@ -134,7 +134,7 @@ def wire_retraining(
     def offer(policy: str, visitor: gr.Request) -> tuple[object, str]:
         return gr.Group(visible=policy in learners), actions.choose(policy, visitor)
 
-    stop_policy.change(offer, stop_policy, [controls.box, controls.line], **LATEST)
+    stop_policy.change(offer, stop_policy, [controls.box, controls.line], **latest())
     controls.retrain.click(actions.retrain, stop_policy, controls.line, **ENGINE)
     controls.reset.click(actions.reset, stop_policy, controls.line, **QUIET)
 

@@ -22,7 +22,7 @@ from specviz.app.components.engine_files import megabytes
 from specviz.app.components.framed import RunHere
 from specviz.app.job import idle, why_not
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST, QUIET
+from specviz.app.look.events import QUIET
 from specviz.app.runs.elsewhere import browsers_request
 from specviz.app.step.actions import Given, StepActions, Updates
 from specviz.app.step.controls import Controls
@@ -70,5 +70,5 @@ def wire_here(
     """A press asks for the request and starts the browser with it; what that says stands where Run says it. `around`:
     badges and panels, which are the run's before from its first round on."""
     here.asked(ask, set(inputs), here, **QUIET).then(None, here, None, js=START, **QUIET)
-    here.said(None, None, message, js=SAYS, **LATEST)
+    here.said(None, None, message, js=SAYS, **QUIET)
     here.began(None, None, list(around), js=BEGINS, **QUIET)

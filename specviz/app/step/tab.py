@@ -16,7 +16,7 @@ from specviz.app.form.fields import wire_own_prompts
 from specviz.app.form.methods import kinds
 from specviz.app.job import starts
 from specviz.app.look import notices
-from specviz.app.look.events import ENGINE, LATEST, QUIET, READING, by_name
+from specviz.app.look.events import ENGINE, QUIET, READING, by_name, latest
 from specviz.app.runs.gallery import recorded_names
 from specviz.app.runs.stage import STAGE
 from specviz.app.step import controls as form
@@ -173,16 +173,16 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
         chosen.change(None, [chosen, options], options, js=CHOOSE, **QUIET)
     policies = [fields[kind.group] for kind in kinds(actions.catalog) if kind.for_growing]
     if policies and controls.growing:
-        gr.on([field.change for field in policies], actions.name_growing, policies, controls.growing, **LATEST)
+        gr.on([field.change for field in policies], actions.name_growing, policies, controls.growing, **latest())
     if controls.retraining is not None:
         wire_retraining(
             RetrainingActions(actions.source, actions.retraining), controls.retraining, fields["stop_policy"], learns
         )
     methods = [fields[kind.group] for kind in kinds(actions.catalog)]
-    gr.on([field.change for field in methods], actions.lossless, methods, parts.drawer.lossless, **LATEST)
+    gr.on([field.change for field in methods], actions.lossless, methods, parts.drawer.lossless, **latest())
     fields["drafter"].input(actions.first_gamma, fields["drafter"], fields[GAMMA], **QUIET)
     shapes = [fields[name].change for name in ("drafter", "tree_policy") if name in fields]
-    gamma = {"fn": actions.gamma(controls), "inputs": controls.inputs(), "outputs": fields[GAMMA], **LATEST}
+    gamma = {"fn": actions.gamma(controls), "inputs": controls.inputs(), "outputs": fields[GAMMA], **latest()}
     gr.on(shapes, **gamma)
     controls.forms["drafter"].changed(**gamma)
     message = [prompt, fields["target"], fields["chat"]]
@@ -191,12 +191,12 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
         actions.rendered,
         message,
         parts.drawer.rendered,
-        **LATEST,
+        **latest(),
     )
     forms = list(controls.forms.values())
     watched = [field.input for name, field in fields.items() if name != "prompt" and field not in forms]
     said = parts.bar.message
-    explain = {"fn": actions.explain(controls, said), "inputs": {*controls.inputs(), said}, "outputs": said, **LATEST}
+    explain = {"fn": actions.explain(controls, said), "inputs": {*controls.inputs(), said}, "outputs": said, **latest()}
     gr.on([*watched, prompt.blur], **explain)
     for options in forms:
         options.typed(**explain)
@@ -256,7 +256,7 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     stop.click(actions.stop, None, None, **QUIET)
 
     branch = [parts.branch_row, parts.branch_text, parts.branch_state]
-    parts.player.branch(actions.offer_branch, parts.player, branch, **LATEST).then(
+    parts.player.branch(actions.offer_branch, parts.player, branch, **latest()).then(
         None, None, None, js=PLACE_OFFER, **QUIET
     )
     parts.branch_drop.click(actions.drop_branch, None, branch, **QUIET)

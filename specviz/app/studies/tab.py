@@ -14,7 +14,7 @@ import gradio as gr
 
 from specviz.app.form.kept import Kept
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST, QUIET
+from specviz.app.look.events import QUIET, latest
 from specviz.app.look.notices import blocks_table
 from specviz.app.studies.chart import draw
 from specviz.app.tab import Page, Tab, nothing
@@ -42,7 +42,7 @@ def build(study: Study[Any], result: Any) -> tuple[list[Any], list[Any]]:
     ]
     if controls:
         changes = [control.change for control in controls]
-        gr.on(changes, partial(show, study, result), controls, outputs, **LATEST)
+        gr.on(changes, partial(show, study, result), controls, outputs, **latest())
     return controls, outputs
 
 

@@ -20,7 +20,7 @@ from specviz.app.form.fields import model_choices, offer_prompts, upload_button
 from specviz.app.form.request import Limits, model_of, options_name
 from specviz.app.job import Background, Cancellable, Faults, Job, Switch, current, idle, starts
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST, QUIET, READING, TRAINING, Answer, by_name
+from specviz.app.look.events import QUIET, READING, TRAINING, Answer, by_name, latest
 from specviz.app.runs.stage import STAGE, stage_of
 from specviz.app.step.opening import OpeningActions
 from specviz.app.step.tab import OPEN_AT, StepParts
@@ -358,7 +358,7 @@ def train_tab(actions: TrainActions, tab: gr.Tab, tabs: gr.Tabs, watch: StepPart
     target.input(by_name(actions.follow, followed), target, list(followed.values()), **QUIET)
     opened = {**parts, **asked}
     tab.select(by_name(actions.open, opened), held, list(opened.values()), **QUIET)
-    slider.change(actions.at, [held, slider], [player, line], **LATEST)
+    slider.change(actions.at, [held, slider], [player, line], **latest())
     stop.click(actions.stop, None, None, **QUIET)
     armed, given = [message, run, stop], [*asked.values(), held]
     starts(run.click, actions, armed, by_name(actions.train, parts), given, list(parts.values()), TRAINING)

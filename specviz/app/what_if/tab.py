@@ -15,7 +15,7 @@ from gradio.components import Component
 
 from specviz.app.form.kept import Kept
 from specviz.app.look import notices
-from specviz.app.look.events import LATEST, QUIET
+from specviz.app.look.events import QUIET, latest
 from specviz.app.look.notices import NO_CHOICE
 from specviz.app.runs.gallery import Gallery, labelled_files
 from specviz.app.runs.stage import ending, stage_of
@@ -262,7 +262,7 @@ def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component
     inputs = set(fields.values())
     outputs = [sentence, notes, numbers, by_gamma, by_alpha]
     watched = [field.change for name, field in fields.items() if name not in ("preset", "seed")]
-    gr.on(watched, actions.show(controls), inputs, outputs, **LATEST)
+    gr.on(watched, actions.show(controls), inputs, outputs, **latest())
     # `input`, not `change`: a link fills in both, and must not have its context and batch replaced by the first ones.
     settings = actions.places, [fields["clock"], fields["place"]], fields["place"]
     fields["clock"].input(*settings, **QUIET)

@@ -1,6 +1,6 @@
 """Faults of a served page: who fills it, what goes on unheard, what stays."""
 
-from tests.mutants.faults.fault import Edits, edit
+from tests.mutants.faults.fault import SCRIPTS, Edits, edit
 
 QUEUE = "tests/app/page/test_queue.py"
 NETWORK = "tests/app/page/test_network.py"
@@ -23,6 +23,11 @@ FAULTS: Edits = {
         "network: the first address that the header names counts": edit(
             "(*reversed(named), connected)", "(*named, connected)"
         )
+    },
+    ("assets/js/page/latest.js", SCRIPTS): {
+        "page: each of the controls that change at once asks anew": edit(
+            "if (calls.get(event) !== call)", "if (!calls)"
+        ),
     },
     ("specviz/app/job.py", JOBS): {
         "jobs: a visitor's own stop is an error": edit(
