@@ -96,6 +96,73 @@ double rest(const float *p, const float *q, int64_t vocab, float *left) {
   return mass;
 }
 
+/* The same of p with one token taken out */
+double without(const float *p, int64_t token, int64_t vocab, float *left) {
+  memcpy(left, p, (size_t)vocab * 4);
+  left[token] = 0.0f;
+  const double mass = mass_of(left, vocab);
+  if (mass > 0.0) divided(left, vocab, (float)mass);
+  return mass;
+}
+
+static uint64_t mixed(uint64_t x) { /* as `trace.uniform_draws` mixes keys */
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+static double uniform(uint64_t stream, int64_t position, int64_t index) {
+  return (double)(mixed(mixed(stream ^ (uint64_t)position) ^ (uint64_t)index) >> 11) * 0x1p-53;
+}
+
+/* A walk down a chain: each token passes with min(1, p/q), until one does not or all have */
+typedef struct {
+  int64_t steps, vocab;
+  double temperature;
+  uint64_t accept, target; /* the streams of both purposes' keys */
+  int64_t position;        /* of the first token in the text */
+  const float *logits;     /* [steps + 1, V] of the root and the chain's tokens */
+  const float *drawn;      /* [steps, V] that the tokens were drawn from; NULL: they were not drawn */
+  const int64_t *tokens;   /* [steps + 1], the root first */
+  float *probs;            /* [steps + 2, V]: p at the root and at each token; last, what a rejected token left */
+  double *numbers;         /* [5 steps + 3]: u of each trial, u of a last token at each depth, p, q, thresholds, how
+                              many passed, the mass of what was left */
+} Walk;
+
+/* With its u, the token drawn at the end */
+int64_t walk(const Walk *down) {
+  const int64_t steps = down->steps, vocab = down->vocab;
+  const double *u = down->numbers;
+  double *p = down->numbers + 2 * steps + 1, *q = p + steps, *threshold = q + steps, *came_to = threshold + steps;
+  warp(down->logits, steps + 1, vocab, (float)down->temperature, down->probs);
+  for (int64_t i = 0; i < steps; i++) {
+    const int64_t at = i * vocab + down->tokens[i + 1];
+    p[i] = down->probs[at];
+    q[i] = down->drawn ? down->drawn[at] : 1.0;
+    threshold[i] = q[i] > 0.0 ? (p[i] / q[i] < 1.0 ? p[i] / q[i] : 1.0) : p[i] > 0.0;
+  }
+  int64_t passed = 0;
+  while (passed < steps && u[passed] < threshold[passed]) passed++;
+  const float *end = down->probs + passed * vocab;
+  came_to[0] = (double)passed;
+  if (passed < steps) {
+    float *left = down->probs + (steps + 1) * vocab;
+    came_to[1] = down->drawn ? rest(end, down->drawn + passed * vocab, vocab, left)
+                             : without(end, down->tokens[passed + 1], vocab, left);
+    if (came_to[1] > 0.0) end = left;
+  }
+  return pick(end, vocab, u[steps + passed]);
+}
+
+/* The same with the u of its keys: ("accept", position, node), and ("target", position + depth, 0) */
+int64_t keyed_walk(const Walk *down) {
+  const int64_t steps = down->steps;
+  for (int64_t i = 0; i < steps; i++) down->numbers[i] = uniform(down->accept, down->position, i + 1);
+  for (int64_t i = 0; i <= steps; i++) down->numbers[steps + i] = uniform(down->target, down->position + i, 0);
+  return walk(down);
+}
+
 /* How the next token of a chain is taken from logits: at temperature 0 the most probable, else drawn with u */
 typedef struct {
   double temperature;
@@ -103,16 +170,23 @@ typedef struct {
   float *probs, *prob; /* [steps, V], what each token was drawn from, and [steps], its probability there */
 } Choice;
 
+static int64_t most_probable(const float *logits, int64_t vocab) { /* the first of equal ones */
+  const float top = largest(logits, vocab);
+  int64_t first = 0;
+  while (first < vocab - 1 && logits[first] != top) first++;
+  return first;
+}
+
 int64_t choose(const float *logits, int64_t vocab, int64_t step, const Choice *how) {
-  if (how->temperature == 0.0) {
-    const float top = largest(logits, vocab);
-    int64_t first = 0;
-    while (first < vocab - 1 && logits[first] != top) first++;
-    return first;
-  }
+  if (how->temperature == 0.0) return most_probable(logits, vocab);
   float *probs = how->probs + step * vocab;
   warp(logits, 1, vocab, (float)how->temperature, probs);
   const int64_t token = pick(probs, vocab, how->u[step]);
   how->prob[step] = probs[token];
   return token;
+}
+
+/* Of logits [n, V] each row's most probable token [n] */
+void all_most_probable(const float *logits, int64_t n, int64_t vocab, int64_t *tokens) {
+  for (int64_t i = 0; i < n; i++) tokens[i] = most_probable(logits + i * vocab, vocab);
 }

@@ -1,6 +1,7 @@
 """Distributions and draws by one compiled call each, and the choice of tokens that a compiled loop can make by itself.
 
     logits ─ warp ─► probabilities ─ pick ─► token          p, q ─ rest ─► what a rejection leaves of p
+    logits, a chain, what it was drawn from ─ walk ─► how far it passes, and the token behind that
 
 For rows of float32 on the CPU where a compiler is at hand; everywhere else `sampling` and `randomness` do the same with
 torch and numpy, as they cut tokens off everywhere. A `Chooser` takes tokens as a draft by steps does: by the same code.
@@ -14,12 +15,13 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from specviz.core.compiled import library
+from specviz.trace.uniform_draws import stream
 
 SOURCE = Path(__file__).with_name("draws.c")
 
@@ -28,17 +30,18 @@ _pointer, _whole = ctypes.c_void_p, ctypes.c_int64
 
 def _compiled(*rows: Tensor) -> ctypes.CDLL | None:
     """None where there is no compiler, or these rows [..., V] do not lie as its code reads them."""
-    plain = all(
-        row.dtype is torch.float32 and row.is_cpu and row.is_contiguous() and not row.requires_grad for row in rows
-    )
-    return _library() if plain else None
+    for row in rows:
+        if row.dtype is not torch.float32 or not row.is_cpu or not row.is_contiguous() or row.requires_grad:
+            return None
+    return _library()
 
 
 @cache
 def _library() -> ctypes.CDLL | None:
     compiled = library(SOURCE)
     if compiled is not None:
-        compiled.pick.restype, compiled.rest.restype = _whole, ctypes.c_double
+        compiled.pick.restype = compiled.keyed_walk.restype = _whole
+        compiled.rest.restype = compiled.without.restype = ctypes.c_double
     return compiled
 
 
@@ -52,6 +55,17 @@ def warp(logits: Tensor, temperature: float) -> Tensor:
     at, to = _pointer(logits.data_ptr()), _pointer(probs.data_ptr())
     compiled.warp(at, _whole(rows), _whole(vocab), ctypes.c_float(temperature), to)
     return probs
+
+
+def most_probable(logits: Tensor) -> list[int] | None:
+    """See `sampling.most_probable`; None where there is no compiled sweep for these rows [n, V]."""
+    compiled = _compiled(logits)
+    if compiled is None:
+        return None
+    n, vocab = logits.shape
+    tokens = array("q", bytes(8 * n))
+    compiled.all_most_probable(_pointer(logits.data_ptr()), _whole(n), _whole(vocab), _pointer(_at(tokens)))
+    return tokens.tolist()
 
 
 def picked(probs: Tensor, u: float) -> int | None:
@@ -72,6 +86,17 @@ def rest(target: Tensor, draft: Tensor) -> tuple[Tensor, float] | None:
     rows = (_pointer(row.data_ptr()) for row in (target, draft))
     mass: float = compiled.rest(*rows, _whole(target.shape[0]), _pointer(left.data_ptr()))
     return (left, mass) if mass > 0.0 else (target, 0.0)
+
+
+def taken_out(target: Tensor, token: int) -> tuple[Tensor, float] | None:
+    """See `sampling.without`, of one token; None where there is no compiled sweep for this row [V]."""
+    compiled = _compiled(target)
+    if compiled is None:
+        return None
+    left = torch.empty_like(target)
+    at, to = _pointer(target.data_ptr()), _pointer(left.data_ptr())
+    mass: float = compiled.without(at, _whole(token), _whole(target.shape[0]), to)
+    return left, mass
 
 
 class Room(NamedTuple):
@@ -102,8 +127,55 @@ def room_of(rows: int, vocab: int) -> Room:
         return spare[0]
 
 
+_WALK = Struct("qqdQQq5P")
+"""`Walk` of draws.c; behind a pass a struct of ctypes takes 0.01 ms"""
+
+
+class Walk(NamedTuple):
+    """What a walk down a chain of n candidates came to."""
+
+    room: Room
+    """[n + 2, V]: p at the root and at every candidate; last, what the first candidate that did not pass left of it"""
+    u: list[float]
+    """of each candidate's trial"""
+    p: list[float]
+    q: list[float]
+    thresholds: list[float]
+    """of each candidate, also of those that were not reached"""
+    passed: int
+    """how many of them did"""
+    mass: float
+    """of what was left, before it was made whole; where it is 0, the last token is one of p itself"""
+    token: int
+    """the last one"""
+    u_of_token: float
+
+
+def walk(
+    logits: Tensor, temperature: float, tokens: Sequence[int], drawn: Room | None, seed: int, position: int
+) -> Walk | None:
+    """Speculative sampling down a chain: each candidate passes with min(1, p/q), q of what it was drawn from, or 1.
+
+    logits [n + 1, V] of the root and the candidates, `tokens` theirs; `drawn` [n, V], None where they were not drawn;
+    `position` of the first candidate in the text. The numbers are those of the keys ("accept", position, node) and
+    ("target", position + depth, 0). None where there is no compiled walk for these rows. Leviathan et al. (2211.17192,
+    algorithm 1).
+    """
+    compiled = _compiled(logits)
+    if compiled is None:
+        return None
+    n, vocab = len(tokens) - 1, logits.shape[1]
+    room, ids, numbers = room_of(n + 2, vocab), array("q", tokens), array("d", bytes(8 * (5 * n + 3)))
+    keys = stream(seed, "accept"), stream(seed, "target"), position
+    at = logits.data_ptr(), 0 if drawn is None else drawn.at, _at(ids), room.at, _at(numbers)
+    token: int = compiled.keyed_walk(_WALK.pack(n, vocab, temperature, *keys, *at))
+    *known, passed, mass = numbers.tolist()
+    u, p, q, thresholds = known[:n], known[2 * n + 1 : 3 * n + 1], known[3 * n + 1 : 4 * n + 1], known[4 * n + 1 :]
+    return Walk(room, u, p, q, thresholds, int(passed), mass, token, known[n + int(passed)])
+
+
 _CHOICE = Struct("dPPP")
-"""`Choice` of draws.c; behind a pass a struct of ctypes takes 0.01 ms"""
+"""`Choice` of draws.c"""
 
 
 class Chooser:
@@ -149,5 +221,5 @@ def _choose(compiled: ctypes.CDLL) -> ctypes.c_void_p:
     return ctypes.cast(compiled.choose, _pointer)
 
 
-def _at(numbers: array[float]) -> int:
+def _at(numbers: array[Any]) -> int:
     return numbers.buffer_info()[0]

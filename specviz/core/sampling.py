@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from specviz.core.draws import rest, warp
+from specviz.core import draws
+from specviz.core.draws import rest, taken_out, warp
 from specviz.errors import OptionError
 
 ON_CPU = ("cpu", "mps")
@@ -55,6 +56,9 @@ class Sampling:
 
 def most_probable(logits: Tensor) -> list[int]:
     """Of each row of logits [n, V] the token with the largest, lowest id on a tie."""
+    swept = draws.most_probable(logits)
+    if swept is not None:
+        return swept
     if logits.device.type == "cpu" and logits.dtype in NUMPY_FORMATS:
         tokens: list[int] = logits.numpy().argmax(-1).tolist()  # a quarter of what torch takes
         return tokens
@@ -134,6 +138,9 @@ def without(draft: Tensor, tokens: Sequence[int]) -> tuple[Tensor, float]:
     What the next of several draws without replacement is distributed as. Mass 0 means the support is exhausted;
     the returned zeros must then not be drawn from.
     """
+    swept = taken_out(draft, tokens[0]) if len(tokens) == 1 else None
+    if swept is not None:
+        return swept
     left = draft.clone()
     for token in tokens:
         left[token] = 0.0

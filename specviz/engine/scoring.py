@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from specviz.core.draws import Walk, walk
 from specviz.core.sampling import ON_CPU, Sampling, most_probable, transform
 from specviz.core.transfer import Fetch, Seen
 from specviz.core.tree import DraftTree
@@ -59,9 +60,10 @@ class ScoredTree:
         self._argmax: list[int] = []
         self._probs: Tensor | None = None
         self._candidates: list[float] = []
-        self.fetch = None if logits.device.type in ON_CPU else Fetch()
+        self.fetch = None if logits.is_cpu or logits.device.type in ON_CPU else Fetch()
         """what a rule wants of a device is left there; None on a CPU"""
         self._drawn: list[int] = []
+        self._walked: Walk | None = None
         self._seen = None if self.fetch is None else self.fetch.leave(*self._wanted())
 
     def argmax(self, node: int) -> int:
@@ -80,8 +82,19 @@ class ScoredTree:
     def all_probs(self) -> Tensor:
         """p at every node [len(tree), V]."""
         if self._probs is None:
-            self._probs = transform(self._logits, self._sampling)
+            swept = self._walked and self._walked.room.whole[: len(self.tree)]
+            self._probs = transform(self._logits, self._sampling) if swept is None else swept
         return self._probs
+
+    def walk(self, seed: int, position: int) -> Walk | None:
+        """See `TargetRows.walk`."""
+        tree, sampling = self.tree, self._sampling
+        if sampling.greedy or not sampling.uncut:
+            return None
+        walked = walk(self._logits, sampling.temperature, tree.tokens, tree.block, seed, position)
+        if walked is not None:
+            self._walked, self._candidates = walked, [1.0, *walked.p]
+        return walked
 
     @property
     def logits(self) -> Tensor:

@@ -286,8 +286,7 @@ class Session:
             kept += 1
         trimmed = len(verified) - kept
         computed = self._cache.length
-        rows, end = tree.rows(), verdict.path[-1] if verdict.path else ROOT
-        self._cache.keep([cache_before, *(cache_before + rows[node] for node in tree.path(end)[: kept - 1])])
+        self._cache.keep(_rows_of_text(tree, verdict.path[-1] if verdict.path else ROOT, kept, cache_before))
         return Commitment(
             tokens=verified[:kept],
             trimmed=(reason or "open") if trimmed else None,
@@ -296,6 +295,14 @@ class Session:
             cache_kept=self._cache.length,
             cache_dropped=computed - self._cache.length,
         )
+
+
+def _rows_of_text(tree: DraftTree, end: int, kept: int, start: int) -> Sequence[int]:
+    """In the cache, of the root and as much of the path to `end` as is text; the root's is `start`."""
+    if tree.is_chain():
+        return range(start, start + min(kept, end + 1))
+    rows = tree.rows()
+    return [start, *(start + rows[node] for node in tree.path(end)[: kept - 1])]
 
 
 def _check_start(target: LanguageModel, start: Start) -> None:

@@ -223,7 +223,11 @@ class TreeCache(ABC):
 
     def keep(self, rows: Sequence[int]) -> None:
         """Make the path `rows` the continuation of the text and drop every other tree row (see `Cache.keep`)."""
-        base, previous, settled = self.base, self.base - 1, 0
+        base, stop = self.base, self.base + len(rows)
+        if stop <= self._spine and rows == range(base, stop):  # the chain that goes on with the text stands there
+            self._cut(stop, [])
+            return
+        previous, settled = base - 1, 0
         for row in rows:
             assert base <= row < self.length, f"row {row} is not a tree row (rows {base} to {self.length - 1} are)."
             assert self._parents[row] == previous, f"row {row} continues row {self._parents[row]}, not row {previous}."

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from torch import Tensor
 
+from specviz.core.draws import Walk
 from specviz.core.randomness import RandomSource
 from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree, Shape
@@ -31,6 +32,11 @@ class TargetRows(Protocol):
 
     def all_probs(self) -> Tensor:
         """p at every node [nodes, V]."""
+        ...
+
+    def walk(self, seed: int, position: int) -> Walk | None:
+        """Of a chain whose candidates were drawn by one call, or none of them drawn, the whole walk of the sequential
+        rule; see `draws.walk`. None where it goes step by step."""
         ...
 
     @property

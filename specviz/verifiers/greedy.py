@@ -41,10 +41,10 @@ class GreedyVerifier(Verifier[GreedyOptions]):
     )
 
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
-        node, path, trials = ROOT, list[int](), list[Trial]()
+        node, path, trials, families = ROOT, list[int](), list[Trial](), tree.families()
         while True:
             best = target.argmax(node)
-            children = tree.children(node)
+            children = families[node]
             accepted = None
             for child in children:
                 hit = tree.tokens[child] == best

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.core.randomness import RandomSource, TokenDraw
+from specviz.core.randomness import RandomSource, SeededRandom, TokenDraw
 from specviz.core.sampling import residual, without
 from specviz.core.tree import ROOT, DraftTree
 from specviz.registry import OptionsT_co
@@ -54,6 +54,9 @@ class SequentialVerifier(Verifier[OptionsT_co]):
     )
 
     def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
+        walked = self._by_one_call(tree, target, randomness, position)
+        if walked is not None:
+            return walked
         node, path, trials = ROOT, list[int](), list[Trial]()
         ends = ends_of(tree, target, randomness, position)
         while True:
@@ -73,6 +76,30 @@ class SequentialVerifier(Verifier[OptionsT_co]):
                 return Verdict(path, drawn.token, ending(tree, children), trials, changed, level.mass, drawn.u)
             node = accepted
             path.append(node)
+
+    def _by_one_call(
+        self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int
+    ) -> Verdict | None:
+        """The same where a compiled walk says all: down a chain, by this very rule, with numbers known beforehand."""
+        if type(randomness) is not SeededRandom or type(self).level is not SequentialVerifier.level:
+            return None
+        if tree.block is None and not (tree.is_chain() and tree.kinds.count("point_mass") == tree.drafted):
+            return None
+        walked = target.walk(randomness.seed, position)
+        if walked is None:
+            return None
+        drafted, passed = tree.drafted, walked.passed
+        tried = zip(walked.p, walked.q, walked.thresholds, walked.u, strict=True)
+        trials = [
+            Trial(node, p, q, threshold, u, node <= passed)
+            for node, (p, q, threshold, u) in zip(range(1, min(drafted, passed + 1) + 1), tried, strict=False)
+        ]
+        path, rejected = list(range(1, passed + 1)), range(passed + 1, drafted + 1)
+        verdict = Verdict(path, walked.token, ending(tree, rejected), trials, u=walked.u_of_token)
+        if rejected:
+            verdict.residual = walked.room.rows[-1 if walked.mass > 0.0 else passed]
+            verdict.residual_mass = walked.mass
+        return verdict
 
     def level(self, tree: DraftTree, target: TargetRows, node: int) -> Level:
         """How the candidates below `node` are tried."""

@@ -10,7 +10,7 @@ import torch
 from specviz.core import compiled, draws
 from specviz.core.draws import Chooser, room_of, warp
 from specviz.core.randomness import _pick_on_cpu, pick
-from specviz.core.sampling import Sampling, residual, transform
+from specviz.core.sampling import Sampling, most_probable, residual, transform, without
 
 pytestmark = pytest.mark.skipif(compiled.library(draws.SOURCE) is None, reason="there is no compiler here")
 SIZES = (3, 16, 64, 65, 150, 4096)
@@ -74,6 +74,27 @@ def test_what_a_rejection_leaves_is_the_same_with_and_without_a_compiler(monkeyp
     torch.testing.assert_close(left, plain)
     assert mass == pytest.approx(plain_mass)
     assert left[p <= q].count_nonzero() == 0
+
+
+def test_what_a_rejected_point_mass_leaves_is_the_same_with_and_without_a_compiler(monkeypatch):
+    p = transform(rows(150, count=1)[0], Sampling(0.8))
+    left, mass = without(p, [7])
+    without_a_compiler(monkeypatch)
+    plain, plain_mass = without(p, [7])
+    torch.testing.assert_close(left, plain)
+    assert mass == pytest.approx(plain_mass)
+    assert left[7] == 0.0
+
+
+def test_a_point_mass_that_was_all_leaves_zeros():
+    left, mass = without(torch.tensor([0.0, 1.0, 0.0]), [1])
+    assert (left.tolist(), mass) == ([0.0, 0.0, 0.0], 0.0)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_most_probable_token_of_each_row_is_the_first_of_equal_ones(size):
+    logits = rows(size).round().clamp(max=2)
+    assert most_probable(logits) == logits.numpy().argmax(-1).tolist()
 
 
 def test_rows_that_lie_otherwise_are_left_to_torch():

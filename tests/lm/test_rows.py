@@ -76,11 +76,13 @@ def test_a_later_call_can_grow_any_branch():
     assert picture(placement) == ["x.xx.", "xx..x"]
 
 
-def test_keeping_a_prefix_moves_nothing():
+@pytest.mark.parametrize("rows", [[1, 2], range(1, 3)])
+def test_keeping_a_prefix_moves_nothing(rows):
     cache = after_text(7)
     add(cache, [1, 2, 3])
-    cache.keep([1, 2])
+    cache.keep(rows)
     assert (cache.tokens, cache.base, cache.length, cache.moves) == ([7, 1, 2], 3, 3, [])
+    assert add(cache, [5, 6]).positions == [3, 4]
 
 
 def test_keeping_a_branch_moves_only_the_rows_that_are_out_of_place():
@@ -116,6 +118,13 @@ def test_a_path_that_skips_a_generation_is_our_mistake():
     add(cache, [1, 2, 3])
     with pytest.raises(AssertionError, match="row 3 continues row 2, not row 1"):
         cache.keep([1, 3])
+
+
+def test_siblings_in_a_row_are_no_path():
+    cache = after_text(7)
+    add(cache, [1, 2], [0, 0])
+    with pytest.raises(AssertionError, match="row 2 continues row 0, not row 1"):
+        cache.keep(range(1, 3))
 
 
 def test_a_row_of_the_text_cannot_be_kept_again():

@@ -13,6 +13,35 @@ FAULTS: Edits = {
             "left, mass = without(target, [token])", "left, mass = without(target, [])"
         )
     },
+    ("specviz/core/draws.c", "tests/proof/test_compiled_walk.py"): {
+        "compiled walk: what is left is left by another place's draft": edit(
+            "rest(end, down->drawn + passed * vocab", "rest(end, down->drawn"
+        ),
+        "compiled walk: a rejected point mass stays in what is left": edit("  left[token] = 0.0f;\n", ""),
+        "compiled walk: a candidate passes with q over p": edit(
+            "q[i] > 0.0 ? (p[i] / q[i] < 1.0 ? p[i] / q[i] : 1.0)",
+            "p[i] > 0.0 ? (q[i] / p[i] < 1.0 ? q[i] / p[i] : 1.0)",
+        ),
+    },
+    ("specviz/core/draws.c", f"{RULES}/test_compiled_walk.py"): {
+        "compiled walk: where nothing is left the last token is drawn from nothing": edit(
+            "if (came_to[1] > 0.0) end = left;", "end = left;"
+        ),
+        "compiled walk: the last number is that of the first place": edit(
+            "uniform(down->target, down->position + i, 0)", "uniform(down->target, down->position, 0)"
+        ),
+    },
+    ("specviz/verifiers/sequential.py", f"{RULES}/test_compiled_walk.py"): {
+        "sequential: a rule that accepts otherwise is judged by the compiled walk": edit(
+            " or type(self).level is not SequentialVerifier.level:", ":"
+        ),
+    },
+    ("specviz/engine/scoring.py", f"{RULES}/test_compiled_walk.py"): {
+        "compiled walk: the target's candidates have the draft's probabilities": edit(
+            "self._walked, self._candidates = walked, [1.0, *walked.p]",
+            "self._walked, self._candidates = walked, [1.0, *walked.q]",
+        ),
+    },
     ("specviz/verifiers/naive.py", f"{RULES}/test_greedy_and_naive.py"): {
         "naive: only the first sibling is looked at": edit(
             "            for child in children:", "            for child in children[:1]:"
