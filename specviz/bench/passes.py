@@ -26,7 +26,7 @@ from specviz.lm.base import LanguageModel
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import LoadedModel
 from specviz.lm.pages import LargePages
-from specviz.lm.step_time import CACHED_ROWS, Clock, chain_s, filled_cache, pass_s, synchronize
+from specviz.lm.step_time import CACHED_ROWS, Clock, chain_s, filled_cache, pass_s, synchronize, written_s
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace.events import Pass, Round
 
@@ -148,14 +148,19 @@ class Passes:
 
     def _round_s(self, steps: Sequence[Pass], judging: Pass | None) -> float:
         """As in the round, rows follow one another; of a step the last is read out, of the target's pass all are."""
-        seconds = 0.0
-        if steps:
-            self._drafted.truncate(steps[0].cached_rows)
-            seconds = sum(chain_s(self._drafter, self._drafted, step.rows, last_only=True) for step in steps)
+        seconds = self._drafted_s(steps) if steps else 0.0
         if judging:
             self._judged.truncate(judging.cached_rows)
             chain_s(self._target, self._judged, judging.rows)
         return seconds
+
+    def _drafted_s(self, steps: Sequence[Pass]) -> float:
+        """By one call where the round made one: what Python does around a pass would else count for each of them."""
+        model, rows, first = self._drafter, self._drafted, steps[0]
+        rows.truncate(first.cached_rows)
+        if all(step.rows == 1 for step in steps[1:]) and (written := written_s(model, rows, first.rows, len(steps))):
+            return written[0]
+        return sum(chain_s(model, rows, step.rows, last_only=True) for step in steps)
 
 
 def time_rounds(

@@ -163,16 +163,22 @@ int64_t keyed_walk(const Walk *down) {
   return walk(down);
 }
 
-/* How the next token of a chain is taken from logits: at temperature 0 the most probable, else drawn with u */
+/* How the next token of a chain is taken from logits: at temperature 0 the most probable, else drawn with the uniform
+   number of the key (purpose, position, first + step) */
 typedef struct {
   double temperature;
-  const double *u;     /* [steps] */
+  uint64_t stream; /* of seed and purpose */
+  int64_t position, first;
   float *probs, *prob; /* [steps, V], what each token was drawn from, and [steps], its probability there */
 } Choice;
 
 static int64_t most_probable(const float *logits, int64_t vocab) { /* the first of equal ones */
-  const float top = largest(logits, vocab);
+  float top = -INFINITY;
   int64_t first = 0;
+  for (int64_t t = 0; t < vocab; t += BLOCK) {
+    const float most = largest(logits + t, block_at(t, vocab));
+    if (most > top) top = most, first = t;
+  }
   while (first < vocab - 1 && logits[first] != top) first++;
   return first;
 }
@@ -181,7 +187,7 @@ int64_t choose(const float *logits, int64_t vocab, int64_t step, const Choice *h
   if (how->temperature == 0.0) return most_probable(logits, vocab);
   float *probs = how->probs + step * vocab;
   warp(logits, 1, vocab, (float)how->temperature, probs);
-  const int64_t token = pick(probs, vocab, how->u[step]);
+  const int64_t token = pick(probs, vocab, uniform(how->stream, how->position, how->first + step));
   how->prob[step] = probs[token];
   return token;
 }

@@ -99,6 +99,15 @@ def taken_out(target: Tensor, token: int) -> tuple[Tensor, float] | None:
     return left, mass
 
 
+class Noise(NamedTuple):
+    """Uniform numbers of the keys (purpose, `position`, `first` + step), worked out where they are used."""
+
+    stream: int
+    """of seed and purpose: see `uniform_draws.stream`"""
+    position: int
+    first: int
+
+
 class Room(NamedTuple):
     """For rows that compiled code writes."""
 
@@ -174,46 +183,49 @@ def walk(
     return Walk(room, u, p, q, thresholds, int(passed), mass, token, known[n + int(passed)])
 
 
-_CHOICE = Struct("dPPP")
+SILENCE = Noise(0, 0, 0)
+_CHOICE = Struct("dQqqPP")
 """`Choice` of draws.c"""
+_MOST_PROBABLE = _CHOICE.pack(0.0, *SILENCE, 0, 0)
 
 
 class Chooser:
-    """Takes the tokens of one chain from its logits, step by step, where a compiled loop asks for them."""
+    """Takes the tokens of chains from their logits, step by step, where a compiled loop asks for them; one chain after
+    the other."""
 
-    def __init__(self, compiled: ctypes.CDLL, steps: int, temperature: float, u: Sequence[float]) -> None:
+    def __init__(self, compiled: ctypes.CDLL, steps: int, temperature: float, noise: Noise) -> None:
+        self.function = _choose(compiled)
+        """int64 (const float *logits, int64 V, int64 step, const void *how)"""
         self.steps = steps
         self.room: Room | None = None
         """what each token was drawn from; None: the most probable were taken"""
-        self._temperature, self._u, self._prob = temperature, array("d", u), array("f", u)
-        self.function = _choose(compiled)
-        """int64 (const float *logits, int64 V, int64 step, const void *how)"""
+        self._temperature, self._noise = temperature, noise
+        self._prob = array("f", bytes(4 * steps))
+        self._prob_at = _at(self._prob)
 
     @classmethod
-    def of(cls, steps: int, temperature: float = 0.0, u: Sequence[float] = ()) -> Chooser | None:
-        """At temperature 0 the most probable token, lowest id on a tie; else a draw by inverse CDF, `u[i]` its number
-        in step i. None where there is no compiler."""
+    def of(cls, steps: int, temperature: float = 0.0, noise: Noise = SILENCE) -> Chooser | None:
+        """At temperature 0 the most probable token, lowest id on a tie; else a draw by inverse CDF. None where there is
+        no compiler."""
         compiled = _library()
-        if compiled is None:
-            return None
-        return cls(compiled, steps, temperature, u) if temperature else _most_probable(compiled, steps)
+        return None if compiled is None else cls(compiled, steps, temperature, noise)
+
+    def again(self, steps: int, position: int, first: int) -> Chooser:
+        """The same for another chain, no longer than the one it was made for, with other numbers of its noise."""
+        assert steps <= len(self._prob), f"a chain of {len(self._prob)} steps at most was asked for."
+        self.steps, self._noise = steps, Noise(self._noise.stream, position, first)
+        return self
 
     def how(self, vocab: int) -> bytes:
         """The function's last argument, for rows of so many numbers."""
         if not self._temperature:
-            return _CHOICE.pack(0.0, 0, 0, 0)
-        self.room = room_of(self.steps, vocab)
-        return _CHOICE.pack(self._temperature, _at(self._u), self.room.at, _at(self._prob))
+            return _MOST_PROBABLE
+        self.room = room = room_of(self.steps, vocab)
+        return _CHOICE.pack(self._temperature, *self._noise, room.at, self._prob_at)
 
     def probs(self) -> list[float]:
         """Of each token in what it was drawn from; empty where the most probable were taken."""
-        return self._prob.tolist()
-
-
-@cache
-def _most_probable(compiled: ctypes.CDLL, steps: int) -> Chooser:
-    """The same one for every chain of so many steps: nothing is written down of what it takes."""
-    return Chooser(compiled, steps, 0.0, ())
+        return self._prob[: self.steps].tolist() if self._temperature else []
 
 
 @cache

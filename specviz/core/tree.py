@@ -48,7 +48,9 @@ class DraftTree:
 
     @classmethod
     def from_root(cls, token: int) -> DraftTree:
-        return cls(tokens=[token])
+        return cls(
+            [token], [-1], [0], ["root"], [None], ["root"], None, []
+        )  # a factory for each list is a call for each
 
     def add(self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None, source: str) -> int:
         """Append a candidate under `parent` and return its id.

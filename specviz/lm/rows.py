@@ -214,12 +214,12 @@ class TreeCache(ABC):
 
     def go_on(self, tokens: Sequence[int]) -> None:
         """Record the rows of a chain behind the spine, as `place` and `add` would."""
-        start = self.length
-        assert start == self._spine, "a chain goes on behind the spine."
+        start = self._spine
+        stop = self._spine = start + len(tokens)
+        assert start == len(self.tokens), "a chain goes on behind the spine."
         self.tokens += tokens
-        self._parents += range(start - 1, self.length - 1)
-        self._positions += range(start, self.length)
-        self._spine = self.length
+        self._parents += range(start - 1, stop - 1)
+        self._positions += range(start, stop)
 
     def keep(self, rows: Sequence[int]) -> None:
         """Make the path `rows` the continuation of the text and drop every other tree row (see `Cache.keep`)."""

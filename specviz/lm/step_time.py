@@ -16,7 +16,8 @@ from statistics import fmean, median, quantiles
 
 import torch
 
-from specviz.lm.base import Cache, LanguageModel
+from specviz.core.draws import Chooser
+from specviz.lm.base import Cache, LanguageModel, WritesChains
 from specviz.lm.llama.rows import LlamaRows
 from specviz.trace.header import Machine, StepTime
 
@@ -139,6 +140,23 @@ def chain_s(model: LanguageModel, rows: Cache, n: int, last_only: bool = False) 
     took = _forward_s(model, rows, n, time.perf_counter, None, last_only)
     rows.keep(range(base, base + n))
     return took
+
+
+def written_s(
+    model: LanguageModel, rows: Cache, n: int, steps: int, clock: Clock = time.perf_counter
+) -> tuple[float, Sequence[float]] | None:
+    """Seconds of a drafter's chain by one call, and of each of its passes alone: over n more rows of text, then over
+    one token after another. The rows stay. None where that takes several calls."""
+    chooser = Chooser.of(steps)
+    if chooser is None or not isinstance(model, WritesChains):
+        return None
+    base, tokens = rows.length, _tokens(model, n)
+    synchronize(model.device)
+    began = clock()
+    chain = model.write_chain(tokens, rows, chooser)
+    took = clock() - began
+    rows.keep(range(base, rows.length))
+    return None if chain is None else (took, chain.seconds)
 
 
 def _forward_s(

@@ -83,11 +83,6 @@ class Draft(Protocol):
         """
         ...
 
-    def write_chain(self, levels: int, kind: CandidateKind) -> bool:
-        """Draw a chain of up to so many candidates of this kind below the root, each as `expand` and a `Draw` of width
-        1 would, by one call of the model. False, and nothing done, where they must be drawn one by one."""
-        ...
-
     def reread(self, nodes: Sequence[int]) -> Tensor:
         """What follows these nodes once the model is told their branches: logits [len(nodes), V], from one pass. The
         nodes come in order, the root first and with a node all above it. For policies that set `rereads`."""
@@ -146,6 +141,11 @@ class TreePolicy(PlugIn[OptionsT_co], ABC):
         """Whether it asks for a second pass, which is told the branches of a drafted block; few drafters can make it
         (`capabilities.ReadsBranches`)."""
         return False
+
+    def chain(self, sampling: Sampling) -> tuple[int, CandidateKind] | None:
+        """So many candidates of this kind, each below the one before, where `grow` never makes anything else and draws
+        as `drawing.DRAWS` do: a drafter may then write them by one call of its model, without asking the policy."""
+        return None
 
     @abstractmethod
     def grow(self, draft: Draft) -> None:

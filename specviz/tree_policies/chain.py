@@ -43,6 +43,9 @@ class ChainTreePolicy(TreePolicy[ChainOptions]):
     def shape(self, sampling: Sampling) -> Shape:
         return "chain"
 
+    def chain(self, sampling: Sampling) -> tuple[int, CandidateKind] | None:
+        return None if self.options.budget else (self.options.length, self._draw(sampling).kind)
+
     def grow(self, draft: Draft) -> None:
         grow_levels(draft, (1,) * self.options.length, self._draw(draft.sampling), self.options)
 

@@ -49,6 +49,11 @@ class LevelsTreePolicy(TreePolicy[LevelsOptions]):
     def shape(self, sampling: Sampling) -> Shape:
         return "tree" if self._is_tree else "chain"
 
+    def chain(self, sampling: Sampling) -> tuple[int, CandidateKind] | None:
+        if self._is_tree or self.options.budget:
+            return None
+        return len(self.options.branching), self._draw(sampling).kind
+
     def grow(self, draft: Draft) -> None:
         grow_levels(draft, self.options.branching, self._draw(draft.sampling), self.options)
 

@@ -2,8 +2,12 @@
 
 from types import SimpleNamespace
 
+import pytest
+
 from specviz.bench.passes import Passes, PassTable, RoundTable, in_another_order, tables, time_passes, time_rounds
 from specviz.cli.sources import SharedModels, live_source
+from specviz.core.draws import Chooser
+from specviz.lm.llama.model import LlamaModel
 from specviz.lm.load import load
 from specviz.protocol.runs import RunRequest
 from specviz.trace.events import Pass
@@ -38,8 +42,9 @@ def test_no_pass_is_always_timed_behind_the_same_one_and_reading_always_behind_a
     assert all(order[0] != 0 for order in orders), "the repeat before may have ended with reading"
 
 
-def test_a_run_s_passes_are_gone_through_as_it_had_them_over_as_many_cached_rows():
+def test_a_run_s_passes_are_gone_through_as_it_had_them_over_as_many_cached_rows(monkeypatch):
     asked = []
+    monkeypatch.setattr(LlamaModel, "write_chain", lambda *_: None)
     target, drafter = (_noted(load(name).model, name, asked) for name in ("target", "drafter"))
     rounds = [_round([Pass(2, 8, 0.0), Pass(1, 10, 0.0)], Pass(3, 9, 0.0)), _round([], Pass(1, 11, 0.0))]
     passes = Passes(target, drafter, rounds)
@@ -48,6 +53,21 @@ def test_a_run_s_passes_are_gone_through_as_it_had_them_over_as_many_cached_rows
     steps = [("drafter", 8, 2, None, True), ("drafter", 10, 1, None, True)]
     assert asked == [*steps, ("target", 9, 3, None, False), ("target", 11, 1, None, False), *steps]
     assert [[seconds > 0 for seconds in each] for each in stripped] == [[True, False]] * 2
+
+
+@pytest.mark.skipif(Chooser.of(1) is None, reason="there is no compiler here")
+def test_a_chain_that_a_round_had_by_one_call_is_gone_through_by_one_and_a_level_of_two_is_not():
+    asked = []
+    target, drafter = (_noted(load(name).model, name, asked) for name in ("target", "drafter"))
+    chain, level = [Pass(2, 8, 0.0), Pass(1, 10, 0.0)], [Pass(1, 9, 0.0), Pass(2, 10, 0.0)]
+    rounds = [_round(steps, Pass(3, 9, 0.0)) for steps in (chain, level)]
+    passes, write = Passes(target, drafter, rounds), drafter.write_chain
+    drafter.write_chain = lambda tokens, cache, chooser: (
+        asked.append((cache.length, len(tokens), chooser.steps)) or write(tokens, cache, chooser)
+    )
+    asked.clear()
+    assert min(passes.steps_s(rounds, judged=False)) > 0
+    assert asked == [(8, 2, 2), ("drafter", 9, 1, None, True), ("drafter", 10, 2, None, True)]
 
 
 def _noted(model, name, asked):

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from specviz.core import compiled, draws
-from specviz.core.draws import Chooser, room_of, warp
+from specviz.core.draws import Chooser, Noise, room_of, warp
 from specviz.core.randomness import _pick_on_cpu, pick
 from specviz.core.sampling import Sampling, most_probable, residual, transform, without
+from specviz.trace.uniform_draws import stream, uniforms
 
 pytestmark = pytest.mark.skipif(compiled.library(draws.SOURCE) is None, reason="there is no compiler here")
 SIZES = (3, 16, 64, 65, 150, 4096)
@@ -120,8 +121,8 @@ def test_a_compiled_loop_takes_the_most_probable_token_wherever_it_stands_and_th
 
 
 def test_a_compiled_loop_draws_as_pick_does_and_keeps_what_it_drew_from():
-    logits, u = rows(150), (0.9, 0.1, 0.5, 0.0)
-    chooser = Chooser.of(4, 0.8, u)
+    logits, u = rows(150), uniforms(2**64 - 1, "draft", 7, range(3, 7))
+    chooser = Chooser.of(4, 0.8, Noise(stream(2**64 - 1, "draft"), 7, 3))
     tokens = chosen(chooser, logits)
     probs = warp(logits, 0.8)
     assert tokens == [pick(row, number) for row, number in zip(probs, u, strict=True)]

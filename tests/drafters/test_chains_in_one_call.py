@@ -12,7 +12,7 @@ from specviz.core import compiled
 from specviz.core.draws import Chooser
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.drafting.draft_model import DraftCache
-from specviz.drafters.drafting.growing import GrowingDraft, ShapeOptions
+from specviz.drafters.drafting.growing import PlainChains, ShapeOptions
 from specviz.drafters.model import ModelDrafter
 from specviz.engine.recorder import Recorder
 from specviz.lm.base import ModelInfo
@@ -114,6 +114,10 @@ def test_rows_of_a_chain_stay_as_far_as_the_text_went_on_with_them(models):
     [
         ({"temperature": 0.8, "top_p": 0.9}, "what is cut off is known to torch alone"),
         ({"drafter": Choice("model", {"branching": (2, 1)})}, "a tree has levels"),
+        (
+            {"drafter": Choice("model"), "tree_policy": Choice("chain", {"budget": 3})},
+            "a budget goes beyond the length",
+        ),
         ({"drafter": Choice("model", {"gamma": 3}), "stop_policy": Choice("entropy")}, "the stop policy has a say"),
         ({"temperature": 0.8, "drafter": Choice("model"), "verifier": Choice("coupled")}, "the target's race is run"),
         ({"temperature": 0.0, "drafter": Choice("model", {"draw": "iid"})}, "a point mass is drawn"),
@@ -146,13 +150,13 @@ def test_a_network_that_drafts_a_chain_by_one_call_runs_as_one_that_drafts_it_by
     monkeypatch, drafter, temperature
 ):
     request = RunRequest("Tom had a", max_new_tokens=14, temperature=temperature, drafter=drafter)
-    source, by_one_call, write_chain = live_source(SharedModels(), measure=False), [], GrowingDraft.write_chain
+    source, by_one_call, drawn = live_source(SharedModels(), measure=False), [], PlainChains.drawn
 
-    def watched(draft, levels, kind):
-        by_one_call.append(write_chain(draft, levels, kind))
+    def watched(*given):
+        by_one_call.append(drawn(*given))
         return by_one_call[-1]
 
-    monkeypatch.setattr(GrowingDraft, "write_chain", watched)
+    monkeypatch.setattr(PlainChains, "drawn", watched)
     rounds = [untimed(step.event) for step in source.run(request)]
     assert True in by_one_call
     monkeypatch.setattr(Chooser, "of", lambda *_: None)

@@ -6,19 +6,21 @@ import pytest
 import torch
 
 from specviz.core import compiled
-from specviz.core.draws import Chooser
+from specviz.core.draws import Chooser, Noise
 from specviz.core.randomness import pick
 from specviz.core.sampling import Sampling, most_probable, transform
 from specviz.lm.base import WritesChains
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import load
+from specviz.trace.uniform_draws import stream, uniforms
 from tests.lm.tiny_models import CONTEXT, random_tokens, rounded_copy
 from tests.processors.processors import on_every_processor
 
 pytestmark = pytest.mark.skipif(compiled.library(SOURCE) is None, reason="there is no compiler here")
 SHAPE = {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2}
 TEXT, NEW = random_tokens(0, 7), random_tokens(1, 2)
-U = (0.9, 0.1, 0.5, 0.99)
+NOISE = Noise(stream(3, "draft"), 5, 2)
+U = uniforms(3, "draft", 5, range(2, 6))
 
 
 @pytest.fixture(params=["float32", "bfloat16"])
@@ -65,12 +67,12 @@ def test_drawn_tokens_their_distributions_and_probabilities_are_those_of_passes_
     caches = with_text(model), with_text(model)
     sampling = Sampling(0.8)
     tokens, logits = by_steps(model, caches[0], lambda row, u: pick(transform(row, sampling), u))
-    chooser = Chooser.of(len(U), sampling.temperature, U)
+    chooser = Chooser.of(len(U), sampling.temperature, NOISE)
     chain = model.write_chain(NEW, caches[1], chooser)
     probs = transform(logits, sampling)
     assert chain.tokens == tokens
     assert torch.equal(torch.stack(chooser.room.rows), probs)
-    assert chooser.drawn()[1] == [float(row[token]) for row, token in zip(probs, tokens, strict=True)]
+    assert chooser.probs() == [float(row[token]) for row, token in zip(probs, tokens, strict=True)]
     assert torch.equal(*(following(model, cache) for cache in caches))
 
 

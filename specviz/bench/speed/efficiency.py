@@ -131,24 +131,17 @@ class PassReplay:
 
     def _chain(self, drafts: Sequence[Pass]) -> float:
         """Seconds of the drafter's passes by one call; 0 where its model runs them one by one."""
-        from specviz.core.draws import Chooser
-        from specviz.lm.base import WritesChains
-        from specviz.lm.step_time import synchronize
+        from specviz.lm.step_time import written_s
 
-        model, steps = self.drafter, len(drafts)
-        if not isinstance(model, WritesChains) or not drafts or any(single.rows > 1 for single in drafts[1:]):
+        model = self.drafter
+        if model is None or not drafts or any(single.rows > 1 for single in drafts[1:]):
             return 0.0
-        first = drafts[0]
-        self._bring("drafter", model, first.cached_rows)
-        cache, tokens, chooser = self._caches["drafter"], _tokens(model, first.rows), Chooser.of(steps)
-        synchronize(model.device)
-        began = self.clock()
-        chain = None if chooser is None else model.write_chain(tokens, cache, chooser)
-        took = self.clock() - began
-        if chain is None:
+        self._bring("drafter", model, drafts[0].cached_rows)
+        written = written_s(model, self._caches["drafter"], drafts[0].rows, len(drafts), self.clock)
+        if written is None:
             return 0.0
-        cache.keep(range(first.cached_rows, first.cached_rows + first.rows + steps - 1))
-        for single, seconds in zip(drafts, chain.seconds, strict=True):
+        took, each = written
+        for single, seconds in zip(drafts, each, strict=True):
             self.seconds.setdefault("drafter", {}).setdefault(single.rows, []).append(seconds)
         return took
 

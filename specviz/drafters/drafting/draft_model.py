@@ -10,6 +10,7 @@ the text. What a drafter does with the tree is its own affair.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from torch import Tensor
 
@@ -17,7 +18,7 @@ from specviz.core.clock import now
 from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal, by_model
-from specviz.drafters.drafting.growing import GrowingDraft, LastDraft
+from specviz.drafters.drafting.growing import GrowingDraft, LastDraft, PlainChains
 from specviz.lm.base import Chain, GivesHidden, LanguageModel, WritesChains
 from specviz.lm.vocabulary import TranslatedModel
 from specviz.options import Options
@@ -194,7 +195,7 @@ class ModelDraft:
         self.model = model
         self._source = source
         self._cache = cache or DraftCache(model)
-        self._last = LastDraft()
+        self._last, self._chains = LastDraft(), PlainChains(source)
         self._reads = by_model(model)
         self.draws = 0
         """the first index of a draw that the round has not used yet, after `propose`"""
@@ -213,15 +214,16 @@ class ModelDraft:
     ) -> Proposal:
         """The tree that the model makes of the text, as tree policy and stop policy say; `draws` draws of the round
         were made by others before."""
-        proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
+        proposal, room = Proposal(DraftTree.from_root(context.tokens[-1])), self._cache.room(context.tokens)
+        self.draws, longest, chain = draws, min(room, context.max_depth), partial(self._chain, context, proposal)
+        if self._chains.drawn((tree_policy, stop_policy), context, proposal, longest, chain, draws):
+            self.draws += 0 if proposal.tree.block is None else proposal.tree.drafted
+            return proposal
         if stop_policy.rests():
-            self.draws = draws
             return proposal
         self._last.report(stop_policy, context)
-        room = self._cache.room(context.tokens)
         wanted = stop_policy.levels()
         depth = min(room, context.max_depth, room if wanted is None else wanted)
-        self.draws = draws
         if depth >= 1:
             draft = GrowingDraft(
                 context,
@@ -232,7 +234,6 @@ class ModelDraft:
                 self._source,
                 self._cache.hidden,
                 draws,
-                chain_of=lambda chooser: self._chain(context, proposal, chooser),
             )
             tree_policy.grow(draft)
             self.draws = draft.draws

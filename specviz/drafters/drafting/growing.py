@@ -2,7 +2,8 @@
 
     tree policy ─ expand(nodes) ─► [ stop: below these? ] ─► a pass of the model ─► [ stop: draw here? ] ─► tree policy
 
-`GrowingDraft` is that draft, `LastDraft` what a run remembers between rounds for the stop policy, `GrowingDrafter` what
+`GrowingDraft` is that draft, `PlainChains` stands for it in runs where nobody has a say, `LastDraft` is what a run
+remembers between rounds for the stop policy, `GrowingDrafter` what
 such drafters share: the policies of a run, or else the shape that their own options describe.
 """
 
@@ -17,7 +18,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from specviz.core.draws import Chooser
+from specviz.core.draws import Chooser, Noise
 from specviz.core.randomness import RandomSource, SeededRandom
 from specviz.core.sampling import Sampling, largest_prob, transform
 from specviz.core.tree import ROOT, DraftTree, Shape
@@ -28,7 +29,7 @@ from specviz.lm.base import Chain
 from specviz.options import Options, option
 from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.trace.events import CandidateKind, Option
-from specviz.trace.uniform_draws import RACE, uniforms
+from specviz.trace.uniform_draws import RACE, stream
 from specviz.tree_policies.base import TargetProposal, TreePolicy
 from specviz.tree_policies.drawing import DRAWS, check_size
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
@@ -59,8 +60,6 @@ class GrowingDraft:
     """see `capabilities.ReadsBranches`"""
     by_depth: bool = False
     """see `tree_policies.base.Draft.by_depth`"""
-    chain_of: Callable[[Chooser], Chain | None] = lambda chooser: None
-    """a chain below the root by one call of the model; None where it takes several"""
     _depth: int = 1
     """of what follows the nodes that were expanded last"""
 
@@ -107,30 +106,6 @@ class GrowingDraft:
         if len(drawn) == len(asked):
             return asked, logits
         return [asked[index] for index in drawn], logits[drawn]
-
-    def write_chain(self, levels: int, kind: CandidateKind) -> bool:
-        """See `tree_policies.base.Draft.write_chain`."""
-        chooser = self._chooser(min(levels, self.deepest), kind)
-        chain = None if chooser is None else self.chain_of(chooser)
-        if chooser is None or chain is None:
-            return False
-        self.proposal.draft_logits.append((range(chooser.steps), chain.logits))
-        if chooser.room is not None:
-            self.draws += chooser.steps
-        self.tree.add_chain(chain.tokens, kind, chooser.room, chooser.probs(), self.source)
-        return True
-
-    def _chooser(self, levels: int, kind: CandidateKind) -> Chooser | None:
-        """What takes the candidates of such a chain; None where that is not known before the first pass."""
-        sampling, randomness = self.sampling, self.randomness
-        if not self.stop_policy.does_nothing():
-            return None
-        if kind == "point_mass":
-            return Chooser.of(levels)
-        if sampling.greedy or not sampling.uncut or self.context.noise == RACE or type(randomness) is not SeededRandom:
-            return None
-        indices = range(self.draws, self.draws + levels)
-        return Chooser.of(levels, sampling.temperature, uniforms(randomness.seed, "draft", self.round, indices))
 
     def reread(self, nodes: Sequence[int]) -> Tensor:
         """See `tree_policies.base.Draft.reread`; what was recorded of the pass before is forgotten."""
@@ -222,6 +197,58 @@ class GrowingDraft:
 def _renumbered(nodes: Sequence[int], rows: Tensor, place: dict[int, int]) -> tuple[list[int], Tensor]:
     kept = [index for index, node in enumerate(nodes) if node in place]
     return [place[nodes[index]] for index in kept], rows if len(kept) == len(nodes) else rows[kept]
+
+
+class PlainChains:
+    """The drafts of a run whose tree policy makes chains in which nobody else has a say, each written by one call of
+    the model. Whether a run is such a one is settled by its first draft: behind a pass each question costs time."""
+
+    def __init__(self, source: str) -> None:
+        """`source` is what candidates are marked with."""
+        self._source = source
+        self._is_settled = False
+        self._chooser: Chooser | None = None
+        """of the longest chain; None: this run's drafts are others"""
+        self._levels = 0
+        self._kind: CandidateKind = "point_mass"
+
+    def drawn(
+        self,
+        policies: tuple[TreePolicy[Options], StopPolicy[StopOptions]],
+        context: DraftContext,
+        proposal: Proposal,
+        depth: int,
+        write: Callable[[Chooser], Chain | None],
+        draws: int = 0,
+    ) -> bool:
+        """Whether the draft is such a chain, of up to `depth` candidates, and complete; else it is still a root alone.
+        `write` is that call of the model, None where it takes several; `draws` draws of the round were made before."""
+        if not self._is_settled:
+            self._chooser, self._is_settled = self._settled(*policies, context), True
+        chooser, steps = self._chooser, min(depth, self._levels)
+        if chooser is None or steps < 1:
+            return False
+        chain = write(chooser.again(steps, context.round, draws))
+        if chain is None:
+            return False
+        proposal.draft_logits.append((range(steps), chain.logits))
+        proposal.tree.add_chain(chain.tokens, self._kind, chooser.room, chooser.probs(), self._source)
+        return True
+
+    def _settled(
+        self, tree_policy: TreePolicy[Options], stop_policy: StopPolicy[StopOptions], context: DraftContext
+    ) -> Chooser | None:
+        """What takes the tokens of all these chains; None where the drafts are others, or there is no compiler."""
+        chain = tree_policy.chain(context.sampling)
+        if chain is None or not stop_policy.does_nothing():
+            return None
+        self._levels, self._kind = chain
+        if self._kind == "point_mass":
+            return Chooser.of(self._levels)
+        sampling, randomness = context.sampling, context.randomness
+        if sampling.greedy or not sampling.uncut or context.noise == RACE or type(randomness) is not SeededRandom:
+            return None
+        return Chooser.of(self._levels, sampling.temperature, Noise(stream(randomness.seed, "draft"), 0, 0))
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -24,7 +25,7 @@ from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal, RoundOutcome, bytes_of
 from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
-from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
+from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, PlainChains, ShapeOptions
 from specviz.drafters.learned.eagle_network import EagleTrunk
 from specviz.drafters.learned.weights import WEIGHTS_HELP
 from specviz.lm.base import Cache, Chain, GivesFeatures, LanguageModel
@@ -51,7 +52,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
 
     def __init__(self, options: StateOptionsT_co) -> None:
         super().__init__(options)
-        self._last = LastDraft()
+        self._last, self._chains = LastDraft(), PlainChains(self.name)
 
     @abstractmethod
     def network(self, target: GivesFeatures) -> EagleTrunk[Any]:
@@ -137,18 +138,19 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         self._cache.keep([])
         self._outputs.clear()
         if depth >= 1 and self._known:
-            draft = GrowingDraft(
-                context,
-                proposal,
-                stop_policy,
-                depth,
-                (lambda nodes, at: self._of_slots(context, proposal, nodes, depth))
-                if parallel
-                else (lambda nodes, at: self._answer(context, proposal, nodes, at)),
-                self.name,
-                chain_of=lambda chooser: None if parallel else self._chain(context, proposal, chooser),
-            )
-            self.tree_policy.grow(draft)
+            chain = partial(self._chain, context, proposal)
+            if parallel or not self._chains.drawn((self.tree_policy, stop_policy), context, proposal, depth, chain):
+                draft = GrowingDraft(
+                    context,
+                    proposal,
+                    stop_policy,
+                    depth,
+                    (lambda nodes, at: self._of_slots(context, proposal, nodes, depth))
+                    if parallel
+                    else (lambda nodes, at: self._answer(context, proposal, nodes, at)),
+                    self.name,
+                )
+                self.tree_policy.grow(draft)
             proposal.note.update(stop_policy.state())
         self._last.remember(proposal.tree, context.tokens)
         return proposal

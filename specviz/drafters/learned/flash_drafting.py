@@ -31,7 +31,7 @@ from specviz.core.draws import Chooser
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Observes, ReadsBranches, ReadsFeatures, reading
-from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
+from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, PlainChains, ShapeOptions
 from specviz.drafters.learned.flash_network import FlashLayer, FlashTrunk, mixed
 from specviz.drafters.learned.flash_published import read_published_block
 from specviz.drafters.learned.module import DrafterModule
@@ -273,7 +273,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
 
     def __init__(self, options: FlashOptionsT_co) -> None:
         super().__init__(options)
-        self._last = LastDraft()
+        self._last, self._chains = LastDraft(), PlainChains(self.name)
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         """Raises ModelError where the target does not give its states, or the weights are not for it."""
@@ -357,21 +357,21 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
         if depth >= 1 and self._text.length:
             assert self._text.length == len(context.tokens) - 1, "a token of the text has no row."
             self._fill(context.tokens[-1], depth, proposal)
-            draft = GrowingDraft(
-                context,
-                proposal,
-                stop_policy,
-                depth,
-                lambda nodes, at: self.trunk.whole(self.answer(proposal.tree, nodes)),
-                self.name,
-                confidence_of=lambda node: self.confidence(proposal.tree, node),
-                branches_of=lambda nodes: self._reread(proposal, nodes),
-                by_depth=self.by_depth(),
-                chain_of=lambda chooser: self.chain(proposal.tree.tokens[ROOT], chooser),
-            )
-            self.tree_policy.grow(draft)
-            proposal.note.update(stop_policy.state())
-            proposal.note["context_rows"] = self._text.length
+            chain = partial(self.chain, context.tokens[-1])
+            if not self._chains.drawn((self.tree_policy, stop_policy), context, proposal, depth, chain):
+                draft = GrowingDraft(
+                    context,
+                    proposal,
+                    stop_policy,
+                    depth,
+                    lambda nodes, at: self.trunk.whole(self.answer(proposal.tree, nodes)),
+                    self.name,
+                    confidence_of=lambda node: self.confidence(proposal.tree, node),
+                    branches_of=lambda nodes: self._reread(proposal, nodes),
+                    by_depth=self.by_depth(),
+                )
+                self.tree_policy.grow(draft)
+            proposal.note.update(stop_policy.state() | {"context_rows": self._text.length})
             proposal.late_exhibits.append(partial(self._exhibit, proposal.tree, self.slots))
         self._last.remember(proposal.tree, context.tokens)
         return proposal

@@ -14,7 +14,7 @@ import heapq
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
@@ -25,7 +25,7 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
-from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, GrowingOptions, LastDraft
+from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, GrowingOptions, LastDraft, PlainChains
 from specviz.drafters.learned.head_networks import Accuracies, TokenPath
 from specviz.drafters.learned.module import DrafterModule
 from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for, shown_weights
@@ -199,7 +199,7 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
     def __init__(self, options: HeadOptionsT_co) -> None:
         super().__init__(options)
         self._text = FeatureText()
-        self._last = LastDraft()
+        self._last, self._chains = LastDraft(), PlainChains(self.name)
         self._planned: PlannedTree | None = None
         """the tree of this drafter's own, once it is known"""
         self._measured: dict[str, Option] = {}
@@ -288,16 +288,17 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
         depth = min(context.max_depth, self.options.gamma, stop_policy.levels() or self.options.gamma)
         if depth >= 1 and self._text.length:
             self.start(context, self._text, proposal)
-            draft = GrowingDraft(
-                context,
-                proposal,
-                stop_policy,
-                depth,
-                lambda nodes, at: self.answer(proposal.tree, nodes),
-                self.name,
-                chain_of=lambda chooser: self.chain(proposal, chooser),
-            )
-            self.tree_policy.grow(draft)
+            chain = partial(self.chain, proposal)
+            if not self._chains.drawn((self.tree_policy, stop_policy), context, proposal, depth, chain):
+                draft = GrowingDraft(
+                    context,
+                    proposal,
+                    stop_policy,
+                    depth,
+                    lambda nodes, at: self.answer(proposal.tree, nodes),
+                    self.name,
+                )
+                self.tree_policy.grow(draft)
             proposal.note.update(stop_policy.state() | self._measured)
             self.done(proposal)
         self._last.remember(proposal.tree, context.tokens)

@@ -105,6 +105,8 @@ class Seat:
         lies = cached.data_ptr(), cached.stride(0), cached.stride(1), self.room
         self.share = _Share(*lies, tokens=self._tokens, positions=self._positions)
         self.at = ctypes.byref(self.share)
+        self.chosen, self.seconds = (whole * MOST_ROWS)(), (ctypes.c_double * MOST_ROWS)()
+        """what a chain of up to so many steps leaves: its tokens, and how long each pass took"""
 
     def behind(self, start: int, n: int, wanted: int = 0) -> Seat:
         """A chain of n rows behind the first `start`, of which the last `wanted` are read out."""
@@ -149,7 +151,7 @@ class FewRows:
         turns: Tensor,
         read_out: tuple[Norm, Projection] | None,
     ) -> None:
-        self._compiled, self._forward = compiled, compiled.forward
+        self._compiled, self._forward, self._write_chain = compiled, compiled.forward, compiled.write_chain
         self._held: list[Tensor] = []
         """what the structs point into"""
         projections = [*_projections(layers), *(read_out or ())[1:]]
@@ -171,6 +173,7 @@ class FewRows:
             eps=shape.norm_eps,
         )
         self._note_distance()
+        self._outs = self._model.head.outs
         self._last_norm = self._hold(read_out[0].weight.float()) if read_out else None
         self._table: Tensor | None = None
         self.looks_up = False
@@ -240,15 +243,15 @@ class FewRows:
     def _logits(self, wanted: int) -> tuple[Tensor, ctypes.c_void_p]:
         """Room for logits [wanted, V], and where it is."""
         if wanted == 1:
-            room = room_of(1, self._model.head.outs)
+            room = room_of(1, self._outs)
             return room.whole, pointer(room.at)
-        logits = torch.empty(wanted, self._model.head.outs)
+        logits = torch.empty(wanted, self._outs)
         return logits, pointer(logits.data_ptr())
 
     def write_chain(self, seat: Seat, start: int, tokens: Sequence[int], chooser: Chooser) -> Chain:
         """Passes one after the other behind `start` rows: over `tokens`, then over each token that `chooser` took."""
         given = self._at, seat.behind(start, len(tokens), wanted=1).reading(tokens).at
-        return self._chain(self._compiled.write_chain, given, len(tokens), self._model.head.outs, chooser)
+        return _chain(self._write_chain, given, seat, self._outs, chooser)
 
     def write_states(
         self, join: Join, seat: Seat, start: int, tokens: Sequence[int], states: Tensor, chooser: Chooser
@@ -258,7 +261,7 @@ class FewRows:
         states = states.to(torch.float32).contiguous()
         rows = seat.behind(start, len(tokens)).reading(tokens).at
         given = self._at, ctypes.byref(join), rows, pointer(states.data_ptr())
-        return self._chain(self._compiled.write_states, given, len(tokens), join.vocab, chooser)
+        return _chain(self._compiled.write_states, given, seat, join.vocab, chooser)
 
     def run_states(self, join: Join, states: Tensor, seat: Seat, placement: Placement) -> Tensor:
         """The first block alone, over rows of tokens and the states before them [n, hidden]: [n, outputs of its last
@@ -277,16 +280,6 @@ class FewRows:
         given = pointer(outputs.data_ptr()), whole(n), pointer(logits.data_ptr())
         _check(self._compiled.read_states(self._at, ctypes.byref(join), *given), n)
         return logits
-
-    def _chain(
-        self, write: Callable[..., int], given: tuple[object, ...], n: int, vocab: int, chooser: Chooser
-    ) -> Chain:
-        """What a compiled loop wrote behind n rows, which takes what is `given` and then what every such loop takes."""
-        steps, room = chooser.steps, room_of(chooser.steps, vocab)
-        chosen, seconds = (whole * steps)(), (ctypes.c_double * steps)()
-        choose = whole(steps), chooser.function, chooser.how(vocab)
-        _check(write(*given, *choose, pointer(room.at), chosen, seconds), n)
-        return Chain(chosen[:], room.whole, seconds[:])
 
     def run(self, x: Tensor, chosen: bytes, seat: Seat, placement: Placement) -> Tensor:
         """The residual stream [n, hidden] after the blocks that `chosen` names, one byte for each layer; their keys and
@@ -377,6 +370,16 @@ class FewRows:
 def _projections(layers: Sequence[Layer]) -> Iterator[Projection]:
     for layer in layers:
         yield from (layer.qkv, layer.output, layer.gate_up, layer.down)
+
+
+def _chain(write: Callable[..., int], given: tuple[object, ...], seat: Seat, vocab: int, chooser: Chooser) -> Chain:
+    """What a compiled loop wrote behind a seat's rows, which takes what is `given` and what every such loop takes."""
+    steps, chosen, seconds = chooser.steps, seat.chosen, seat.seconds
+    assert steps <= MOST_ROWS, f"a chain has up to {MOST_ROWS} steps."
+    room = room_of(steps, vocab)
+    if write(*given, whole(steps), chooser.function, chooser.how(vocab), pointer(room.at), chosen, seconds):
+        _check(1, seat.share.n)
+    return Chain(chosen[:steps], room.whole, seconds[:steps])
 
 
 def _check(failed: int, n: int) -> None:

@@ -171,7 +171,7 @@ class LlamaModel(LlamaRows):
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
         few_rows, start = self._few_rows, cache.length
         stop = start + len(tokens) + chooser.steps - 1
-        if few_rows is None or len(tokens) > self.at_once:
+        if few_rows is None or len(tokens) > few_rows.at_once:
             return None
         if cache.watched or start > cache.base or stop > self._info.context_length:
             return None

@@ -114,9 +114,12 @@ FAULTS: Edits = {
         "draws: a block of tokens forgets those before it": edit("sum = block ? up_to[block - 1] : 0.0;", "sum = 0.0;"),
     },
     ("specviz/drafters/drafting/growing.py", "tests/drafters/test_chains_in_one_call.py"): {
-        "chain: the stop policy is not asked": edit("if not self.stop_policy.does_nothing():", "if False:"),
+        "chain: a later round draws with the noise of the first": edit(
+            "again(steps, context.round,", "again(steps, 0,"
+        ),
+        "chain: the stop policy is not asked": edit("chain is None or not stop_policy.does_nothing()", "chain is None"),
         "chain: the target's race is drawn as if it were none": edit(
-            "not sampling.uncut or self.context.noise == RACE or", "not sampling.uncut or"
+            "not sampling.uncut or context.noise == RACE or", "not sampling.uncut or"
         ),
     },
     ("specviz/drafters/drafting/draft_model.py", "tests/drafters/test_chains_in_one_call.py"): {

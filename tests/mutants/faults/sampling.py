@@ -20,9 +20,9 @@ FAULTS: Edits = {
         ),
         "compiled draws: the largest logit is not looked for in the first lane": edit("top = most[0]", "top = most[1]"),
         "compiled draws: of equal logits the last is taken": edit(
-            "while (first < vocab - 1 && logits[first] != top) first++;",
-            "for (int64_t i = 0; i < vocab; i++) first = logits[i] == top ? i : first;",
+            "if (most > top) top = most, first = t;", "if (most >= top) top = most, first = t;"
         ),
+        "compiled draws: every step of a chain draws with the same number": edit("how->first + step)", "how->first)"),
         "compiled draws: the probability kept is another token's": edit(
             "how->prob[step] = probs[token]", "how->prob[step] = probs[0]"
         ),
