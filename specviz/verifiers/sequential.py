@@ -89,11 +89,9 @@ class SequentialVerifier(Verifier[OptionsT_co]):
         if walked is None:
             return None
         drafted, passed = tree.drafted, walked.passed
-        tried = zip(walked.p, walked.q, walked.thresholds, walked.u, strict=True)
-        trials = [
-            Trial(node, p, q, threshold, u, node <= passed)
-            for node, (p, q, threshold, u) in zip(range(1, min(drafted, passed + 1) + 1), tried, strict=False)
-        ]
+        p, q, thresholds, u = walked.p, walked.q, walked.thresholds, walked.u
+        tried = range(min(drafted, passed + 1))
+        trials = [Trial(i + 1, p[i], q[i], thresholds[i], u[i], i < passed) for i in tried]
         path, rejected = list(range(1, passed + 1)), range(passed + 1, drafted + 1)
         verdict = Verdict(path, walked.token, ending(tree, rejected), trials, u=walked.u_of_token)
         if rejected:
