@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from specviz.core import compiled
+from specviz.lm.llama import few_rows
 from specviz.lm.llama.few_rows import ATTENTION, SOURCE
 from specviz.lm.load import load
 from specviz.lm.pages import ROOM, LargePages
@@ -173,6 +174,31 @@ def test_around_bfloat16_weights_numbers_are_float32_unless_the_processor_multip
 def test_torchs_products_take_over_where_they_are_faster(tiles, rounding, half, most):
     processor = SimpleNamespace(tiles=lambda: tiles, rounds=lambda: rounding)
     assert most_rows(processor, half) == most
+
+
+@needs_compiler
+@pytest.mark.parametrize(("dtype", "width"), [("float32", 4), ("bfloat16", 2)])
+def test_weights_are_asked_for_by_the_bytes_in_which_a_pass_reads_them(folder, monkeypatch, dtype, width):
+    this = load(folder, dtype=dtype).model._few_rows
+    layers = [getattr(layer, name) for layer in this._layers for name in ("qkv", "output", "gate_up", "down")]
+    matrices = [*layers, this._model.head]
+    most = width * sum(matrix.outs * matrix.ins for matrix in matrices)
+    for kept_from, far in ((most, 1), (most + 1, 0)):
+        monkeypatch.setattr(few_rows, "FAR", range(kept_from, most + 2))
+        this._note_distance()
+        assert {matrix.far for matrix in matrices} == {far}
+
+
+@needs_compiler
+def test_embeddings_are_looked_up_where_none_of_their_numbers_need_be_rounded(folder):
+    single, half = (load(folder, dtype=dtype).model._few_rows for dtype in ("float32", "bfloat16"))
+    table = torch.zeros(5, 64)
+    known = []
+    for this in (single, half):
+        for words in (table, table.bfloat16()):
+            this.look_up_in(words)
+            known.append(this.looks_up)
+    assert known == [True, True, False, True]
 
 
 def flags_of(address):

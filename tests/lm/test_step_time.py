@@ -5,7 +5,7 @@ import torch
 
 from specviz.lm import step_time
 from specviz.lm.load import load
-from specviz.lm.step_time import draft_pass_s, machine, step_times, use_threads
+from specviz.lm.step_time import draft_pass_s, filled_cache, machine, pass_s, step_times, use_threads
 
 
 @pytest.fixture
@@ -17,8 +17,29 @@ def model(checkpoint):
 
 def test_row_counts_beyond_the_context_are_left_out(model):
     """A context of 48 leaves room for 24 rows beside the 24 cached ones."""
-    curve = step_times(model, (1, 2, 16, 32), cached_rows=40, budget_s=0.01)
-    assert [(t.rows, t.cached_rows) for t in curve] == [(1, 24), (2, 24), (16, 24)]
+    curve = step_times(model, (1, 2, 24, 25), cached_rows=40, budget_s=0.01)
+    assert [(t.rows, t.cached_rows) for t in curve] == [(1, 24), (2, 24), (24, 24)]
+
+
+def test_a_pass_is_timed_over_a_binary_tree_whose_rows_are_dropped_again(model, monkeypatch):
+    forward, asked = model.forward, []
+
+    def noted(tokens, cache, parents, last_only):
+        asked.append((cache.length, parents, last_only))
+        return forward(tokens, cache, parents, last_only)
+
+    cache = filled_cache(model, 4)
+    monkeypatch.setattr(model, "forward", noted)
+    assert pass_s(model, cache, 5) > 0
+    assert pass_s(model, cache, 1) > 0
+    assert asked == [(4, [3, 4, 4, 5, 5], False), (4, [3], False)]
+
+
+def test_where_the_budget_is_over_three_passes_are_timed_all_the_same(model, monkeypatch):
+    timed = []
+    monkeypatch.setattr(step_time, "pass_s", lambda model, rows, n: timed.append(n) or 0.001)
+    step_times(model, (1, 2), cached_rows=8, budget_s=-1.0)
+    assert timed == [1, 2] * 4, "once before anything is timed, and three times more"
 
 
 def test_quartiles_enclose_the_median(model):
@@ -30,6 +51,14 @@ def test_the_same_model_is_measured_once(model, monkeypatch):
     first = step_times(model, (1, 2), cached_rows=8, budget_s=0.01)
     monkeypatch.setattr(step_time, "_measure", lambda *arguments: pytest.fail("measured again"))
     assert step_times(model, (1, 2), cached_rows=8, budget_s=0.01) == first
+
+
+def test_on_other_threads_it_is_measured_anew(model):
+    step_times(model, (1, 2), cached_rows=8, budget_s=0.01)
+    use_threads(2)
+    step_times(model, (1, 2), cached_rows=8, budget_s=0.01)
+    use_threads(1)
+    assert [threads for *_, threads, _, _ in step_time._measured] == [1, 2]
 
 
 def test_drafter_passes_are_timed_four_at_a_time_behind_a_target_pass(model, checkpoint, monkeypatch):

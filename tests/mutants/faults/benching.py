@@ -14,6 +14,26 @@ FAULTS: Edits = {
             "if all(step.rows == 1 for step in steps[1:]) and", "if not steps and"
         ),
         "bench: every row of a drafter's step is read out": edit("step.rows, last_only=True", "step.rows"),
+        "bench: steps behind a target's pass are timed without it": edit(
+            "passes.steps_s(run.rounds, judged=True)", "passes.steps_s(run.rounds, judged=False)"
+        ),
+        "bench: a loop that has just begun counts": edit("for _ in range(2)][1]", "for _ in range(2)][0]"),
+        "bench: the round that reads the prompt counts": edit("in rounds[1:] if", "in rounds if"),
+        "bench: tracing is a share of decoding alone": edit("traced.prefill_s + traced.decode_s", "traced.decode_s"),
+        "bench: the two ratios of drafting change places": edit(
+            "drafted_s / alone_s, drafted_s / after_s,", "drafted_s / after_s, drafted_s / alone_s,"
+        ),
+        "bench: the repeat that sets up buffers counts": edit(
+            "timed[n] += [took] if repeat else []", "timed[n] += [took]"
+        ),
+    },
+    ("specviz/lm/step_time.py", "tests/lm/test_step_time.py"): {
+        "step times: a tree is timed as the chain": edit("base + (i - 1) // 2 for", "base + i - 1 for"),
+        "step times: other threads have the same": edit("replayed, torch.get_num_threads()", "replayed"),
+        "step times: the last rows of the context are left out": edit(
+            "cached_rows + n <= info", "cached_rows + n < info"
+        ),
+        "step times: where the budget is over one pass is enough": edit("repeat >= FEWEST_REPEATS and", "repeat and"),
     },
     ("specviz/engine/session.py", TIMES): {
         "session: learning counts as committing": edit(

@@ -89,6 +89,16 @@ FAULTS: Edits = {
             "return None if norm.absorbed and behind.short is None else", "return None if norm.absorbed else"
         ),
     },
+    (
+        "specviz/lm/llama/few_rows.py",
+        f"{FEW_ROWS}::test_weights_are_asked_for_by_the_bytes_in_which_a_pass_reads_them",
+        f"{FEW_ROWS}::test_embeddings_are_looked_up_where_none_of_their_numbers_need_be_rounded",
+    ): {
+        "few rows: weights of two bytes count as four": edit("(2 if at.half else 4) for", "4 for"),
+        "few rows: embeddings are rounded where they are looked up": edit(
+            "(table.dtype == torch.float32 and not self._model.half_rows)", "table.dtype == torch.float32"
+        ),
+    },
     ("specviz/lm/llama/few_rows.c", "tests/lm/test_write_chain.py"): {
         "chain: a step stands where the text's two last tokens did": edit("rows.start += rows.n;", "rows.start += 1;"),
     },
