@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from specviz.app.look import notices
-from specviz.app.look.notices import badges
+from specviz.app.look.notices import badges, blocks_table
 from specviz.app.runs.panels import acceptance_by_depth, accepted_lengths, bar_panels
 from specviz.app.speedup.figure import speedup_figure, sweep_table
 from specviz.app.speedup.view import drawn, drawn_note, speedup_view
@@ -209,3 +209,8 @@ def test_texts_that_repeat_themselves_are_left_out_and_counted() -> None:
     view = speedup_view([plain(), drafted(), plain(prompt="b"), drafted(prompt="b", repetition=0.6, ratio=9.0)])
     assert [row.ratio.value for row in view.rows if row.drafter == "model"] == [drafted().ratio]
     assert view.verdict.endswith("Left out, with more than 25% of their 4-grams repeated: 1 text.")
+
+
+def test_a_column_without_a_name_has_a_cell_and_no_empty_heading() -> None:
+    made = blocks_table(("", "share"), [("first", "0.5")])
+    assert '<td></td><th scope="col">share</th>' in made

@@ -56,7 +56,7 @@ def test_the_first_screen_answers_why_its_tables_are_saved_as_one_zip_and_own_tr
     files = [str(tmp_path / "mine.json.gz"), str(tmp_path / "bad.json")]
     analysis.locator("#sv-analysis-files input[type=file]").set_input_files(files)
     expect(analysis.locator("#sv-analysis-message")).to_contain_text(
-        "Counted: 1 run, 1 drafter; 1 file could not be read"
+        "Counted: 1 run, 1 drafter; 1 file could not be read. bad: "
     )
     expect(analysis.locator("#sv-analysis-missing")).to_contain_text("bad: ")
 

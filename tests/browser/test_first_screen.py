@@ -24,6 +24,19 @@ def test_the_draft_tree_is_in_the_first_screen(page: Page, learning: str, size: 
         assert box["y"] + box["height"] <= size[1]
 
 
+def test_on_a_phone_held_across_the_bar_is_small_until_it_is_used_and_the_caption_in_sight(
+    page: Page, learning: str
+) -> None:
+    page.set_viewport_size({"width": 844, "height": 390})
+    opened(page, learning)
+    drafter = page.locator("#sv-drafter")
+    expect(drafter).to_be_hidden()
+    expect(page.locator("#sv-player .svp-text")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#sv-player .svp-caption")).to_be_in_viewport()
+    page.get_by_label("prompt", exact=True).first.focus()
+    expect(drafter).to_be_visible()
+
+
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
 def test_why_a_run_did_not_begin_is_in_sight_where_it_was_asked_for(
     page: Page, learning: str, size: tuple[int, int]

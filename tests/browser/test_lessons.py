@@ -244,6 +244,24 @@ def test_run_pressed_unchanged_solves_no_exercise_and_a_run_of_ones_own_ticks_it
     standing(home, one, one["beats"][last - 1])
 
 
+def test_on_a_phone_the_guesses_that_are_asked_about_come_next_and_play_once_it_is_answered(
+    page: Page, learning: str
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, learning, LESSON_LIST)
+    start(page, "guess_and_check")
+    page.evaluate("() => SpecViz.lesson.open('guess_and_check', 4)")
+    expect(page.locator(".svl-title")).to_have_text("How many will the target keep?")
+    play, drafted = page.locator("#sv-player .svp-btn.is-play"), page.locator("#sv-player [role=treeitem]")
+    page.locator(".svl").evaluate("lesson => lesson.scrollIntoView()")
+    expect(drafted.nth(2)).to_be_in_viewport(ratio=1)
+    expect(play).to_be_hidden()
+    page.locator(".svl-choice input").nth(1).check()
+    page.locator(".svl-btn.is-next").click()
+    expect(page.locator(".svl-verdict")).to_contain_text("Right.")
+    expect(play).to_be_visible()
+
+
 def test_on_a_phone_it_stands_above_the_player_fits_and_its_link_leads_to_a_tab_and_the_first_tab_back(
     page: Page, shipped: str
 ) -> None:

@@ -223,6 +223,7 @@ def test_play_walks_on_a_round_in_ten_seconds_at_most_and_stops_at_the_end(
 
 def test_the_page_never_scrolls_sideways_and_buttons_stay_where_they_are_while_stepping(player: Page) -> None:
     player.get_by_text("as a table").click()
+    expect(player.get_by_role("region", name="the tree as a table")).to_have_attribute("tabindex", "0")
     place = "JSON.stringify(document.querySelector('.is-next').getBoundingClientRect())"
     for width in (320, 1280):
         player.set_viewport_size({"width": width, "height": 844})

@@ -324,7 +324,7 @@ const tree = (function (S) {
       "details",
       { class: "svp-table" },
       h("summary", {}, "as a table"),
-      h("div", { class: "svp-table-box" }),
+      h("div", { class: "svp-table-box", tabindex: "0", role: "region", "aria-label": "the tree as a table" }),
     );
     table.addEventListener("toggle", () => act.draw());
     const whole = h(

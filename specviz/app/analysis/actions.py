@@ -309,5 +309,9 @@ def _bits(value: float | None) -> float:
 def _said(counted: Counted) -> str:
     runs = sum(len(analysis.runs) for analysis in counted.analyses)
     what = ON_STAGE if counted.of == STAGE else plural(runs, "run")
-    refused = f"; {plural(len(counted.refused), 'file')} could not be read, see below" if counted.refused else ""
-    return f"Counted: {what}, {plural(len(counted.analyses), 'drafter')}{refused}."
+    said = f"Counted: {what}, {plural(len(counted.analyses), 'drafter')}"
+    if not counted.refused:
+        return f"{said}."
+    others = "; the others stand at the end of this page" if len(counted.refused) > 1 else ""
+    refused = f"{plural(len(counted.refused), 'file')} could not be read{others}. {counted.refused[0]}"
+    return f"{said}; {refused}"

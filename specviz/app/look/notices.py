@@ -187,7 +187,7 @@ def _value(value: Option) -> str:
 
 def blocks_table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
     """Heads and caption are text; cells are HTML, escaped by whoever wrote them."""
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    top = "".join(f'<th scope="col">{escape(head)}</th>' if head else "<td></td>" for head in heads)
     body = "".join(f"<tr>{_cells(heads, row)}</tr>" for row in rows)
     told = f"<caption>{escape(caption)}</caption>" if caption else ""
     inner = f"{told}<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"

@@ -216,7 +216,7 @@ def _counts(sampled: Sampled) -> Sequence[Pair]:
 
 
 HEAD = (
-    ("", "number of the line"),
+    ("line", "its number"),
     ("drafted", "candidates in the order they were drawn, with the probability of each given those before it"),
     ("trials", "accepted where u falls below the threshold; in brackets the probability of the outcome"),
     ("token", "what is committed and where it comes from, with the probability of that draw"),
