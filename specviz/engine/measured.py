@@ -69,19 +69,19 @@ class Sweep:
         over them. `shown`: whether a trace holds the heads. `made_of`: logits that were asked about before, of the
         target's rows and of each of the drafter's, as far as `temperature` made probabilities of them and cut nothing
         off, which saves logarithms and a second look for the same head."""
-        asked = drafts[0][0] if len(drafts) == 1 else [node for nodes, _ in drafts for node in nodes]
         if self._compiled is not None:
             kind = PROBABILITIES if not logits else LOGITS if shown else BELIEFS
             n, vocab = targets.shape
             waiting = self._rows_of(self._compiled, vocab)
             first = waiting.add(targets, drafts, kind, made_of, temperature)
             if first is not None:
-                return partial(waiting.swept, first, n, asked)
+                return partial(waiting.swept, first, n)
         self._elsewhere += 1
         rows, n = torch.vstack([targets, *(rows for _, rows in drafts)]), targets.shape[0]
         if logits:
             rows = (rows if rows.dtype == torch.float64 else rows.float()).softmax(-1)
         best = rows.topk(min(self._top, rows.shape[-1]), dim=-1)
+        asked = [node for nodes, _ in drafts for node in nodes]
         named = dict(zip(asked, rows[n:], strict=True))
         seen = fetch.leave(best.indices, best.values, *_columns(rows[:n], named))
 
@@ -89,7 +89,8 @@ class Sweep:
         def by_torch() -> Swept:
             ids, probs, *columns = seen()
             heads = _heads(ids, probs)
-            return Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))
+            of_drafts = dict(zip(asked, heads[n:], strict=True))
+            return Swept(heads[:n], list(map(of_drafts.get, range(n))), [*_agreements(columns, asked)])
 
         return by_torch
 
@@ -130,14 +131,14 @@ class Sweep:
         parents, tokens = tree.parents[1:], tree.tokens[1:]
         if not tokens:
             return lambda: [None]
-        if logits.device.type not in ON_CPU:
-            seen = fetch.leave(_before_on_device(logits, parents, tokens))
-            return lambda: [None, *(1 + int(before) for before in seen()[0].tolist())]
         if self._compiled is not None:
             waiting = self._rows_of(self._compiled, logits.shape[1])
             at = waiting.rank(logits, parents, tokens)
             if at is not None:
-                return lambda: [None, *waiting.answers.ranks[at : at + len(tokens)]]
+                return partial(waiting.ranks, at, at + len(tokens))
+        if logits.device.type not in ON_CPU:
+            seen = fetch.leave(_before_on_device(logits, parents, tokens))
+            return lambda: [None, *(1 + int(before) for before in seen()[0].tolist())]
         counted: Ranks = [None, *(1 + before for before in _before_on_cpu(logits, parents, tokens))]
         return lambda: counted
 

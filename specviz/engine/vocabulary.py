@@ -8,10 +8,11 @@ An entry touches five objects that lie anywhere in memory, so a run that is only
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import islice
 from typing import Protocol
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 from specviz.trace.events import VocabEntry
 
@@ -22,8 +23,17 @@ class TokenTexts(Protocol):
     def token_bytes(self, token: int) -> bytes: ...
 
 
-Entries = dict[int, tuple[str, VocabEntry]]
-"""of one tokenizer the tokens that somebody has looked at: id in decimal and entry"""
+class Entries(dict[int, VocabEntry]):
+    """Of one tokenizer, by id: the tokens that somebody has looked at, as any other is once it is looked up."""
+
+    def __init__(self, texts: TokenTexts) -> None:
+        self._texts = proxy(texts)  # which these live no longer than
+
+    def __missing__(self, token: int) -> VocabEntry:
+        entry = self[token] = vocab_entry(self._texts.token_bytes(token))
+        return entry
+
+
 ENTRIES: WeakKeyDictionary[TokenTexts, Entries] = WeakKeyDictionary()
 
 
@@ -38,40 +48,20 @@ class Vocabulary:
 
     def __init__(self, texts: TokenTexts) -> None:
         self._texts = texts
-        self._entries = ENTRIES.setdefault(texts, {})
-        self._known: set[int] = set()
+        self._entries = ENTRIES.setdefault(texts, Entries(texts))
+        self._known: dict[int, None] = {}
+        self._new: list[list[int]] = []
+        """of each event the tokens that it was the first to name"""
 
-    def new(self, tokens: Iterable[int]) -> Mapping[str, VocabEntry]:
-        """Those of them that were not asked about before, in their order: id in decimal → entry."""
-        known = self._known
-        new = [token for token in dict.fromkeys(tokens) if token not in known]
-        known.update(new)
-        return NewEntries(new, self._entries, self._texts)
+    def event(self, tokens: Iterable[int]) -> int:
+        """One more that names these tokens; its number."""
+        known, before = self._known, len(self._known)
+        known.update(dict.fromkeys(tokens))
+        latest_first = list(islice(reversed(known), len(known) - before))
+        self._new.append(latest_first[::-1])
+        return len(self._new) - 1
 
-
-class NewEntries(Mapping[str, VocabEntry]):
-    """Of different tokens, formed when somebody first looks at one."""
-
-    __slots__ = ("_entries", "_formed", "_texts", "_tokens")
-
-    def __init__(self, tokens: list[int], entries: Entries, texts: TokenTexts) -> None:
-        self._tokens, self._entries, self._texts = tokens, entries, texts
-        self._formed: dict[str, VocabEntry] | None = None
-
-    def _all(self) -> dict[str, VocabEntry]:
-        if self._formed is None:
-            entries = self._entries
-            for token in self._tokens:
-                if token not in entries:
-                    entries[token] = str(token), vocab_entry(self._texts.token_bytes(token))
-            self._formed = dict(map(entries.__getitem__, self._tokens))
-        return self._formed
-
-    def __getitem__(self, token: str) -> VocabEntry:
-        return self._all()[token]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._tokens)
+    def entries(self, event: int) -> dict[str, VocabEntry]:
+        """Of the tokens that this event was the first to name, in their order: id in decimal → entry."""
+        tokens = self._new[event]
+        return dict(zip(map(str, tokens), map(self._entries.__getitem__, tokens), strict=True))

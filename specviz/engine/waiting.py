@@ -38,9 +38,9 @@ class Swept:
     """Of one round, per node."""
 
     targets: list[TopK]
-    drafts: dict[int, TopK]
-    """at the nodes that have a row of the drafter's"""
-    agreements: Sequence[Agreement | None]
+    drafts: list[TopK | None]
+    """None where there is no row of the drafter's"""
+    agreements: list[Agreement | None]
 
 
 class _Asked(ctypes.Structure):
@@ -96,8 +96,11 @@ class Waiting:
         self._compiled, self._top = compiled, top
         self._held: dict[int, tuple[Tensor, int]] = {}
         """by their ids: each tensor, and which row its first is"""
-        self._blocks, self._nodes, self._row_of, self._tokens = (array("q") for _ in range(4))
-        self._scales = array("d")
+        self._blocks: list[int] = []
+        self._nodes: list[int] = []
+        self._row_of: list[int] = []
+        self._tokens: list[int] = []
+        self._scales: list[float] = []
         self._answers: _Answers | None = None
 
     @property
@@ -119,15 +122,15 @@ class Waiting:
         plain = [lie for lie in map(_lie, blocks) if lie is not None]
         if len(plain) < len(blocks):
             return None
-        first = self.rows
+        first, held = self.rows, self._held
         for number, (block, (at, apart, n)) in enumerate(zip(blocks, plain, strict=True)):
-            known = self._held.get(id(made_of[number])) if number < len(made_of) else None
-            self._blocks.extend((at, apart, n, kind, first if number else -1, -1 if known is None else known[1]))
-            self._scales.append(1 / temperature)
-            self._held[id(block)] = block, self.rows
+            known = held.get(id(made_of[number])) if number < len(made_of) else None
+            self._blocks += at, apart, n, kind, first if number else -1, -1 if known is None else known[1]
+            held[id(block)] = block, self.rows
             self.rows += n
+        self._scales += [1 / temperature] * len(blocks)
         for nodes, _ in drafts:
-            self._nodes.extend(nodes)
+            self._nodes += nodes
         return first
 
     def rank(self, logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> int | None:
@@ -136,9 +139,13 @@ class Waiting:
         first = self.add(logits, (), NOTHING) if known is None else known[1]
         if first is None:
             return None
-        self._row_of.extend([first + parent for parent in parents])
-        self._tokens.extend(tokens)
+        self._row_of += [first + parent for parent in parents]
+        self._tokens += tokens
         return at
+
+    def ranks(self, first: int, end: int) -> list[int | None]:
+        """None for the root, and these ranks."""
+        return [None, *self.answers.ranks[first:end]]
 
     @property
     def answers(self) -> _Answers:
@@ -161,24 +168,28 @@ class Waiting:
             answers.fresh_until[first - 1] if first else 0 : answers.fresh_until[end - 1] if end else 0
         ]
 
-    def swept(self, first: int, nodes: int, asked: Sequence[int]) -> Swept:
-        """Of the rows from `first` on, the target's and then the drafter's."""
+    def swept(self, first: int, nodes: int) -> Swept:
+        """Of so many of the target's rows from `first` on."""
         answers, end = self.answers, first + nodes
-        heads, numbers = answers.heads, answers.numbers[NUMBERS * first : NUMBERS * end]
-        agreements = [
+        heads, drafts, numbers = answers.heads, answers.drafts[first:end], answers.numbers
+        agreements: list[Agreement | None] = [
             Agreement(bits) if row < 0 else Agreement(bits, draft_bits, kl_bits if kl_bits < inf else None, overlap)
             for row, bits, draft_bits, kl_bits, overlap in zip(
-                answers.drafts[first:end], *(numbers[number::NUMBERS] for number in range(1, NUMBERS)), strict=True
+                drafts,
+                *(numbers[NUMBERS * first + at : NUMBERS * end : NUMBERS] for at in range(1, NUMBERS)),
+                strict=True,
             )
         ]
-        return Swept(heads[first:end], dict(zip(asked, heads[end : end + len(asked)], strict=True)), agreements)
+        return Swept(heads[first:end], [heads[row] if row >= 0 else None for row in drafts], agreements)
 
     def _swept(self) -> _Answers:
         n, top, count = self.rows, self._top, len(self._tokens)
         lines, drafts, ids, shown, ranks = (_zeros("q", size) for size in (5 * n, n, n * top, n, count))
         probs, numbers, room = _zeros("d", n * top), _zeros("d", n * NUMBERS), _zeros("f", 2 * (self.vocab + LANES))
         fresh, until = _zeros("q", min(n * top, self.vocab)), _zeros("q", n)
-        given: list[array[Any]] = [self._blocks, self._nodes, self._scales, self._row_of, self._tokens]
+        whole = [self._blocks, self._nodes, self._row_of, self._tokens]
+        blocks, nodes, row_of, tokens = (array("q", numbers) for numbers in whole)
+        given: list[array[Any]] = [blocks, nodes, array("d", self._scales), row_of, tokens]
         made: list[array[Any]] = [lines, drafts, ids, shown, ranks, probs, numbers, room, self._named, fresh, until]
         sizes = n, self.vocab, top, count, len(self._scales)
         asked = _Asked(*sizes, *(buffer.buffer_info()[0] for buffer in (*given, *made)))
@@ -198,4 +209,5 @@ def _lie(rows: Tensor) -> tuple[int, int, int] | None:
     steps = rows.stride()
     if steps[-1] != 1:
         return None
-    return (rows.data_ptr(), 0, 1) if len(steps) == 1 else (rows.data_ptr(), steps[0], len(rows))
+    # a tensor's `len` is a call of Python, and takes as long as all else here
+    return (rows.data_ptr(), 0, 1) if len(steps) == 1 else (rows.data_ptr(), steps[0], rows.shape[0])

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from specviz.frozen import frozen
+from specviz.frozen import FormedLater, frozen
 from specviz.trace.header import Exhibit, Started
 from specviz.trace.header import Option as Option
 from specviz.trace.notebook import html_of, line_of
@@ -240,15 +240,9 @@ class Committed:
     seconds: float
 
 
-class _FormedLater:
-    """Room for how a round's nodes come about, where they are formed at the first look (`Round.form_later`)."""
-
-    __slots__ = ("_form",)
-    _form: Callable[[], list[Node]]
-
-
 @dataclass(frozen=True, slots=True, repr=False)
-class Round(_FormedLater):
+class Round(FormedLater):
+    LATER = "nodes"
     index: int
     base_length: int
     """committed tokens (prompt included) when the round began; the root is the last of them"""
@@ -265,20 +259,9 @@ class Round(_FormedLater):
         """Engine time of the round: drafting, target pass, judging, committing."""
         return self.drafted.seconds + self.scored.seconds + self.judged.seconds + self.committed.seconds
 
-    def form_later(self, form: Callable[[], list[Node]]) -> None:
-        """Let `form` make the nodes at the first look at them; of a round that nobody has seen yet."""
-        object.__setattr__(self, "_form", form)
-        object.__delattr__(self, "nodes")
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> list[Node]:  # only where a field is empty
-            if name != "nodes":
-                raise AttributeError(f"a round has no '{name}'.")
-            nodes = self._form()
-            object.__setattr__(self, "nodes", nodes)
-            object.__delattr__(self, "_form")
-            return nodes
+    def form_later(self, form: Callable[[int], list[Node]], number: int) -> None:
+        """Let `form(number)` make the nodes at the first look at them; of a round that nobody has seen yet."""
+        self._form_later(form, number)
 
     def __repr__(self) -> str:
         nodes, accepted = len(self.nodes) - 1, len(self.judged.path)
@@ -377,8 +360,15 @@ class Trace:
 
 
 @frozen
-class Step:
-    """One event of a run in progress, with the vocabulary entries it is the first to use."""
+class Step(FormedLater):
+    """One event of a run in progress."""
+
+    LATER = "vocab"
 
     event: Started | Round | Finished
     vocab: Mapping[str, VocabEntry]
+    """token id in decimal → the token; every id that this event is the first to use"""
+
+    def form_later(self, form: Callable[[int], Mapping[str, VocabEntry]], number: int) -> None:
+        """Let `form(number)` make the vocabulary at the first look at it; of a step that nobody has seen yet."""
+        self._form_later(form, number)

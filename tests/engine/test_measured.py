@@ -48,7 +48,7 @@ def test_bits_divergence_and_overlap_are_those_of_the_pair_at_a_node(sweep):
         Agreement(target_bits=0.0),
     ]
     assert swept.targets[1] == TopK([0, 1], [0.5, 0.5], 0.0)
-    assert swept.drafts == {0: TopK([1, 0, 2], [0.5, 0.25, 0.25], 0.0), 1: TopK([2, 0, 1], [0.5, 0.25, 0.25], 0.0)}
+    assert swept.drafts == [TopK([1, 0, 2], [0.5, 0.25, 0.25], 0.0), TopK([2, 0, 1], [0.5, 0.25, 0.25], 0.0), None]
 
 
 def test_a_draft_that_leaves_out_a_token_of_the_target_diverges_without_bound(sweep):
@@ -81,7 +81,8 @@ def test_the_compiled_sweep_says_what_torch_says(monkeypatch, vocab, logits):
     swept = Sweep(10)(targets, drafts, logits)
     monkeypatch.setattr(measured, "library", lambda source: None)
     plain = Sweep(10)(targets, drafts, logits)
-    heads, others = ([*seen.targets, *seen.drafts.values()] for seen in (swept, plain))
+    assert [node for node, head in enumerate(swept.drafts) if head] == [0, 1, 3]
+    heads, others = ([*seen.targets, *filter(None, seen.drafts)] for seen in (swept, plain))
     for head, same in zip(heads, others, strict=True):
         assert head.tokens == same.tokens
         assert [*head.probs, head.rest] == pytest.approx([*same.probs, same.rest], abs=1.01e-6)
@@ -139,7 +140,7 @@ def test_whoever_asks_before_others_have_seen_their_answers_gets_the_own_ones(sw
     assert second().agreements == [Agreement(target_bits=1.5)]
     assert first() == Swept(
         [TopK([0], [0.5], 0.5)],
-        {0: TopK([2], [0.5], 0.5)},
+        [TopK([2], [0.5], 0.5)],
         [Agreement(1.5, draft_bits=1.5, kl_bits=0.25, overlap=0.75)],
     )
     assert ranked() == unswept() == [None, 1]

@@ -59,6 +59,22 @@ def test_each_step_brings_the_tokens_that_its_round_is_the_first_to_name(tempera
     assert len(known) >= 3
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
+def test_rounds_that_are_recorded_together_have_the_nodes_of_each_recorded_alone(temperature):
+    session = session_of(
+        replace(CASE, sampling=Sampling(temperature), verifier=VERIFIER_AT[temperature]), SeededRandom(3)
+    )
+    session.begin()
+    records = []
+    while session.finished is None:
+        records.append(session.round())
+    alone = [Recorder(Letters(SIZE), top=SIZE).round(record).event.nodes for record in records]
+    together = Recorder(Letters(SIZE), top=SIZE).rounds(list(records))
+    assert together[1].event.nodes == alone[1], "whichever is looked at first"
+    assert [step.event.nodes for step in together] == alone
+    assert len({len(nodes) for nodes in alone}) >= 2
+
+
 def spread(head: TopK) -> list[float]:
     """The head as a whole distribution: nothing is left out at this size."""
     row = [0.0] * SIZE

@@ -25,18 +25,18 @@ def test_a_round_whose_nodes_are_formed_later_is_the_same_round() -> None:
     asked = []
     known = sample().rounds[4]
 
-    def form() -> list[Node]:
-        asked.append(True)
+    def form(number: int) -> list[Node]:
+        asked.append(number)
         return known.nodes
 
     later = replace(known)
-    later.form_later(form)
+    later.form_later(form, 4)
     assert asked == []
     assert later == known
     assert to_data(later) == to_data(known)
     assert replace(later, index=9).nodes == known.nodes
-    assert asked == [True]
-    with pytest.raises(AttributeError, match="a round has no 'node'"):
+    assert asked == [4]
+    with pytest.raises(AttributeError, match="a Round has no 'node'"):
         getattr(later, "node")  # noqa: B009 - the type checker knows that there is none
 
 

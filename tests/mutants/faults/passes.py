@@ -228,15 +228,23 @@ FAULTS: Edits = {
         "recorder: a step leaves out what its heads name first": edit(
             "*fresh, *_mentioned(event)", "*_mentioned(event)"
         ),
+    },
+    ("specviz/engine/forming.py", RECORDER): {
         "recorder: a candidate keeps the probability of its sibling": edit(
-            "map(_rounded, known.of_target[1:])",
-            "map(_rounded, known.of_target[:-1])",
+            "self._of_target += scored.candidate_probs()",
+            "self._of_target += [*scored.candidate_probs()[1:], 0.0]",
+        ),
+        "recorder: all rounds have the nodes of the first": edit(
+            "self._nodes[self._starts[number] : self._starts[number + 1]]",
+            "self._nodes[self._starts[0] : self._starts[1]]",
+        ),
+        "recorder: a verdict falls on the first round's nodes": edit(
+            "fates[root + trial.node] =", "fates[trial.node] ="
         ),
     },
     ("specviz/engine/measured.py", RECORDER): {
         "recorder: raw rows in another order": edit(
-            "Swept(heads[:n], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
-            "Swept(heads[:n][::-1], dict(zip(asked, heads[n:], strict=True)), _agreements(columns, asked))",
+            "return Swept(heads[:n], list", "return Swept(heads[:n][::-1], list"
         ),
         "recorder: raw rows of the draft in another order": edit(
             "[node for nodes, _ in drafts for node in nodes]",
