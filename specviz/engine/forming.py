@@ -2,8 +2,8 @@
 
     trees, verdicts, answers of whole distributions ─► columns of all these rounds ─► their nodes, in one go
 
-Columns, for what code and objects cost that are not in the processor's cache is paid once for up to 64 rounds. Knows
-nothing about tensors; all that is held of a round is much smaller than a vocabulary.
+Columns, for what code and objects cost that are not in the processor's cache is paid once for up to 64 rounds. All that
+is held of a round is much smaller than a vocabulary.
 """
 
 from __future__ import annotations
