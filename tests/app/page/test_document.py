@@ -60,16 +60,30 @@ def test_the_document_alone_is_compressed_as_the_browser_takes_it(accepted: str,
 
     headers, sent = run_to_the_end(fetched("/"))
     assert (headers.get("content-encoding"), int(headers["content-length"])) == (how, len(sent))
+    assert headers["vary"] == "Accept-Encoding"
     unpacked = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}[how]
     assert (len(sent) < 100, unpacked(sent).decode()) == (how is not None, page)
     headers, sent = run_to_the_end(fetched("/other"))
     assert ("content-encoding" in headers, sent.decode()) == (False, page)
 
 
+def test_who_asks_for_the_head_alone_is_answered_as_the_application_answers() -> None:
+    routes = [Route("/", lambda request: HTMLResponse("page"))]
+    served = httpx.ASGITransport(Document(Starlette(routes=routes), "HELLO"))
+
+    async def head() -> httpx.Headers:
+        async with httpx.AsyncClient(transport=served, base_url="http://page") as visitor:
+            return (await visitor.head("/", headers={"accept-encoding": "br"})).headers
+
+    headers = run_to_the_end(head())
+    assert (headers["content-length"], "content-encoding" in headers) == ("4", False)
+
+
 def test_the_opening_shows_the_round_that_adds_most_and_says_where_it_is_from(tmp_path: Path) -> None:
     codec.write(sample(), tmp_path / "sample.json.gz")
     shown = opening(gallery(tmp_path))
-    assert "simulated</span> Round 6 of 8: 4 tokens were guessed ahead, and one pass of the big model kept 4" in shown
+    guessed = "simulated</span> Round 6 of 8: 4 tokens were guessed ahead, and one pass of the big model "
+    assert f"{guessed}kept 4 of them and added one of its own." in shown
     assert '<span class="svo-draft">אב</span>' in shown
     assert '<span class="svo-bonus">&lt;/script&gt;</span>' in shown
     assert "<script" not in shown

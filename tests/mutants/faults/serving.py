@@ -7,6 +7,7 @@ NETWORK = "tests/app/page/test_network.py"
 JOBS = "tests/app/form/test_jobs.py"
 UPLOADED = "tests/app/page/test_uploaded.py"
 SCRATCH = "tests/test_scratch.py"
+DOCUMENT = "tests/app/page/test_document.py"
 TRAIN = "tests/app/train/test_train.py"
 ANALYSIS = "tests/app/analysis/test_analysis_tab.py"
 
@@ -27,6 +28,15 @@ FAULTS: Edits = {
     ("assets/js/page/latest.js", SCRIPTS): {
         "page: each of the controls that change at once asks anew": edit(
             "if (calls.get(event) !== call)", "if (!calls)"
+        ),
+    },
+    ("specviz/app/page/document.py", DOCUMENT): {
+        "document: an answer without a body is arranged too": edit(' or scope["method"] != "GET"', ""),
+        "document: caches are not told that it comes in several forms": edit(
+            'headers.add_vary_header("Accept-Encoding")', "pass"
+        ),
+        "document: a round that was cut is said to end with the target's token": edit(
+            'origin == "draft" else " and', 'origin != "draft" else " and'
         ),
     },
     ("specviz/app/job.py", JOBS): {
