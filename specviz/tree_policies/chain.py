@@ -11,7 +11,7 @@ from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import DEEPEST, TREE_POLICIES, Draft, TreePolicy, TreePolicyOptions
-from specviz.tree_policies.drawing import DRAWS, Draw, choose_draw, grow_levels
+from specviz.tree_policies.drawing import DRAWS, Draw, choose_draw, grow_levels, plain_chain
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ChainTreePolicy(TreePolicy[ChainOptions]):
         return "chain"
 
     def chain(self, sampling: Sampling) -> tuple[int, CandidateKind] | None:
-        return None if self.options.budget else (self.options.length, self._draw(sampling).kind)
+        return plain_chain(self.options.length, self._draw(sampling), self.options)
 
     def grow(self, draft: Draft) -> None:
         grow_levels(draft, (1,) * self.options.length, self._draw(draft.sampling), self.options)

@@ -102,6 +102,12 @@ def choose_draw(name: str, is_tree: bool, greedy: bool) -> Draw:
     return DRAWS[name]
 
 
+def plain_chain(levels: int, draw: Draw, options: TreePolicyOptions) -> tuple[int, CandidateKind] | None:
+    """See `TreePolicy.chain`, of a chain of so many candidates; None where a budget ends it, or the way of drawing is
+    none of the above, which alone a compiled chain follows."""
+    return (levels, draw.kind) if not options.budget and draw in DRAWS.values() else None
+
+
 def check_size(branching: Sequence[int]) -> None:
     """Raises OptionError where a tree of this branching has too many nodes."""
     nodes, width = 0, 1

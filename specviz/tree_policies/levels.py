@@ -11,7 +11,7 @@ from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
-from specviz.tree_policies.drawing import DRAWS, Draw, check_size, choose_draw, grow_levels
+from specviz.tree_policies.drawing import DRAWS, Draw, check_size, choose_draw, grow_levels, plain_chain
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class LevelsTreePolicy(TreePolicy[LevelsOptions]):
         return "tree" if self._is_tree else "chain"
 
     def chain(self, sampling: Sampling) -> tuple[int, CandidateKind] | None:
-        if self._is_tree or self.options.budget:
+        if self._is_tree:
             return None
-        return len(self.options.branching), self._draw(sampling).kind
+        return plain_chain(len(self.options.branching), self._draw(sampling), self.options)
 
     def grow(self, draft: Draft) -> None:
         grow_levels(draft, self.options.branching, self._draw(draft.sampling), self.options)

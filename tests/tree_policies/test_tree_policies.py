@@ -19,12 +19,15 @@ from specviz.errors import OptionError
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import EnumeratedRandom
+from specviz.proof.planted import Grown, Stale
 from specviz.resources import ACCEPTANCE_VECTOR, asset_path
 from specviz.trace.tree_shape import touched_tiles
 from specviz.tree_policies.acceptance_vector import measure_ranks, measure_vector, parse_vector
 from specviz.tree_policies.base import Pair, StepCosts
+from specviz.tree_policies.chain import ChainOptions, ChainTreePolicy
 from specviz.tree_policies.dyspec import DySpecOptions, DySpecTreePolicy, depth_first
 from specviz.tree_policies.eagle2 import Eagle2Options, Eagle2TreePolicy
+from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
 from specviz.tree_policies.rsd_s import RsdSOptions, RsdSTreePolicy
 from specviz.tree_policies.sequoia import Plans, SequoiaOptions, SequoiaTreePolicy
 
@@ -51,6 +54,15 @@ class Fixed(TableModel):
 
 def paths(tree):
     return [tuple(tree.token_path(node)) for node in range(1, len(tree))]
+
+
+def test_only_chains_drawn_in_the_shipped_ways_may_be_written_without_asking_the_policy():
+    """By one call of the model, which knows no other way of drawing."""
+    assert ChainTreePolicy(ChainOptions(length=3)).chain(WARM) == (3, "iid")
+    assert LevelsTreePolicy(LevelsOptions(branching=(1, 1))).chain(COLD) == (2, "point_mass")
+    assert ChainTreePolicy(ChainOptions(length=3, budget=2)).chain(WARM) is None
+    assert LevelsTreePolicy(LevelsOptions(branching=(1, 2))).chain(WARM) is None
+    assert Grown((1, 1), Stale()).chain(WARM) is None
 
 
 def test_dyspec_fills_the_slots_most_likely_to_be_reached():

@@ -1,6 +1,7 @@
 /* Small answers of which only the last one matters. Gradio holds a call of an event back while one is under way, but of
    controls that change at once, as those that a link fills in, it sends a call each: with values of before and after,
    and answers that come in any order. Here only the last of such calls goes out. */
+// needs: nothing
 const latest = (function () {
   "use strict";
 
