@@ -90,13 +90,13 @@ def _check(request: ProfileRequest) -> None:
 
 
 def _tasks(request: ProfileRequest, timed: Timed, clock: Clock) -> list[_Task]:
-    """Every pass, and the ceilings."""
+    """Every pass, the widest first as in `step_time.step_times`, and the ceilings."""
     dtype = timed.dtype
     tasks = [
         _Task(timed.pass_timer(context, batch, n, clock), setting=(context, batch, n))
         for context in sorted(set(request.contexts))
         for batch in sorted(set(request.batches))
-        for n in sorted(set(request.rows))
+        for n in sorted(set(request.rows), reverse=True)
     ]
     return tasks + [
         _Task(_probe_timer(probe, timed.device, clock), probe=probe) for probe in probes(timed.device, dtype)
@@ -135,7 +135,8 @@ def _curve(about: _About, tasks: Sequence[_Task], complete: bool) -> HardwareCur
     """What is known so far; None before everything that a curve needs was timed often enough."""
     ready = [task for task in tasks if len(task.seconds) >= FEWEST]
     ceilings = [(task.probe, task.seconds) for task in ready if task.probe is not None]
-    rows = tuple(_pass_time(task.setting, task.seconds) for task in ready if task.setting is not None)
+    measured = sorted((task.setting, task.seconds) for task in ready if task.setting is not None)
+    rows = tuple(_pass_time(setting, seconds) for setting, seconds in measured)
     if not rows or {probe.kind for probe, _ in ceilings} != {"reading", "arithmetic"}:
         return None
     return HardwareCurve(

@@ -33,6 +33,7 @@ FAULTS: Edits = {
         "step times: the last rows of the context are left out": edit(
             "cached_rows + n <= info", "cached_rows + n < info"
         ),
+        "step times: one row is timed behind the widest": edit("in sorted(counts, reverse=True)", "in counts"),
         "step times: where the budget is over one pass is enough": edit("repeat >= FEWEST_REPEATS and", "repeat and"),
     },
     ("specviz/engine/session.py", TIMES): {
