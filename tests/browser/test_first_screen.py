@@ -84,7 +84,8 @@ def test_before_any_script_is_there_a_recorded_round_stands_and_then_the_page(
 ) -> None:
     page, held = page_of_its_own, []
     page.route("**/assets/index-*.js", lambda route: held.append(route))
-    page.goto(learning, wait_until="commit")
+    with page.expect_request("**/assets/index-*.js"):
+        page.goto(learning, wait_until="commit")
     opening = page.locator("#sv-opening")
     expect(opening).to_contain_text("recorded Round 2 of 7: 6 tokens were guessed ahead")
     expect(opening).to_contain_text("The Moon is the only natural satellite of")

@@ -67,9 +67,9 @@ def test_chains_add_as_many_tokens_per_round_as_their_acceptance_says_within_fiv
     assert all(0.95 < ratio < 1.05 for ratio in found), found
 
 
-def test_chains_are_predicted_too_fast_by_less_than_twice() -> None:
-    """The prediction counts by passes timed alone. In a run a drafter's weights drive the target's out of the caches,
-    and a pass behind drafting takes up to 1.5 times as long on the machine of this sweep."""
+def test_chains_are_predicted_within_a_fifth() -> None:
+    """The prediction counts by passes timed alone, one row behind few as in plain decoding: behind 64 rows, which drive
+    the weights out of the cache, that took half as long again, and chains were predicted so much too fast."""
     stated = ratios()
     chains = [stated[f"model γ={gamma} at temperature {one}"] for gamma in range(1, 9) for one in TEMPERATURES]
-    assert all(1 < ratio < 2 for ratio in chains), chains
+    assert all(0.8 < ratio < 1.2 for ratio in chains), chains
