@@ -156,11 +156,10 @@ class Passes:
 
     def _drafted_s(self, steps: Sequence[Pass]) -> float:
         """By one call where the round made one: what Python does around a pass would else count for each of them."""
-        model, rows, first = self._drafter, self._drafted, steps[0]
-        rows.truncate(first.cached_rows)
-        if all(step.rows == 1 for step in steps[1:]) and (written := written_s(model, rows, first.rows, len(steps))):
-            return written[0]
-        return sum(chain_s(model, rows, step.rows, last_only=True) for step in steps)
+        model, rows, counts = self._drafter, self._drafted, [step.rows for step in steps]
+        rows.truncate(steps[0].cached_rows)
+        written = written_s(model, rows, counts)
+        return written[0] if written else sum(chain_s(model, rows, n, last_only=True) for n in counts)
 
 
 def time_rounds(

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from specviz.core import draws
-from specviz.core.draws import rest, taken_out, warp
 from specviz.errors import OptionError
 
 ON_CPU = ("cpu", "mps")
@@ -85,7 +84,7 @@ def transform(logits: Tensor, sampling: Sampling) -> Tensor:
     if 0 < sampling.top_k < logits.shape[-1]:
         kept = logits.topk(sampling.top_k, dim=-1)
         logits = torch.full_like(logits, -torch.inf).scatter_(-1, kept.indices, kept.values)
-    probs = warp(logits, sampling.temperature)
+    probs = draws.warp(logits, sampling.temperature)
     if sampling.top_p < 1.0:
         probs = _nucleus(probs, sampling.top_p)
         probs = probs / probs.sum(-1, keepdim=True)
@@ -122,7 +121,7 @@ def residual(target: Tensor, draft: Tensor) -> tuple[Tensor, float]:
 
     Where nothing is left (p equals Q up to rounding) the target itself is returned with mass 0.
     """
-    swept = rest(target, draft)
+    swept = draws.rest(target, draft)
     if swept is not None:
         return swept
     left = (target - draft).clamp_min_(0.0)
@@ -138,7 +137,7 @@ def without(draft: Tensor, tokens: Sequence[int]) -> tuple[Tensor, float]:
     What the next of several draws without replacement is distributed as. Mass 0 means the support is exhausted;
     the returned zeros must then not be drawn from.
     """
-    swept = taken_out(draft, tokens[0]) if len(tokens) == 1 else None
+    swept = draws.taken_out(draft, tokens[0]) if len(tokens) == 1 else None
     if swept is not None:
         return swept
     left = draft.clone()

@@ -48,9 +48,8 @@ class DraftTree:
 
     @classmethod
     def from_root(cls, token: int) -> DraftTree:
-        return cls(
-            [token], [-1], [0], ["root"], [None], ["root"], None, []
-        )  # a factory for each list is a call for each
+        # all named here: a factory for each list would be a call for each
+        return cls([token], [-1], [0], ["root"], [None], ["root"], None, [])
 
     def add(self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None, source: str) -> int:
         """Append a candidate under `parent` and return its id.

@@ -144,14 +144,14 @@ def chain_s(model: LanguageModel, rows: Cache, n: int, last_only: bool = False) 
 
 
 def written_s(
-    model: LanguageModel, rows: Cache, n: int, steps: int, clock: Clock = time.perf_counter
+    model: LanguageModel, rows: Cache, counts: Sequence[int], clock: Clock = time.perf_counter
 ) -> tuple[float, Sequence[float]] | None:
-    """Seconds of a drafter's chain by one call, and of each of its passes alone: over n more rows of text, then over
-    one token after another. The rows stay. None where that takes several calls."""
-    chooser = Chooser.of(steps)
-    if chooser is None or not isinstance(model, WritesChains):
+    """Seconds of a drafter's passes over so many more rows of text each by one call, and of each pass alone; the rows
+    stay. None where they take several calls: one goes over any number of rows first, and then over one at a time."""
+    chooser = Chooser.of(len(counts))
+    if chooser is None or not isinstance(model, WritesChains) or any(n > 1 for n in counts[1:]):
         return None
-    base, tokens = rows.length, _tokens(model, n)
+    base, tokens = rows.length, _tokens(model, counts[0])
     synchronize(model.device)
     began = clock()
     chain = model.write_chain(tokens, rows, chooser)

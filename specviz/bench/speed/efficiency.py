@@ -134,10 +134,10 @@ class PassReplay:
         from specviz.lm.step_time import written_s
 
         model = self.drafter
-        if model is None or not drafts or any(single.rows > 1 for single in drafts[1:]):
+        if model is None or not drafts:
             return 0.0
         self._bring("drafter", model, drafts[0].cached_rows)
-        written = written_s(model, self._caches["drafter"], drafts[0].rows, len(drafts), self.clock)
+        written = written_s(model, self._caches["drafter"], [single.rows for single in drafts], self.clock)
         if written is None:
             return 0.0
         took, each = written

@@ -3,8 +3,8 @@
     tree policy ─ expand(nodes) ─► [ stop: below these? ] ─► a pass of the model ─► [ stop: draw here? ] ─► tree policy
 
 `GrowingDraft` is that draft, `PlainChains` stands for it in runs where nobody has a say, `LastDraft` is what a run
-remembers between rounds for the stop policy, `GrowingDrafter` what
-such drafters share: the policies of a run, or else the shape that their own options describe.
+remembers between rounds for the stop policy, `GrowingDrafter` what such drafters share: the policies of a run, or else
+the shape that their own options describe.
 """
 
 from __future__ import annotations

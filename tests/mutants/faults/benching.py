@@ -11,9 +11,9 @@ FAULTS: Edits = {
             "self._judged.truncate(judging.cached_rows)", "pass"
         ),
         "bench: passes that a round had by one call are called one by one": edit(
-            "if all(step.rows == 1 for step in steps[1:]) and", "if not steps and"
+            "written[0] if written else sum(", "sum("
         ),
-        "bench: every row of a drafter's step is read out": edit("step.rows, last_only=True", "step.rows"),
+        "bench: every row of a drafter's step is read out": edit("n, last_only=True", "n"),
         "bench: steps behind a target's pass are timed without it": edit(
             "passes.steps_s(run.rounds, judged=True)", "passes.steps_s(run.rounds, judged=False)"
         ),
