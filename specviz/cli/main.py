@@ -16,7 +16,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from specviz.cli import commands
 from specviz.cli.terminal import printable
@@ -56,23 +56,26 @@ LONGEST_USAGE = 400
 class Parser(argparse.ArgumentParser):
     """Reports wrong usage as one sentence with the cure, exit code 2."""
 
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """As argparse does, but each command refuses what it does not know itself, with its own flags in mind."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, unknown
+
     def error(self, message: str) -> NoReturn:
         said = message if len(message) <= LONGEST_USAGE else f"{message[:LONGEST_USAGE]}…"
         sentence = printable(said + self._suggestion(message), keep="").rstrip(".")
         self.exit(WRONG, f"{self.prog}: {sentence}; `{self.prog} --help` shows the options.\n")
 
     def _suggestion(self, message: str) -> str:
-        """The flags of the chosen command that end like one that it does not know, as a question."""
+        """The flags that end or begin like one that is not known, as a question."""
         unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
         if not message.startswith("unrecognized arguments") or not unknown:
             return ""
-        parsers = [
-            choice
-            for action in self._actions
-            if isinstance(action, argparse._SubParsersAction)
-            for choice in action.choices.values()
-        ]
-        known = sorted({flag for parser in parsers for flag in parser._option_string_actions})
+        known = sorted(self._option_string_actions)
         alike = [flag for flag in known if flag.endswith(unknown[0][1:])]
         alike = alike or difflib.get_close_matches(unknown[0], known, n=1)
         return f"; did you mean {' or '.join(alike)}?" if alike else ""

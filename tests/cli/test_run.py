@@ -135,9 +135,18 @@ def test_a_flag_of_another_policy_is_refused_by_its_own_name(specviz: Call, play
 def test_an_unknown_flag_is_answered_with_those_that_end_like_it(specviz: Call, played: Any) -> None:
     result = specviz("run", "--prompt", "x", "--threshold", "0.2")
     assert result.err.startswith(
-        "specviz: unrecognized arguments: --threshold 0.2; did you mean --stop-policy-threshold?"
+        "specviz run: unrecognized arguments: --threshold 0.2; did you mean --stop-policy-threshold?"
     )
     assert "did you mean --prompt?" in specviz("run", "--promt", "x").err
+
+
+def test_an_unknown_flag_of_an_experiment_is_answered_with_the_experiments_own(specviz: Call) -> None:
+    result = specviz("bench", "passes", "--target", "smollm2")
+    assert result.code == 2
+    assert result.err == (
+        "specviz bench passes: unrecognized arguments: --target smollm2; did you mean --targets?; "
+        "`specviz bench passes --help` shows the options.\n"
+    )
 
 
 @pytest.mark.parametrize(
