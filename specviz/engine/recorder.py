@@ -104,25 +104,28 @@ class Recorder:
         heads: dict[int, Callable[[], TopK]] = {}
         judged: Callable[[], Swept] | None = None
         raw = None if sampling.plain else ask(scored.logits, asked, logits=True)
+        drawn = _drawn(tree) if tree.block is None else {}
         if sampling.greedy:
-            heads = {parent: self._sweep.ask_head(fetch, q) for parent, q in _drawn(tree).items()}
+            heads = {parent: self._sweep.ask_head(fetch, q) for parent, q in drawn.items()}
         else:
             made_of = [scored.logits] if raw and sampling.uncut else []
             rows: list[Rows]
             if tree.block is None:
-                rows = [((parent,), q) for parent, q in _drawn(tree).items()]
+                rows = [((parent,), q) for parent, q in drawn.items()]
             else:  # a chain by one call, whose logits are known
                 nodes, logits = asked[0]
                 rows, made_of = [(nodes, tree.block.whole)], made_of and [*made_of, logits]
             judged = ask(scored.all_probs(), rows, made_of=made_of, temperature=sampling.temperature)
-        if sampling.plain:
-            raw = self._news(ask, record)
+        if sampling.plain and tree.block is None:
+            raw = self._news(ask, record, drawn)
         ranks = self._sweep.ask_ranks(fetch, scored.logits, tree)
         return Asked(judged, raw, heads, ranks, residual, self._sweep.since(mark))
 
-    def _news(self, ask: Callable[..., Callable[[], Swept]], record: RoundRecord) -> Callable[[], Swept] | None:
+    def _news(
+        self, ask: Callable[..., Callable[[], Swept]], record: RoundRecord, drawn: Collection[int]
+    ) -> Callable[[], Swept] | None:
         """Where the transform changes nothing: only what was asked and not drawn from, if anything."""
-        asked, drawn = record.proposal.draft_logits, _drawn(record.proposal.tree)
+        asked = record.proposal.draft_logits
         news = [([node], rows[i : i + 1]) for nodes, rows in asked for i, node in enumerate(nodes) if node not in drawn]
         if not news:
             return None

@@ -44,7 +44,7 @@ class ChainTreePolicy(TreePolicy[ChainOptions]):
         return "chain"
 
     def chain(self, sampling: Sampling) -> tuple[int, CandidateKind] | None:
-        return plain_chain(self.options.length, self._draw(sampling), self.options)
+        return plain_chain((1,) * self.options.length, self._draw(sampling), self.options)
 
     def grow(self, draft: Draft) -> None:
         grow_levels(draft, (1,) * self.options.length, self._draw(draft.sampling), self.options)

@@ -102,10 +102,12 @@ def choose_draw(name: str, is_tree: bool, greedy: bool) -> Draw:
     return DRAWS[name]
 
 
-def plain_chain(levels: int, draw: Draw, options: TreePolicyOptions) -> tuple[int, CandidateKind] | None:
-    """See `TreePolicy.chain`, of a chain of so many candidates; None where a budget ends it, or the way of drawing is
-    none of the above, which alone a compiled chain follows."""
-    return (levels, draw.kind) if not options.budget and draw in DRAWS.values() else None
+def plain_chain(widths: Sequence[int], draw: Draw, options: TreePolicyOptions) -> tuple[int, CandidateKind] | None:
+    """See `TreePolicy.chain`, of what `grow_levels` makes of the same; None where that is a tree, a budget ends it, or
+    the way of drawing is none of the above: a compiled chain follows these alone, of which the two that draw take one
+    candidate with the same number."""
+    is_plain = set(widths) == {1} and not options.budget and draw in DRAWS.values()
+    return (len(widths), draw.kind) if is_plain else None
 
 
 def check_size(branching: Sequence[int]) -> None:

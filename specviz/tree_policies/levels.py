@@ -50,9 +50,7 @@ class LevelsTreePolicy(TreePolicy[LevelsOptions]):
         return "tree" if self._is_tree else "chain"
 
     def chain(self, sampling: Sampling) -> tuple[int, CandidateKind] | None:
-        if self._is_tree:
-            return None
-        return plain_chain(len(self.options.branching), self._draw(sampling), self.options)
+        return plain_chain(self.options.branching, self._draw(sampling), self.options)
 
     def grow(self, draft: Draft) -> None:
         grow_levels(draft, self.options.branching, self._draw(draft.sampling), self.options)

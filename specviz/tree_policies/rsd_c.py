@@ -11,7 +11,7 @@ from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
-from specviz.tree_policies.drawing import Draw, check_size, choose_draw, grow_levels
+from specviz.tree_policies.drawing import Draw, check_size, choose_draw, grow_levels, plain_chain
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,9 @@ class RsdCTreePolicy(TreePolicy[RsdCOptions]):
 
     def shape(self, sampling: Sampling) -> Shape:
         return "tree" if max(self.options.branching, default=1) > 1 else "chain"
+
+    def chain(self, sampling: Sampling) -> tuple[int, CandidateKind] | None:
+        return plain_chain(self.options.branching, _draw(sampling), self.options)
 
     def grow(self, draft: Draft) -> None:
         grow_levels(draft, self.options.branching, _draw(draft.sampling), self.options)

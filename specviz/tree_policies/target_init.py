@@ -54,6 +54,7 @@ class TargetInitTreePolicy(TreePolicy[TargetInitOptions]):
     lossless: ClassVar[bool] = False
     settles_siblings: ClassVar[bool] = True
     opens: ClassVar[bool] = True
+    # and so no plain `chain` even of one prong: where the target has proposed, its first candidate is not the drafter's
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset([_draw(sampling).kind])

@@ -10,6 +10,7 @@ import torch
 from specviz.cli.sources import SharedModels, live_source
 from specviz.core import compiled
 from specviz.core.draws import Chooser
+from specviz.drafters.base import DraftPolicies
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.drafting.draft_model import DraftCache
 from specviz.drafters.drafting.growing import PlainChains, ShapeOptions
@@ -22,6 +23,7 @@ from specviz.lm.llama.shape import LlamaShape
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.events import Agreement
+from specviz.tree_policies.base import TREE_POLICIES
 from tests.engine.sessions import decoded
 from tests.proof.letters import Letters
 
@@ -74,21 +76,34 @@ def untimed(value, bits=dataclasses.astuple):
     return [untimed(item, bits) for item in value] if isinstance(value, list) else value
 
 
-def run(models, temperature, bits=dataclasses.astuple, **options):
+def run(models, temperature, bits=dataclasses.astuple, tree_policy=None, **options):
     """Committed text, the rounds with their draws, and the trace's rounds."""
     target, model = models
     drafter = with_model(ModelDrafter(ShapeOptions(**options)), model)
+    if tree_policy is not None:
+        name, shape = tree_policy
+        drafter.follow(DraftPolicies(TREE_POLICIES.get(name).of(shape)))
     session, records = decoded(target, drafter, [5, 17, 2, 40], temperature=temperature)
     recorder = Recorder(Letters(V))
     return session.tokens, records, [untimed(recorder.round(record).event, bits) for record in records]
 
 
-@pytest.mark.parametrize("options", [{"gamma": 4}, {"gamma": 1}, {"gamma": 3, "draw": "top_k"}], ids=str)
+@pytest.mark.parametrize(
+    ("length", "options"),
+    [
+        (4, {"gamma": 4}),
+        (1, {"gamma": 1}),
+        (3, {"gamma": 3, "draw": "top_k"}),
+        (3, {"tree_policy": ("levels", {"branching": (1, 1, 1)})}),
+        (3, {"tree_policy": ("rsd_c", {"branching": (1, 1, 1)})}),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("temperature", [0.0, 0.8, 1.0])
-def test_text_draws_and_trace_are_those_of_a_draft_by_steps(models, calls, monkeypatch, temperature, options):
+def test_text_draws_and_trace_are_those_of_a_draft_by_steps(models, calls, monkeypatch, temperature, length, options):
     tokens, records, rounds = run(models, temperature, **options)
-    assert None not in calls
-    assert max(calls) == options["gamma"]
+    assert max(calls) == length
+    assert calls == [record.proposal.tree.drafted for record in records if record.proposal.tree.drafted]
     monkeypatch.setattr(LlamaModel, "write_chain", lambda *_: None)
     other_tokens, other_records, other_rounds = run(models, temperature, near, **options)
     assert (tokens, rounds) == (other_tokens, other_rounds)
@@ -117,6 +132,14 @@ def test_rows_of_a_chain_stay_as_far_as_the_text_went_on_with_them(models):
         (
             {"drafter": Choice("model"), "tree_policy": Choice("chain", {"budget": 3})},
             "a budget goes beyond the length",
+        ),
+        (
+            {
+                "drafter": Choice("model"),
+                "tree_policy": Choice("target_init", {"width": 1}),
+                "verifier": Choice("longest_path"),
+            },
+            "the target may have proposed its first candidate",
         ),
         ({"drafter": Choice("model", {"gamma": 3}), "stop_policy": Choice("entropy")}, "the stop policy has a say"),
         ({"temperature": 0.8, "drafter": Choice("model"), "verifier": Choice("coupled")}, "the target's race is run"),

@@ -28,6 +28,7 @@ from specviz.tree_policies.chain import ChainOptions, ChainTreePolicy
 from specviz.tree_policies.dyspec import DySpecOptions, DySpecTreePolicy, depth_first
 from specviz.tree_policies.eagle2 import Eagle2Options, Eagle2TreePolicy
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
+from specviz.tree_policies.rsd_c import RsdCOptions, RsdCTreePolicy
 from specviz.tree_policies.rsd_s import RsdSOptions, RsdSTreePolicy
 from specviz.tree_policies.sequoia import Plans, SequoiaOptions, SequoiaTreePolicy
 
@@ -60,6 +61,8 @@ def test_only_chains_drawn_in_the_shipped_ways_may_be_written_without_asking_the
     """By one call of the model, which knows no other way of drawing."""
     assert ChainTreePolicy(ChainOptions(length=3)).chain(WARM) == (3, "iid")
     assert LevelsTreePolicy(LevelsOptions(branching=(1, 1))).chain(COLD) == (2, "point_mass")
+    assert RsdCTreePolicy(RsdCOptions(branching=(1, 1))).chain(WARM) == (2, "without_replacement")
+    assert RsdCTreePolicy(RsdCOptions(branching=(1, 2))).chain(WARM) is None
     assert ChainTreePolicy(ChainOptions(length=3, budget=2)).chain(WARM) is None
     assert LevelsTreePolicy(LevelsOptions(branching=(1, 2))).chain(WARM) is None
     assert Grown((1, 1), Stale()).chain(WARM) is None
