@@ -12,8 +12,9 @@ from specviz.errors import ModelError
 from specviz.lm.base import GivesBatches, Share
 from specviz.lm.llama import batch as llama_batch
 from specviz.lm.llama import rows as llama_rows
-from specviz.lm.llama.few_rows import Seat
+from specviz.lm.llama.few_rows import FewRows, Seat
 from specviz.lm.load import load
+from specviz.lm.products import pointer
 from tests.lm.tiny_models import CONTEXT, error, random_tokens
 
 CLOSE = {"compiled": 0.0, "plain": 1e-5}
@@ -140,6 +141,23 @@ def test_what_was_in_a_lane_before_is_never_read(model, close):
         batch.storage[:, :, 1] = 1e4
     late = Beside(model, batch, [5, 6])
     assert max(pass_(batch, (a, ([1, 2],)), (late, ([3],)))) <= close
+
+
+@pytest.mark.parametrize("way", ["compiled"], indirect=True)
+def test_a_call_fills_its_room_for_logits_and_writes_nothing_behind_it(model, monkeypatch):
+    """Both rows of one text and the last of the other are read out; two rows more lie behind the room."""
+    batch, rooms = model.new_batch(), list[torch.Tensor]()
+    a, b = Beside(model, batch, random_tokens(1, 3)), Beside(model, batch, random_tokens(2, 9))
+    shares = [a.share([1, 2]), b.share([3, 4, 5], None, True)]
+
+    def guarded(this, wanted):
+        rooms.append(torch.full((wanted + 2, this._outs), torch.nan))
+        return rooms[-1][:wanted], pointer(rooms[-1].data_ptr())
+
+    monkeypatch.setattr(FewRows, "_logits", guarded)
+    together = batch.forward(shares)
+    assert [one.off(logits) for one, logits in zip((a, b), together, strict=True)] == [0.0, 0.0]
+    assert [room.isnan().all(-1).tolist() for room in rooms] == [[False] * 3 + [True] * 2]
 
 
 def two_of_different_lengths(model):

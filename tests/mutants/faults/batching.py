@@ -3,6 +3,7 @@
 from tests.mutants.faults.fault import Edits, edit
 
 PASSES = "tests/lm/test_llama_batch.py"
+ROOM = f"{PASSES}::test_a_call_fills_its_room_for_logits_and_writes_nothing_behind_it"
 TEXTS = "tests/batch/test_together.py"
 BUDGET = "tests/batch/test_budget.py"
 BESIDE = "tests/asynchronous/test_simulation.py"
@@ -17,6 +18,14 @@ FAULTS: Edits = {
         ),
         "batch: a compiled call takes any number of rows": edit(
             "            if rows > self._model.at_once:\n", "            if not calls:\n"
+        ),
+    },
+    ("specviz/lm/llama/few_rows.py", ROOM): {
+        "batch: a call has room for one row of logits too few": edit(
+            "self._logits(sum(text.wanted for text in texts))", "self._logits(sum(text.wanted for text in texts) - 1)"
+        ),
+        "batch: a call has room for one row of logits too many": edit(
+            "self._logits(sum(text.wanted for text in texts))", "self._logits(sum(text.wanted for text in texts) + 1)"
         ),
     },
     ("specviz/lm/llama/few_rows.c", PASSES): {
