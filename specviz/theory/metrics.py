@@ -8,7 +8,7 @@ guess.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 from specviz.theory.formulas import memory_bound_speedup
@@ -21,7 +21,6 @@ from specviz.trace.summary import (
     acceptance_rate,
     accepted_drafts,
     counted,
-    deployable,
     drafted_depth,
     drafts,
     drafts_beside,
@@ -33,18 +32,14 @@ from specviz.trace.summary import (
 )
 
 __all__ = [
-    "DraftEconomy",
     "TimeShares",
     "acceptance_by_depth",
     "acceptance_histogram",
     "acceptance_rate",
     "accepted_drafts",
-    "alpha_expected",
     "alpha_reached",
-    "conditional_rate_by_depth",
     "cost_ratio",
     "counted",
-    "draft_economy",
     "drafted_depth",
     "drafter_bytes",
     "drafts",
@@ -56,7 +51,6 @@ __all__ = [
     "num_accepted_draft_tokens",
     "num_draft_tokens",
     "num_spec_steps",
-    "rate_by_depth",
     "speedup",
     "summary",
     "time_shares",
@@ -65,21 +59,10 @@ __all__ = [
 ]
 
 
-def rate_by_depth(rounds: Sequence[Round]) -> list[float]:
-    """[d-1] = rounds that accepted depth d / rounds that drafted to depth d (vLLM's per-position rate)."""
-    return [accepted / drafted for drafted, accepted in acceptance_by_depth(rounds)]
-
-
-def conditional_rate_by_depth(rounds: Sequence[Round]) -> list[float | None]:
-    """[d-1] = rounds that accepted depth d / rounds that tested it (accepted depth d-1, and its node has children).
-
-    None where depth d was never tested. These are the rates that `theory.expected_tokens_by_depth` takes.
-    """
-    return [accepted / tested if tested else None for tested, accepted in levels_by_depth(rounds)]
-
-
 def levels_by_depth(rounds: Sequence[Round]) -> tuple[tuple[int, int], ...]:
-    """[d-1] = (rounds that tested depth d, rounds that accepted it), as `conditional_rate_by_depth` counts them."""
+    """[d-1] = (rounds that tested depth d: accepted depth d-1, and its node has children; rounds that accepted it).
+
+    Their ratios are the rates that `formulas.expected_tokens_by_depth` takes."""
     levels = [level for this in rounds for level in _levels(this)]
     deepest = max((depth for depth, _ in levels), default=0)
     by_depth = [[accepted for depth, accepted in levels if depth == d] for d in range(1, deepest + 1)]
@@ -99,17 +82,6 @@ def alpha_reached(rounds: Sequence[Round]) -> float | None:
     """
     outcomes = [accepted for this in rounds for _, accepted in _levels(this)]
     return fmean(outcomes) if outcomes else None
-
-
-def alpha_expected(rounds: Sequence[Round]) -> float | None:
-    """Measured alpha with the uniform draws averaged out: mean threshold min(1, p/q) of the first child tried per
-    level.
-
-    Its mean over draws from q is sum min(p, q), the acceptance of Leviathan et al.; it varies less than
-    `alpha_reached`. For a tree it is the first sibling's alpha. None when nothing was judged.
-    """
-    thresholds = [trial.threshold for this in rounds for trial in first_trials(this)]
-    return fmean(thresholds) if thresholds else None
 
 
 def first_trials(this: Round) -> list[Trial]:
@@ -208,58 +180,3 @@ def speedup(trace: Trace, baseline: Trace) -> float | None:
     """Tokens per second / the baseline's; None where either is simulated. Fair only if both ran interleaved."""
     fast, plain = tokens_per_second(trace), tokens_per_second(baseline)
     return speed_ratio(fast, plain) if fast is not None and plain is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class DraftEconomy:
-    """What one way of ending drafts costs, over all its runs: counts, no times. Below and to the left is better."""
-
-    policy: str
-    """stop policy; `fixed` where drafts have their full length"""
-    settings: str
-    """drafter, tree policy and every option, as text: runs are put together where this and the policy agree"""
-    runs: int
-    output_tokens: int
-    wasted_per_token: float
-    """candidates drafted and not accepted / output tokens"""
-    passes_per_token: float
-    """target passes / output tokens"""
-    deployable: bool
-    """False: an oracle, a bound that nobody can decode with"""
-    on_front: bool
-    """no other deployable policy among these is at least as good in both numbers and better in one"""
-
-
-def draft_economy(traces: Sequence[Trace]) -> list[DraftEconomy]:
-    """Wasted candidates against target passes, one point per stop policy and settings, in order of first appearance.
-
-    Compare points of the same prompts, seeds and temperature alone; runs without output are left out.
-    """
-    grouped: dict[tuple[str, str], list[Trace]] = {}
-    for trace in traces:
-        if trace.finished.output_ids:
-            grouped.setdefault(_ending_of_drafts(trace), []).append(trace)
-    points = [_economy(policy, settings, runs) for (policy, settings), runs in grouped.items()]
-    return [replace(point, on_front=not any(_dominates(other, point) for other in points)) for point in points]
-
-
-def _ending_of_drafts(trace: Trace) -> tuple[str, str]:
-    header = trace.started
-    cards = [card for card in (header.drafter, header.tree_policy, header.stop_policy) if card is not None]
-    words = [f"{card.name}({', '.join(f'{key}={value}' for key, value in card.options.items())})" for card in cards]
-    return header.stop_policy.name if header.stop_policy else "fixed", " ".join(words)
-
-
-def _economy(policy: str, settings: str, runs: Sequence[Trace]) -> DraftEconomy:
-    rounds = [this for run in runs for this in run.rounds]
-    tokens = sum(len(run.finished.output_ids) for run in runs)
-    wasted = num_draft_tokens(rounds) - num_accepted_draft_tokens(rounds)
-    all_deployable = all(deployable(run.started) for run in runs)
-    return DraftEconomy(
-        policy, settings, len(runs), tokens, wasted / tokens, len(rounds) / tokens, all_deployable, False
-    )
-
-
-def _dominates(point: DraftEconomy, other: DraftEconomy) -> bool:
-    mine, theirs = (point.wasted_per_token, point.passes_per_token), (other.wasted_per_token, other.passes_per_token)
-    return point.deployable and mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]

@@ -98,7 +98,7 @@ def test_a_run_s_own_rates_can_be_simulated_with() -> None:
     whole = [replace(this, judged=replace(this.judged, order="longest")) for this in recorded.rounds]
     with pytest.raises(OptionError, match="or whole branches"):
         simulation.rates_of(replace(recorded, rounds=whole))
-    assert metrics.conditional_rate_by_depth(run((1.0, 0.0), 1, 1, rounds=3).rounds) == [1.0, 0.0]
+    assert metrics.levels_by_depth(run((1.0, 0.0), 1, 1, rounds=3).rounds) == ((3, 3), (3, 0))
     with pytest.raises(OptionError, match="has no acceptance rates per depth"):
         simulation.rates_of(run((0.5,)))
 
