@@ -116,10 +116,8 @@ class DeferredSource:
         self, work: Work[Any], requests: Sequence[RunRequest], cancelled: Callable[[], bool] = lambda: False
     ) -> Iterator[Any]:
         """See `Lends.lend`; where nothing need be lent, the work is done at once."""
-        while not self._built.wait(WAIT_S):
-            if cancelled():
-                return
-        yield from at_once(self._loaded(), work, requests, cancelled)
+        for source in self._once_loaded(cancelled):
+            yield from at_once(source, work, requests, cancelled)
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         self._built.wait()
@@ -127,30 +125,22 @@ class DeferredSource:
 
     def profile(self, request: ProfileRequest, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Profiled]:
         """See `Profiles.profile`."""
-        while not self._built.wait(WAIT_S):
-            if cancelled():
-                return
-        source = self._loaded()
-        if not isinstance(source, Profiles):
-            raise ModelError("there is no machine behind this page; run `specviz profile` where there is one.")
-        yield from source.profile(request, cancelled)
+        for source in self._once_loaded(cancelled):
+            if not isinstance(source, Profiles):
+                raise ModelError("there is no machine behind this page; run `specviz profile` where there is one.")
+            yield from source.profile(request, cancelled)
 
     def clock(self, request: ClockRequest, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Clocked]:
         """See `Clocks.clock`."""
-        while not self._built.wait(WAIT_S):
-            if cancelled():
-                return
-        source = self._loaded()
-        if not isinstance(source, Clocks):
-            raise ModelError("there is no machine behind this page; run `specviz predict` where there is one.")
-        yield from source.clock(request, cancelled)
+        for source in self._once_loaded(cancelled):
+            if not isinstance(source, Clocks):
+                raise ModelError("there is no machine behind this page; run `specviz predict` where there is one.")
+            yield from source.clock(request, cancelled)
 
     def train(self, question: TrainingQuestion, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Training]:
         """See `Trains.train`."""
-        while not self._built.wait(WAIT_S):
-            if cancelled():
-                return
-        yield from self._trainer().train(question, cancelled)
+        for _ in self._once_loaded(cancelled):
+            yield from self._trainer().train(question, cancelled)
 
     def forget(self, folder: str) -> None:
         """See `Trains.forget`."""
@@ -173,39 +163,37 @@ class DeferredSource:
 
     def fetch(self, name: str, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Fetching]:
         """See `Fetches.fetch`."""
-        while not self._built.wait(WAIT_S):
-            if cancelled():
-                return
-        source = self._loaded()
-        if not isinstance(source, Fetches):
-            raise ModelError("there is no machine behind this page; run `specviz get` where there is one.")
-        yield from source.fetch(name, cancelled)
+        for source in self._once_loaded(cancelled):
+            if not isinstance(source, Fetches):
+                raise ModelError("there is no machine behind this page; run `specviz get` where there is one.")
+            yield from source.fetch(name, cancelled)
 
     def audit(
         self, trace: Trace, cancelled: Callable[[], bool] = lambda: False, places: Mapping[str, str] | None = None
     ) -> Iterator[Audit]:
         """See `Audits.audit`."""
-        while not self._built.wait(WAIT_S):
-            if cancelled():
-                return
-        source = self._loaded()
-        if not isinstance(source, Audits):
-            raise ModelError("there are no checkpoints behind this page; run `specviz audit` where there are.")
-        yield from source.audit(trace, cancelled, places)
+        for source in self._once_loaded(cancelled):
+            if not isinstance(source, Audits):
+                raise ModelError("there are no checkpoints behind this page; run `specviz audit` where there are.")
+            yield from source.audit(trace, cancelled, places)
 
     def consult(self, question: Question, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Diagnosis]:
         """See `Consults.consult`."""
-        while not self._built.wait(WAIT_S):
-            if cancelled():
-                return
-        source = self._loaded()
-        if not isinstance(source, Consults):
-            raise ModelError(NOBODY)
-        yield from source.consult(question, cancelled)
+        for source in self._once_loaded(cancelled):
+            if not isinstance(source, Consults):
+                raise ModelError(NOBODY)
+            yield from source.consult(question, cancelled)
 
     def prover(self) -> Prover:
         self._built.wait()
         return self._loaded().prover()
+
+    def _once_loaded(self, cancelled: Callable[[], bool]) -> Iterator[TraceSource]:
+        """The engine alone; nothing where the wait for it was cancelled. Raises ModelError where it is not there."""
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                return
+        yield self._loaded()
 
     def _loaded(self) -> TraceSource:
         if self._source is None:
