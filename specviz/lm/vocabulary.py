@@ -29,18 +29,11 @@ class TrimsHead(Protocol):
         ...
 
 
-class TrimmedModel:
-    """`model` with a head for `kept` alone. Where the model cannot leave rows out (`TrimsHead`) all are computed and
-    the others covered up: the same distribution, without the saving."""
+class _Around:
+    """A model whose caches and device are those of the one within."""
 
-    def __init__(self, model: LanguageModel, kept: Sequence[int]) -> None:
-        """`kept`: ids in ascending order, at least one."""
-        self._vocab_size = model.info.vocab_size
-        self._kept = torch.tensor(kept, device=model.device)
-        self._inner = model.with_head(kept) if isinstance(model, TrimsHead) else model
-        self.computes_less = self._inner is not model
-        info = self._inner.info
-        self._info = replace(info, adapter=f"{info.adapter}, {len(kept)} head rows")
+    _inner: LanguageModel
+    _info: ModelInfo
 
     @property
     def info(self) -> ModelInfo:
@@ -52,6 +45,20 @@ class TrimmedModel:
 
     def new_cache(self) -> Cache:
         return self._inner.new_cache()
+
+
+class TrimmedModel(_Around):
+    """`model` with a head for `kept` alone. Where the model cannot leave rows out (`TrimsHead`) all are computed and
+    the others covered up: the same distribution, without the saving."""
+
+    def __init__(self, model: LanguageModel, kept: Sequence[int]) -> None:
+        """`kept`: ids in ascending order, at least one."""
+        self._vocab_size = model.info.vocab_size
+        self._kept = torch.tensor(kept, device=model.device)
+        self._inner = model.with_head(kept) if isinstance(model, TrimsHead) else model
+        self.computes_less = self._inner is not model
+        info = self._inner.info
+        self._info = replace(info, adapter=f"{info.adapter}, {len(kept)} head rows")
 
     @torch.inference_mode()
     def forward(
@@ -65,7 +72,7 @@ class TrimmedModel:
         return logits.index_copy_(1, self._kept, found)
 
 
-class TranslatedModel:
+class TranslatedModel(_Around):
     """`model` in a vocabulary of `vocab_size` tokens."""
 
     def __init__(self, model: LanguageModel, theirs: Sequence[int], own: Sequence[int], vocab_size: int) -> None:
@@ -80,17 +87,6 @@ class TranslatedModel:
         self.stand_in = next((token for token in info.eos_ids if token in known), own[0])
         """own id of what is read in place of a token that the model does not have"""
         self._info = replace(info, vocab_size=vocab_size, adapter=f"{info.adapter}, {len(own)} shared tokens")
-
-    @property
-    def info(self) -> ModelInfo:
-        return self._info
-
-    @property
-    def device(self) -> torch.device:
-        return self._inner.device
-
-    def new_cache(self) -> Cache:
-        return self._inner.new_cache()
 
     def own_id(self, token: int) -> int:
         """What the model calls a token of that vocabulary, or the one it reads in its place."""
