@@ -129,7 +129,8 @@ def write_site(
         "lessons": lessons,
         "engine": megabytes() if engine else 0,
     }
-    page = PAGE.replace("{policy}", POLICY).replace("{site}", _css()).replace("{styles}", styles())
+    site = asset_path("css", "site.css").read_text(encoding="utf-8")
+    page = PAGE.replace("{policy}", POLICY).replace("{site}", site).replace("{styles}", styles())
     page = page.replace("{data}", json.dumps(data).replace("<", "\\u003c")).replace("{scripts}", scripts())
     files.append(_text(out / "index.html", page))
     files.append(_text(out / OFFLINE, _keeper(out, files)))
@@ -173,10 +174,6 @@ def _delivered(path: Path, content: tuple[str, Any]) -> Path:
 def _text(path: Path, content: str) -> Path:
     path.write_text(content, encoding="utf-8")
     return path
-
-
-def _css() -> str:
-    return asset_path("css", "site.css").read_text(encoding="utf-8")
 
 
 def _stem(path: Path) -> str:

@@ -82,7 +82,7 @@ def conditional(histogram: Histogram) -> tuple[float, ...]:
     return tuple(rates)
 
 
-def report_of(runs: Sequence[ContestRun], header: Started, about: Mapping[str, Any] | None = None) -> Report:
+def report_of(runs: Sequence[ContestRun], header: Started) -> Report:
     """Of runs that drafted; the drafters in the order of their names. Raises BenchError where no run took a step."""
     groups: dict[tuple[str, str], list[ContestRun]] = {}
     for run in runs:
@@ -105,7 +105,7 @@ def report_of(runs: Sequence[ContestRun], header: Started, about: Mapping[str, A
         "machine": f"{header.machine.processor}, {header.machine.device}",
         "producer": header.producer,
     }
-    return Report({**settings, **(about or {})}, by_prompt, tuple(rows))
+    return Report(settings, by_prompt, tuple(rows))
 
 
 def _row(drafter: str, family: str, group: Sequence[ContestRun]) -> Category:

@@ -88,9 +88,7 @@ def read_source(path: Path) -> str | None:
     return None if literal_share(text) > MOST_LITERAL else text
 
 
-def code_documents(
-    root: Path, kind: str = "code", prefix: str = "", order: Callable[[Path], float] | None = None
-) -> Iterator[Document]:
+def code_documents(root: Path, order: Callable[[Path], float] | None = None) -> Iterator[Document]:
     """Every usable module below `root`, in path order, or in that of `order` of the path."""
     for path in sorted(root.rglob("*.py"), key=order):
         relative = path.relative_to(root)
@@ -98,7 +96,7 @@ def code_documents(
             continue
         text = read_source(path)
         if text is not None:
-            yield Document(prefix + relative.as_posix(), kind, text)
+            yield Document(relative.as_posix(), "code", text)
 
 
 def test_documents(root: Path, most_bytes: int, seed: int) -> Iterator[Document]:
@@ -146,17 +144,9 @@ def collect(seed: int, extra: Iterable[Document] = (), notes: tuple[str, ...] = 
     return split([*documents, *tests], seed, notes)
 
 
-def training_sample(seed: int, most_bytes: int) -> list[Document]:
-    """Modules of the training side, the same few for a seed, `most_bytes` in all; reads no more than it needs."""
-    return _sample(seed, most_bytes, held_out=False)
-
-
-def held_out_sample(seed: int, most_bytes: int) -> list[Document]:
-    """The same of the held-out side."""
-    return _sample(seed, most_bytes, held_out=True)
-
-
-def _sample(seed: int, most_bytes: int, held_out: bool) -> list[Document]:
+def sample(seed: int, most_bytes: int, held_out: bool = False) -> list[Document]:
+    """Modules of the training side or the held-out one, the same few for a seed, `most_bytes` in all; reads no more
+    than it needs."""
     root, used = standard_library(), 0
     documents: list[Document] = []
     for document in code_documents(root, order=lambda path: position_of(path.relative_to(root).as_posix(), seed + 2)):

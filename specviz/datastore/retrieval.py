@@ -17,7 +17,7 @@ from typing import Any
 
 from specviz.corpus.plain_english import generator
 from specviz.corpus.plain_english.generator import HELD_OUT_CHARACTERS
-from specviz.corpus.standard_library import Document, collect, training_sample
+from specviz.corpus.standard_library import Document, collect, sample
 from specviz.datastore.store import ENDING, Datastore, Encoder, build, read, write
 from specviz.errors import DatastoreError
 from specviz.lm.place import bundled_models
@@ -84,7 +84,7 @@ def library(target: str, most_bytes: int | None = None) -> list[tuple[str, str]]
     plain English."""
     split = _split_of(target)
     seed = int(split.get("seed", 0))
-    documents: list[Document] = list(collect(seed).train) if most_bytes is None else training_sample(seed, most_bytes)
+    documents: list[Document] = list(collect(seed).train) if most_bytes is None else sample(seed, most_bytes)
     held_out = {row["path"] for row in split.get("held_out", ())}
     return [
         *((document.path, document.text) for document in documents if document.path not in held_out),

@@ -83,7 +83,6 @@ def acceptance_by_family(
     drafters: Mapping[str, LlamaForCausalLM],
     tokenizer: PreTrainedTokenizerFast,
     prompts: Iterable[Mapping[str, Any]],
-    draft_length: int = DRAFT_LENGTH,
 ) -> dict[str, dict[str, Acceptance]]:
     """Drafter → summed counts per prompt family; each prompt is continued to its end or by 64 tokens."""
     counts: dict[str, dict[str, list[Acceptance]]] = {name: defaultdict(list) for name in drafters}
@@ -92,7 +91,7 @@ def acceptance_by_family(
         ids = tokenizer(prompt["text"], return_tensors="pt")["input_ids"]
         text = greedy_text(target, ids, NEW_TOKENS, end)
         for name, drafter in drafters.items():
-            counts[name][prompt["family"]].append(replay_rounds(drafter, text, ids.shape[1], draft_length, end))
+            counts[name][prompt["family"]].append(replay_rounds(drafter, text, ids.shape[1], DRAFT_LENGTH, end))
     return {name: {family: _summed(runs) for family, runs in count.items()} for name, count in counts.items()}
 
 

@@ -116,11 +116,11 @@ def setting_label(context: int, batch: int) -> str:
     return f"{context} cached rows, batch {batch}"
 
 
-def free_sentence(name: str, measured: Sequence[PassTime], slack: float = SLACK) -> str:
+def free_sentence(name: str, measured: Sequence[PassTime]) -> str:
     """How many nodes are free here, with the times that say so. `measured` ascends."""
-    first, last = measured[0], hardware.knee(measured, slack)
+    first, last = measured[0], hardware.knee(measured)
     beyond = next((pass_time for pass_time in measured if pass_time.n > last.n), None)
-    free = f"Free means at most {slack:.0%} more time than a pass over {_rows(first.n)} ({_ms(first.median_s)})."
+    free = f"Free means at most {SLACK:.0%} more time than a pass over {_rows(first.n)} ({_ms(first.median_s)})."
     if last.n == first.n:
         if beyond is None:
             return f"Only one width was measured on {name}, so it is unknown how many nodes are free. {free}"
@@ -134,17 +134,17 @@ def free_sentence(name: str, measured: Sequence[PassTime], slack: float = SLACK)
         )
     return (
         f"{nodes}: a pass over {_rows(last.n)} takes {_against(last, first)}, "
-        f"one over {_rows(beyond.n)} {_against(beyond, first)}.{_dearer(measured, last, slack)} {free}"
+        f"one over {_rows(beyond.n)} {_against(beyond, first)}.{_dearer(measured, last)} {free}"
     )
 
 
-def _dearer(measured: Sequence[PassTime], knee: PassTime, slack: float) -> str:
+def _dearer(measured: Sequence[PassTime], knee: PassTime) -> str:
     """The passes below the knee that cost more than free, in a sentence; empty where there are none."""
     first = measured[0]
     dear = [
         pass_time
         for pass_time in measured
-        if pass_time.n < knee.n and pass_time.median_s > (1 + slack) * first.median_s
+        if pass_time.n < knee.n and pass_time.median_s > (1 + SLACK) * first.median_s
     ]
     named = ", ".join(f"{_rows(pass_time.n)} take {_against(pass_time, first)}" for pass_time in dear)
     return f" Not at every width below: {named}." if dear else ""

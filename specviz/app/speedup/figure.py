@@ -52,7 +52,9 @@ def speedup_figure(view: SpeedupView, predicted: SpeedupView | None = None) -> g
             figure.add_trace(_predicted(beside[series.label], colour, mark).update(shown))
     lengths = _lengths(view)
     columns = (
-        [max(lengths) + 1.5 + index for index in range(len(view.levels))] if view.series else list(_from_one(view))
+        [max(lengths) + 1.5 + index for index in range(len(view.levels))]
+        if view.series
+        else list(range(1, len(view.levels) + 1))
     )
     if view.levels:
         figure.add_trace(_columns(view.levels, columns))
@@ -98,10 +100,6 @@ def _theories(series: Sequence[Series]) -> dict[str, Curve]:
     least = CURVED if len(series) > FEW else 1
     longest = sorted((one for one in series if len(one.points) >= least), key=lambda line: -len(line.points))
     return dict([(one.label, one.theory) for one in longest if one.theory is not None][:FEW])
-
-
-def _from_one(view: SpeedupView) -> range:
-    return range(1, len(view.levels) + 1)
 
 
 def _range(view: SpeedupView, expected: SpeedupView) -> list[float]:

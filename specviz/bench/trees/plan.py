@@ -172,7 +172,7 @@ def _beams(budget: int, kept: bool) -> list[tuple[str, Options]]:
     return [(f"width {w}, depth {d}", {"budget": budget, "width": w, "depth": d}) for w, d in reversed(sizes)]
 
 
-def branchings(budget: int, deepest: int = DEEPEST) -> list[tuple[int, ...]]:
+def branchings(budget: int) -> list[tuple[int, ...]]:
     """All trees with the same number of children at every node of a level, never more than the level above, that have
     exactly `budget` candidates and a node with two children."""
     shapes: list[tuple[int, ...]] = []
@@ -180,7 +180,7 @@ def branchings(budget: int, deepest: int = DEEPEST) -> list[tuple[int, ...]]:
     def extend(shape: tuple[int, ...], width: int, left: int) -> None:
         if left == 0 and shape[0] > 1:
             shapes.append(shape)
-        if len(shape) == deepest:
+        if len(shape) == DEEPEST:
             return
         for children in range(1, (shape[-1] if shape else left) + 1):
             if width * children <= left:

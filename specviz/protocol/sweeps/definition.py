@@ -359,16 +359,13 @@ def _shapes(method: MethodDescription, definition: SweepDefinition, catalog: Cat
     """The trees, and each tree policy at each budget."""
     shape = next((card.name for card in method.options if card.type == "ints"), None)
     for tree in definition.trees if shape is not None else ():
-        yield SweepDrafter(method.name, {str(shape): list(tree)}, None, (), f"{method.name} tree {_commas(tree)}")
+        children = ",".join(map(str, tree))
+        yield SweepDrafter(method.name, {str(shape): list(tree)}, None, (), f"{method.name} tree {children}")
     for name in definition.tree_policies if method.grows else ():
         tree_policy = _named(name, catalog.tree_policies, "tree policy")
         budget = next((card.name for card in tree_policy.options if card.counts == "candidates"), None)
         for given in [{budget: nodes} for nodes in definition.budgets] if budget else [{}]:
             yield SweepDrafter(method.name, {}, None, policies=Policies(Choice(tree_policy.name, dict(given))))
-
-
-def _commas(numbers: Sequence[int]) -> str:
-    return ",".join(map(str, numbers))
 
 
 def _named(name: str, known: Sequence[MethodDescription], kind: str) -> MethodDescription:

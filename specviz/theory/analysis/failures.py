@@ -115,7 +115,7 @@ def failures(runs: Sequence[RunFacts]) -> tuple[Failure, ...]:
         for this in run.rounds:
             failed = None if this.failed_at is None else first.get((this.index, this.failed_at))
             if failed is not None:
-                cases[_kind_of(failed)].append(failed)
+                cases[next(kind for kind, (_, fits) in _TESTS.items() if fits(failed))].append(failed)
             elif this.origin == "target" and this.room > 1 and run.drafter != PLAIN:
                 nothing.append(this)
     total = len(nothing) + sum(map(len, cases.values()))
@@ -125,10 +125,6 @@ def failures(runs: Sequence[RunFacts]) -> tuple[Failure, ...]:
     if nothing:
         kinds.append(Failure(NOTHING, KINDS[NOTHING], rate(len(nothing), total), tuple(map(_at, nothing[:EXAMPLES]))))
     return tuple(sorted(kinds, key=lambda failure: -failure.share.hits))
-
-
-def _kind_of(candidate: Candidate) -> str:
-    return next(kind for kind, (_, fits) in _TESTS.items() if fits(candidate))
 
 
 def _same_start(drafted: str, wanted: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields
 from itertools import accumulate, pairwise
 
@@ -180,7 +180,9 @@ def prompt(trace: Trace) -> Iterator[Problem]:
     started = trace.started
     special = set(started.tokenizer.special_ids)
     plain = [token for token in started.prompt_ids if token not in special]
-    spelt = {_bare(_spelt(trace, ids)) for ids in (started.prompt_ids, plain)}
+    spelt = {
+        _bare(decoded(b"".join(token_bytes(trace, token) for token in ids))) for ids in (started.prompt_ids, plain)
+    }
     is_special = [token in special for token in started.prompt_ids]
     unspelt = all(is_special) or any(is_special[1:-1])  # an unknown word's id has no text of its own
     if _bare(started.prompt_text) not in spelt and not unspelt:
@@ -188,10 +190,6 @@ def prompt(trace: Trace) -> Iterator[Problem]:
     if len(started.prompt_ids) > started.target.context_length:
         stated = f"is {started.target.context_length}, but the prompt has {len(started.prompt_ids)} tokens"
         yield Problem("started.target.context_length", stated)
-
-
-def _spelt(trace: Trace, ids: Sequence[int]) -> str:
-    return decoded(b"".join(token_bytes(trace, token) for token in ids))
 
 
 def _bare(text: str) -> str:

@@ -18,7 +18,7 @@ import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from specviz.corpus.plain_english.generator import documents
-from specviz.corpus.standard_library import training_sample
+from specviz.corpus.standard_library import sample
 from specviz.errors import TrainingError
 from specviz.training.drafter import GENERATED_LENGTH, GENERATED_ROWS, TaughtWindows, joined, load_rows, save_rows
 from specviz.training.generation import Beginnings, TaughtRows, continue_batch, corpus_rows
@@ -97,7 +97,7 @@ def training_streams(
 def _training_text(domain: str, characters: int) -> Iterator[list[str]]:
     """Documents, each as its blocks."""
     if domain == "python":
-        yield from (code_blocks(document.text) for document in training_sample(0, characters))
+        yield from (code_blocks(document.text) for document in sample(0, characters))
     else:
         yield from ([one.text] for one in documents(ENGLISH_SEED, characters, held_out=False))
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from specviz.corpus.plain_english.generator import documents
-from specviz.corpus.standard_library import LARGEST_BYTES, Document, held_out_sample, training_sample
+from specviz.corpus.standard_library import LARGEST_BYTES, Document, sample
 from specviz.errors import TrainingError
 from specviz.training.generation import TEMPERATURES, Beginnings, continue_batch
 from specviz.training.mixture import DocumentWindows, Mixture, Starts, code_blocks, load_packed, pack_with_starts
@@ -76,14 +76,14 @@ def packed_here(tokenizer: PreTrainedTokenizerFast, amount: Amount) -> list[Doma
     """A little of English and Python, written, collected and packed on the spot."""
     few = max(HELD_OUT_CHARACTERS, amount.characters // 20)
     english = _english(tokenizer, amount.seed, amount.characters, held_out=False)
-    python = _python(tokenizer, training_sample(amount.seed, max(LARGEST_BYTES, amount.characters)))
+    python = _python(tokenizer, sample(amount.seed, max(LARGEST_BYTES, amount.characters)))
     held_out = held_out_here(tokenizer, Amount(few, amount.seed))
     return [Domain(train, held) for train, held in zip((english, python), held_out, strict=True)]
 
 
 def held_out_here(tokenizer: PreTrainedTokenizerFast, amount: Amount) -> tuple[Packed, Packed]:
     """Of the held-out side alone: so much English, and all Python that there is up to one long file more."""
-    python = held_out_sample(amount.seed, LARGEST_BYTES + amount.characters)
+    python = sample(amount.seed, LARGEST_BYTES + amount.characters, held_out=True)
     return _english(tokenizer, 0, amount.characters, held_out=True), _python(tokenizer, python)
 
 

@@ -98,14 +98,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _configure_experiments(parser)
 
 
-def experiments() -> list[str]:
-    """The modules of this folder, each an experiment with a SUMMARY, `configure` and `run`."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
-
-
 def _configure_experiments(parser: argparse.ArgumentParser) -> None:
+    """The modules of this folder, each an experiment with a SUMMARY, `configure` and `run`."""
     chosen = parser.add_subparsers(dest="experiment", metavar="EXPERIMENT")
-    for name in experiments():
+    for name in sorted(module.name for module in pkgutil.iter_modules(__path__)):
         module = importlib.import_module(f"{__name__}.{name}")
         summary: str = module.SUMMARY
         description = summary[0].upper() + summary[1:] + "."
