@@ -8,6 +8,7 @@ JOBS = "tests/app/form/test_jobs.py"
 UPLOADED = "tests/app/page/test_uploaded.py"
 SCRATCH = "tests/test_scratch.py"
 DOCUMENT = "tests/app/page/test_document.py"
+LINKS = "tests/app/step/test_links.py"
 TRAIN = "tests/app/train/test_train.py"
 ANALYSIS = "tests/app/analysis/test_analysis_tab.py"
 
@@ -37,6 +38,37 @@ FAULTS: Edits = {
         ),
         "document: a round that was cut is said to end with the target's token": edit(
             'origin == "draft" else " and', 'origin != "draft" else " and'
+        ),
+    },
+    ("specviz/app/step/links.py", LINKS): {
+        "links: a recording that was made again since is shown as the link's": edit(
+            "remade = bool(expected) and text_hash", "remade = bool(expected) and not text_hash"
+        ),
+        "links: a run is made again in this machine's own format": edit(
+            "replace(request_from(form, self.step.catalog, limits), dtype=asked.dtype)",
+            "request_from(form, self.step.catalog, limits)",
+        ),
+        "links: a run made again never differs from the link's": edit(
+            "same = not expected or text_hash(frame.trace.finished.text) == expected", "same = True"
+        ),
+        "links: methods come without the pair that has them": edit(
+            "if opening is None or request.drafter.name in opening.drafters:", "if opening is None or opening.drafters:"
+        ),
+        "links: a link of methods fills in its prompt too": edit(
+            'for name, value in held.items() if name in methods or "." in name}', "for name, value in held.items()}"
+        ),
+        "links: a tab has the values of another": edit(
+            "renamed(values.get(kept.tab, {}))", "renamed(next(iter(values.values()), {}))"
+        ),
+        "links: what cannot be run waits all the same": edit(
+            'return {message: notices.message(str(error), "error"), self.waiting: None}',
+            'return {message: notices.message(str(error), "error")}',
+        ),
+        "links: a simulated run is drawn with values of no control": edit(
+            "tab.simulated(tab.fitting(given) if isinstance(given, dict) else {})", "tab.simulated(given)"
+        ),
+        "links: a field may be of any type": edit(
+            'return value if isinstance(value, str) else ""', 'return str(value or "")'
         ),
     },
     ("specviz/app/job.py", JOBS): {
