@@ -10,7 +10,7 @@ from specviz.core import compiled
 from specviz.lm.llama import few_rows
 from specviz.lm.llama.few_rows import ATTENTION, SOURCE
 from specviz.lm.load import load
-from specviz.lm.pages import ROOM, LargePages
+from specviz.lm.pages import ROOM, LargePages, shared_cache
 from specviz.lm.products import MOST_ROWS, VECTOR_ROWS, most_rows
 from tests.lm.tiny_models import error, random_parents, random_tokens, rounded_copy
 from tests.processors.processors import on_every_processor
@@ -187,6 +187,13 @@ def test_weights_are_asked_for_by_the_bytes_in_which_a_pass_reads_them(folder, m
         monkeypatch.setattr(few_rows, "FAR", range(kept_from, most + 2))
         this._note_distance()
         assert {matrix.far for matrix in matrices} == {far}
+
+
+@pytest.mark.parametrize(("stated", "megabytes"), [("16384K\n", 16), ("unknown\n", 32), (None, 32)])
+def test_how_much_the_cache_holds_is_what_the_system_states_or_else_what_was_measured(tmp_path, stated, megabytes):
+    if stated is not None:
+        (tmp_path / "size").write_text(stated)
+    assert shared_cache(tmp_path / "size") == megabytes << 20
 
 
 @needs_compiler

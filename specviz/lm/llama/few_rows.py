@@ -25,6 +25,7 @@ from torch import Tensor
 from specviz.core.compiled import library
 from specviz.core.draws import Chooser, room_of
 from specviz.lm.base import Chain
+from specviz.lm.pages import shared_cache
 from specviz.lm.products import FORMATS, MOST_ROWS, Matrix, matrix, most_rows, pointer, whole
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     from specviz.lm.rows import Mask, Placement
 
 SOURCE = Path(__file__).with_name("few_rows.c")
-FAR = range(16 << 20, 64 << 20)
-"""bytes of weights of which a processor's cache keeps a part from pass to pass: half to twice the 32 MB that a Zen 4
-shares, where that was measured. A drafter's 7 MB stay there, of SmolLM2's 269 nothing does, and both lost by asking."""
+FAR = range(shared_cache() // 2, 2 * shared_cache())
+"""bytes of weights of which a processor's cache keeps a part from pass to pass, as measured at 32 MB: there a drafter's
+7 MB stay, of SmolLM2's 269 nothing does, and both lost by asking"""
 ATTENTION, MLP = 1, 2
 """what is run of a layer: either, both (3) or neither (0)"""
 

@@ -136,6 +136,9 @@ FAULTS: Edits = {
         "chain: rows of a draft that was rejected stay": edit("cached[row] == tokens[row]", "True"),
     },
     ("specviz/lm/pages.py", FEW_ROWS): {
+        "few rows: a cache holds a thousandth of what is stated": edit(
+            '.removesuffix("K")) << 10', '.removesuffix("K"))'
+        ),
         "few rows: nobody asks for large pages": edit("self._room.madvise(mmap.MADV_HUGEPAGE)", "pass"),
         "few rows: a weight is written over the one before it": edit(
             "self._next += -(-size // LINE) * LINE", "self._next += size // LINE"
