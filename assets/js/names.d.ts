@@ -282,6 +282,9 @@ interface Names extends page.Slots {
   h: typeof dom.h;
   svg: typeof dom.svg;
   pressed: typeof dom.pressed;
+  columnHeads: typeof dom.columnHeads;
+  tableRow: typeof dom.tableRow;
+  onDrag: typeof dom.onDrag;
   set: typeof dom.set;
   setText: typeof dom.setText;
   tokenText: typeof dom.tokenText;

@@ -15,15 +15,7 @@ const classPage = (function (S) {
         "table",
         { class: "svx-table" },
         h("caption", {}, caption),
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            head.map((name) => h("th", { scope: "col" }, name)),
-          ),
-        ),
+        S.columnHeads(head),
         h(
           "tbody",
           {},

@@ -87,24 +87,7 @@ const race = (function (S) {
         ),
       ),
     );
-    return h(
-      "div",
-      { class: "svr-table" },
-      h(
-        "table",
-        {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            names.map((name) => h("th", { scope: "col" }, name)),
-          ),
-        ),
-        h("tbody", {}, rows),
-      ),
-    );
+    return h("div", { class: "svr-table" }, h("table", {}, S.columnHeads(names), h("tbody", {}, rows)));
   }
 
   const end = (own) => own.race.longest_s;
@@ -314,13 +297,7 @@ const race = (function (S) {
       pause(own);
       go(own, ((event.clientX - area.left) / Math.max(1, area.width - S.FLAG_PX)) * end(own));
     };
-    lanes.addEventListener("pointerdown", (event) => {
-      lanes.setPointerCapture(event.pointerId);
-      scrub(event);
-    });
-    lanes.addEventListener("pointermove", (event) => {
-      if (lanes.hasPointerCapture(event.pointerId)) scrub(event);
-    });
+    S.onDrag(lanes, scrub);
     document.addEventListener("keydown", (event) => {
       if (!root.isConnected || !root.getClientRects().length || event.defaultPrevented) return;
       const tab = event.target instanceof Element && event.target.closest("[role=tab][aria-selected=true]");

@@ -67,13 +67,7 @@ const ruleBars = (function (S) {
         const { left, width } = slider.getBoundingClientRect();
         move((event.clientX - left) / width);
       };
-      slider.addEventListener("pointerdown", (event) => {
-        slider.setPointerCapture(event.pointerId);
-        drag(event);
-      });
-      slider.addEventListener("pointermove", (event) => {
-        if (slider.hasPointerCapture(event.pointerId)) drag(event);
-      });
+      S.onDrag(slider, drag);
       slider.addEventListener("keydown", (event) => {
         const to = steppedBy(event.key, rows[which][token]);
         if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;

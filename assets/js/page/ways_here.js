@@ -74,7 +74,6 @@ const waysHere = (function (S) {
       (repeats > 1
         ? `repeat; of ${repeats} repeats, the median counts. The lanes above show of each the run of median time.`
         : "repeat, of which there was one.");
-    const head = COLUMNS.map((name) => h("th", { scope: "col" }, name));
     return [
       h("h2", {}, "× plain decoding, in your browser"),
       h("p", {}, how),
@@ -83,11 +82,7 @@ const waysHere = (function (S) {
         { class: "svk-bars" },
         points.map(({ label, ratio }) => S.ratioBar(label, ratio)),
       ),
-      h(
-        "div",
-        { class: "svr-table" },
-        h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, points.map(pointRow))),
-      ),
+      h("div", { class: "svr-table" }, h("table", {}, S.columnHeads(COLUMNS), h("tbody", {}, points.map(pointRow)))),
       points.some(({ isNoise }) => isNoise) ? h("p", {}, NOISE) : null,
     ].filter(Boolean);
   }

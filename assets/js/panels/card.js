@@ -172,12 +172,7 @@ const card = (function (S) {
         S.glyph(fate),
         S.short(now.labels[node], 10),
       );
-      return h(
-        "tr",
-        { class: node === id ? "is-selected" : null },
-        h("th", { scope: "row" }, name),
-        one.cells.map((cell) => h("td", {}, cell)),
-      );
+      return S.tableRow(name, one.cells, { class: node === id ? "is-selected" : null });
     };
     return h(
       "div",
@@ -194,17 +189,7 @@ const card = (function (S) {
         h(
           "table",
           {},
-          steps.head.length
-            ? h(
-                "thead",
-                {},
-                h(
-                  "tr",
-                  {},
-                  steps.head.map((name) => h("th", { scope: "col" }, S.word(name))),
-                ),
-              )
-            : null,
+          steps.head.length ? S.columnHeads(steps.head.map(S.word)) : null,
           h("tbody", {}, steps.rows.map(row)),
         ),
       ),

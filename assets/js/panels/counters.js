@@ -128,29 +128,16 @@ const counters = (function (S) {
     fold.addEventListener("toggle", () => act.draw());
 
     function compare(rounds) {
-      const heads = ["number", "formula", "here", "", "what it counts"];
+      const heads = ["number", "formula", "here", h("span", {}, "="), "what it counts"];
       return h(
         "table",
         {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            heads.map((name) => h("th", { scope: "col" }, name || h("span", {}, "="))),
-          ),
-        ),
+        S.columnHeads(heads),
         h(
           "tbody",
           {},
           fourNumbers(rounds).map((one) =>
-            h(
-              "tr",
-              {},
-              h("th", { scope: "row" }, one.name),
-              [one.formula, one.worked, h("b", {}, one.value), one.counts].map((cell) => h("td", {}, cell)),
-            ),
+            S.tableRow(one.name, [one.formula, one.worked, h("b", {}, one.value), one.counts]),
           ),
         ),
       );

@@ -75,16 +75,10 @@ const timelinePanel = (function (S) {
       const times = [one.start, one.drafter, one.target, one.both, one.idle.target].map((time) =>
         S.seconds(time < 1e-9 ? 0 : time),
       );
-      return h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, String(index + 1)),
-        [...times, one.discarded].map((cell) => h("td", {}, String(cell))),
-      );
+      return S.tableRow(String(index + 1), [...times, String(one.discarded)]);
     };
     const rows = line.rounds.slice(from, to + 1).map((_, place) => row(from + place));
-    const heads = COLUMNS.map((name) => h("th", { scope: "col" }, S.word(name)));
-    return h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows));
+    return h("table", {}, S.columnHeads(COLUMNS.map(S.word)), h("tbody", {}, rows));
   }
 
   /** The empty lanes with their legend and the fold of the table. */

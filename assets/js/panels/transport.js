@@ -106,13 +106,7 @@ const transport = (function (S) {
       const round = Math.floor(share * act.now().trace.rounds.length);
       if (round !== act.now().cursor.round) act.go({ round, beat: Infinity }, false);
     };
-    rounds.addEventListener("pointerdown", (event) => {
-      rounds.setPointerCapture(event.pointerId);
-      scrub(event);
-    });
-    rounds.addEventListener("pointermove", (event) => {
-      if (rounds.hasPointerCapture(event.pointerId)) scrub(event);
-    });
+    S.onDrag(rounds, scrub);
     rounds.addEventListener("keydown", (event) => {
       const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
       if (by) {

@@ -23,6 +23,39 @@ const dom = (function (S) {
       SVGElementTagNameMap[K]} */
   const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
+  /** The head of a table: its columns' names, or what stands for one. */
+  const columnHeads = (names) =>
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        names.map((name) => h("th", { scope: "col" }, name)),
+      ),
+    );
+
+  /** A row of a table, under its name. */
+  const tableRow = (name, cells, attributes = {}) =>
+    h(
+      "tr",
+      attributes,
+      h("th", { scope: "row" }, name),
+      cells.map((cell) => h("td", {}, cell)),
+    );
+
+  /** Hands on where a pointer presses an element and where it is dragged from there.
+      @type {(element: HTMLElement, to: (event: PointerEvent) => void) => void} */
+  function onDrag(element, to) {
+    element.addEventListener("pointerdown", (event) => {
+      element.setPointerCapture(event.pointerId);
+      to(event);
+    });
+    element.addEventListener("pointermove", (event) => {
+      if (element.hasPointerCapture(event.pointerId)) to(event);
+    });
+  }
+
   /** What an event happened in, by its selector.
       @type {(event: Event, selector: string) => HTMLElement | null} */
   const pressed = (event, selector) => /** @type {Element} */ (event.target).closest(selector);
@@ -105,6 +138,22 @@ const dom = (function (S) {
     },
   };
 
-  return { h, svg, pressed, set, setText, tokenText, sentence, termPlaces, bringsTerms, SHAPES, glyph, memory };
+  return {
+    h,
+    svg,
+    pressed,
+    columnHeads,
+    tableRow,
+    onDrag,
+    set,
+    setText,
+    tokenText,
+    sentence,
+    termPlaces,
+    bringsTerms,
+    SHAPES,
+    glyph,
+    memory,
+  };
 })(SpecViz);
 Object.assign(SpecViz, dom);
