@@ -17,7 +17,7 @@ from specviz.protocol.choice import Choice, with_choices
 from specviz.protocol.runs import RunRequest, request_of
 from specviz.trace.header import StepTime
 from specviz.tree_policies.base import TREE_POLICIES
-from tests.proof.letters import LetterTexts, toy_loader
+from tests.proof.letters import toy_loader, toy_source
 
 REQUEST = RunRequest("abc", max_new_tokens=8)
 
@@ -30,10 +30,6 @@ class Counting:
     def __call__(self, name, device, dtype):
         self.loaded.append((name, device, dtype))
         return self._load(name, device, dtype)
-
-
-def toy_source():
-    return LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts())
 
 
 def test_auto_judges_greedily_at_temperature_zero_and_sequentially_above():

@@ -25,12 +25,7 @@ LONG = {"prompt": "abcab", "temperature": 0.8, "max_new_tokens": 16, "target": "
 
 @cache
 def source(measure: bool = True) -> LiveSource:
-    toys, names = toy_loader(), {"table-6-1": "target", "table-6-2": "drafter", "table-6-3": "drafter-weak"}
-    return LiveSource(
-        load=lambda name, device, dtype: toys(names.get(name, name), device, dtype),
-        measure=measure,
-        datastores=LetterTexts(),
-    )
+    return LiveSource(load=toy_loader(), measure=measure, datastores=LetterTexts())
 
 
 def requests() -> list[RunRequest]:

@@ -26,16 +26,11 @@ from specviz.protocol.sweeps.definition import SweepDrafter, SweepSpec
 from specviz.protocol.trainings import TrainingQuestion
 from specviz.scratch import scratch
 from tests.live.fake_spaces import Lender
-from tests.proof.letters import LetterTexts, toy_loader
+from tests.proof.letters import toy_source
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUEST = RunRequest("abc", max_new_tokens=8)
 PROMPTS = (PromptCard("one", "letters", "One", "first", "abc"), PromptCard("two", "letters", "Two", "second", "cab"))
-
-
-def letters():
-    """The toy pair, whose step times nobody measures."""
-    return LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts())
 
 
 @pytest.fixture
@@ -51,7 +46,7 @@ def lender(monkeypatch):
 def zero(lender):
     """The module, with the toy pair placed for the device."""
     module = importlib.import_module("specviz.live.zero")
-    module.load_for_device(letters(), ["target", "drafter"])
+    module.load_for_device(toy_source(), ["target", "drafter"])
     return module
 
 
@@ -95,7 +90,7 @@ def left_over():
 
 
 def test_a_run_is_that_of_the_placed_source_and_was_made_in_another_process(source, lender):
-    trace, here = collect(source, REQUEST), collect(letters(), REQUEST)
+    trace, here = collect(source, REQUEST), collect(toy_source(), REQUEST)
     assert trace.finished.output_ids == here.finished.output_ids
     assert [round_.judged.path for round_ in trace.rounds] == [round_.judged.path for round_ in here.rounds]
     assert lender.processes != [os.getpid()]
@@ -199,7 +194,7 @@ def test_a_page_whose_engine_is_loaded_behind_it_passes_the_loan_on(source, lend
 
 
 def test_a_source_with_a_machine_of_its_own_lends_nothing():
-    here = letters()
+    here = toy_source()
     assert not isinstance(here, Lends)
     assert list(at_once(here, process_of, [REQUEST])) == [os.getpid()]
 
@@ -329,7 +324,7 @@ def test_off_a_zerogpu_machine_the_package_leaves_the_function_as_it_is(monkeypa
     monkeypatch.delitem(sys.modules, "specviz.live.zero", raising=False)
     module = importlib.import_module("specviz.live.zero")
     assert spaces.GPU(duration=3)(counted) is counted
-    module.load_for_device(letters(), ["target", "drafter"])
+    module.load_for_device(toy_source(), ["target", "drafter"])
     assert list(module.ZeroSource().lend(process_of, [REQUEST])) == [os.getpid()]
 
 

@@ -41,8 +41,10 @@ class Letters:
 
 
 def toy_loader(size: int = 6, eos_ids: tuple[int, ...] = (), context: int = 64) -> Callable[..., LoadedModel]:
-    """Stands in for `load`: the toy models `target`, `drafter` and `drafter-weak`, and `twin`, the target itself."""
+    """Stands in for `load`: the toy models `target`, `drafter` and `drafter-weak`, also by their names in a trace, and
+    `twin`, the target itself."""
     seeds = {"target": 1, "drafter": 2, "twin": 1, "drafter-weak": 3}
+    seeds |= {f"table-{size}-{seed}": seed for seed in seeds.values()}
 
     def load(name: str, device: str, dtype: str) -> LoadedModel:
         model = TableModel(size, seeds[name], context, order=4, eos_ids=eos_ids)

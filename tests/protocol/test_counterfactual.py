@@ -5,25 +5,19 @@ from dataclasses import replace
 import pytest
 
 from specviz.errors import OptionError
-from specviz.live.source import LiveSource, collect
+from specviz.live.source import collect
 from specviz.protocol.choice import Choice
 from specviz.protocol.counterfactual import candidates, depth_first, others, request_for, riding_along
 from specviz.protocol.runs import RunRequest
 from tests.app.doubles import ReplaySource, sample
-from tests.proof.letters import LetterTexts, toy_loader
+from tests.proof.letters import toy_source
 
 REQUEST = RunRequest("abcabc", drafter=Choice("model", {"gamma": 3}), max_new_tokens=12)
 
 
 @pytest.fixture
 def source():
-    """The toys are loaded by their names in the trace, too."""
-    toys, names = toy_loader(), {"table-6-1": "target", "table-6-2": "drafter"}
-    return LiveSource(
-        load=lambda name, device, dtype: toys(names.get(name, name), device, dtype),
-        measure=False,
-        datastores=LetterTexts(),
-    )
+    return toy_source()
 
 
 def test_the_recorded_round_stands_first_and_every_other_drafter_follows(source):

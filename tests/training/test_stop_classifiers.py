@@ -15,20 +15,14 @@ from specviz.stop_policies.learned import Network, shipped
 from specviz.theory.formulas import StepTimes
 from specviz.training.stop_classifiers.learn import _rule, accuracy, auc, fit, learnable
 from specviz.training.stop_classifiers.rounds import Costs, LoggedRound, logged_rounds, outcome
-from tests.proof.letters import toy_loader
+from tests.proof.letters import toy_loader, toy_source
 
 RUN = RunRequest("abcab", drafter=Choice("model", {"gamma": 4}), max_new_tokens=40)
 
 
-def toys(size=6):
-    """Models by the names of requests, and the drafter also by the name that traces give it."""
-    load = toy_loader(size)
-    return LiveSource(lambda name, **given: load("drafter" if name == "table-6-2" else name, **given), measure=False)
-
-
 @pytest.fixture(scope="module")
 def source():
-    return toys()
+    return toy_source()
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +69,9 @@ def test_a_head_on_hidden_states_is_trained_on_the_drafter_of_the_runs(source, t
     assert len(learned.weights["mean"]) == 6
     trace = collect(source, replace(RUN, stop_policy=Choice("specdecpp"), stop_policy_weights=learned.weights))
     assert trace.finished.reason != "failed"
+    other = LiveSource(load=lambda name, **given: toy_loader()("drafter-weak", **given), measure=False)
     with pytest.raises(TrainingError, match="drafted with other weights"):
-        toys(size=7).learn(traces[:3], "specdecpp")
+        other.learn(traces[:3], "specdecpp")
 
 
 def test_a_level_that_goes_on_as_a_whole_is_replayed_as_one(source, traces):
