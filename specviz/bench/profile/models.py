@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 
@@ -34,34 +34,6 @@ from specviz.protocol.profiles import ModelSizes, ProfileRequest
 Loader = Callable[..., LoadedModel]
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts")
 """entries of a config under which a pass does not read every weight"""
-
-
-class Timed(Protocol):
-    """Something whose passes can be timed."""
-
-    @property
-    def sizes(self) -> ModelSizes: ...
-
-    @property
-    def device(self) -> torch.device: ...
-
-    @property
-    def dtype(self) -> torch.dtype: ...
-
-    @property
-    def way(self) -> Literal["engine", "bare"]: ...
-
-    @property
-    def cuda_graphs(self) -> bool: ...
-
-    @property
-    def dtype_why(self) -> str:
-        """Why `auto` took `dtype`; empty where another one was asked for."""
-        ...
-
-    def pass_timer(self, context: int, batch: int, n: int, clock: Clock) -> Callable[[], float]:
-        """Makes the pass ready; each call then runs it once and gives its seconds."""
-        ...
 
 
 def open_model(request: ProfileRequest, load: Loader) -> Timed:
@@ -107,10 +79,12 @@ class EnginePasses:
 
     @property
     def dtype_why(self) -> str:
+        """Why `auto` took `dtype`; empty where another one was asked for."""
         return self.model.info.dtype_why
 
     def pass_timer(self, context: int, batch: int, n: int, clock: Clock) -> Callable[[], float]:
-        """One cache serves all widths of a context. `batch` is 1."""
+        """Makes the pass ready; each call then runs it once and gives its seconds. One cache serves all widths of a
+        context. `batch` is 1."""
         if self._cache is None or self._cache[0] != context:
             self._cache = context, filled_cache(self.model, context)
         rows = self._cache[1]
@@ -156,6 +130,7 @@ class BarePasses:
     model: BareLlama
     sizes: ModelSizes
     dtype_why: str
+    """see `EnginePasses`"""
     way: Literal["engine", "bare"] = "bare"
     graphs: Graphs | None = None
 
@@ -172,6 +147,7 @@ class BarePasses:
         return self.graphs is not None
 
     def pass_timer(self, context: int, batch: int, n: int, clock: Clock) -> Callable[[], float]:
+        """As that of `EnginePasses`, for any `batch`."""
         bare_pass = BarePass(self.model, batch, context, n)
         run = bare_pass.run if self.graphs is None else self.graphs.capture(bare_pass.run)
 
@@ -183,6 +159,9 @@ class BarePasses:
             return clock() - began
 
         return time_s
+
+
+Timed = EnginePasses | BarePasses
 
 
 def _bare(request: ProfileRequest) -> BarePasses:
