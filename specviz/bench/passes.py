@@ -21,12 +21,13 @@ from torch import Tensor
 from specviz.bench.core.passes import pass_clock
 from specviz.bench.core.report import markdown_table
 from specviz.bench.core.run import Collected, collect
+from specviz.core.clock import seconds_of
 from specviz.errors import BenchError
 from specviz.lm.base import LanguageModel
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.load import LoadedModel
 from specviz.lm.pages import LargePages
-from specviz.lm.step_time import CACHED_ROWS, Clock, chain_s, filled_cache, pass_s, synchronize, written_s
+from specviz.lm.step_time import CACHED_ROWS, Clock, chain_s, filled_cache, pass_s, written_s
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace.events import Pass, Round
 
@@ -105,14 +106,8 @@ def _reading_s(memory: Tensor, clock: Clock, repeat: int) -> float:
     moment ago is partly in the processor's caches."""
     matrix = memory[: len(memory) // COLUMNS * COLUMNS].view(-1, COLUMNS)
     vector = torch.ones(COLUMNS, device=memory.device)
-    synchronize(memory.device)
-    began = clock()
-    if repeat % 2:
-        memory.sum()
-    else:
-        torch.mv(matrix, vector)
-    synchronize(memory.device)
-    return clock() - began
+    read = memory.sum if repeat % 2 else lambda: torch.mv(matrix, vector)
+    return seconds_of(read, memory.device, clock)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,27 @@ def read_by(clock: Callable[[], float]) -> Iterator[None]:
         _reading.reset(token)
 
 
-def now(device: torch.device) -> float:
-    """Seconds of a monotonic clock. Waits for the device, so that a difference of two readings is its work too."""
+def synchronize(device: torch.device) -> None:
+    """Wait until the device has done what was asked of it; on a CPU it always has."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":
         torch.mps.synchronize()
+
+
+def now(device: torch.device) -> float:
+    """Seconds of a monotonic clock. Waits for the device, so that a difference of two readings is its work too."""
+    synchronize(device)
     return _reading.get()()
+
+
+def seconds_of(work: Callable[[], object], device: torch.device, clock: Callable[[], float]) -> float:
+    """Seconds of the work alone by this clock, from when the device has nothing else to do until it has done it."""
+    synchronize(device)
+    began = clock()
+    work()
+    synchronize(device)
+    return clock() - began
 
 
 class PhaseClock:

@@ -16,6 +16,7 @@ from statistics import fmean, median, quantiles
 
 import torch
 
+from specviz.core.clock import synchronize
 from specviz.core.draws import Chooser
 from specviz.lm.base import Cache, LanguageModel, WritesChains
 from specviz.lm.llama.rows import LlamaRows
@@ -171,14 +172,6 @@ def _forward_s(
     if waits:
         synchronize(device)
     return clock() - began
-
-
-def synchronize(device: torch.device) -> None:
-    """Wait until the device has done what was asked of it; on a CPU it always has."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()
 
 
 def machine(device: torch.device, dtype: str) -> Machine:

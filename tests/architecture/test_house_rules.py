@@ -80,7 +80,6 @@ LEAST = 60
 SHORT = {
     "specviz/version.py": "read by the build, which must not import anything",
     "specviz/frozen.py": "traces, models, drafters and rounds all make their data by it",
-    "specviz/core/clock.py": "every folder that times something reads it",
     "specviz/protocol/choice.py": "requests, sweeps, links and recordings all hold their methods by it",
     "specviz/protocol/lanes.py": "`asynchronous` makes lanes and a study shows them, and neither knows the other",
     "specviz/trace/notebook.py": "the events show themselves by it, so it knows none of them",

@@ -20,8 +20,9 @@ from specviz.bench.core.contest import rotated
 from specviz.bench.core.passes import pass_clock
 from specviz.bench.core.report import now_utc
 from specviz.bench.profile.models import Loader, Timed, open_model
+from specviz.core.clock import seconds_of
 from specviz.errors import OptionError
-from specviz.lm.step_time import Clock, machine, synchronize
+from specviz.lm.step_time import Clock, machine
 from specviz.protocol.profiles import MOST_ROWS, Ceiling, HardwareCurve, PassTime, Profiled, ProfileRequest
 from specviz.theory.roofline import knee, overhead, passes, roofline, settings
 from specviz.trace.header import Machine
@@ -106,11 +107,7 @@ def _tasks(request: ProfileRequest, timed: Timed, clock: Clock) -> list[_Task]:
 def _probe_timer(probe: Probe, device: torch.device, clock: Clock) -> Callable[[], float]:
     @torch.inference_mode()
     def time_s() -> float:
-        synchronize(device)
-        began = clock()
-        probe.run()
-        synchronize(device)
-        return clock() - began
+        return seconds_of(probe.run, device, clock)
 
     return time_s
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import torch
 
+from specviz.core.clock import seconds_of
 from specviz.errors import ModelError, OptionError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.checkpoint import read_config, sha256_of, weight_files
@@ -28,7 +29,7 @@ from specviz.lm.llama.bare import (
 from specviz.lm.llama.shape import LlamaShape, why_not_lean
 from specviz.lm.load import LoadedModel, lean_weights, shape_of
 from specviz.lm.place import DTYPES, choose_dtype, fetch_weights, locate, read_spread
-from specviz.lm.step_time import Clock, filled_cache, pass_s, synchronize
+from specviz.lm.step_time import Clock, filled_cache, pass_s
 from specviz.protocol.profiles import ModelSizes, ProfileRequest
 
 Loader = Callable[..., LoadedModel]
@@ -150,15 +151,7 @@ class BarePasses:
         """As that of `EnginePasses`, for any `batch`."""
         bare_pass = BarePass(self.model, batch, context, n)
         run = bare_pass.run if self.graphs is None else self.graphs.capture(bare_pass.run)
-
-        def time_s() -> float:
-            synchronize(self.device)
-            began = clock()
-            run()
-            synchronize(self.device)
-            return clock() - began
-
-        return time_s
+        return lambda: seconds_of(run, self.device, clock)
 
 
 Timed = EnginePasses | BarePasses

@@ -149,14 +149,10 @@ class PassReplay:
         self, role: str, model: LanguageModel, single: Pass, parents: Sequence[int] | None, last_only: bool = False
     ) -> float:
         """Seconds of one pass; the rows of a chain stay, as most of them do in a run."""
-        from specviz.lm.step_time import synchronize  # brings torch, which `bench --help` does without
+        from specviz.core.clock import seconds_of  # brings torch, which `bench --help` does without
 
         cache, tokens = self._caches[role], _tokens(model, single.rows)
-        synchronize(model.device)
-        began = self.clock()
-        model.forward(tokens, cache, parents, last_only)
-        synchronize(model.device)
-        took = self.clock() - began
+        took = seconds_of(lambda: model.forward(tokens, cache, parents, last_only), model.device, self.clock)
         cache.keep(range(single.cached_rows, single.cached_rows + single.rows) if parents is None else [])
         self.seconds.setdefault(role, {}).setdefault(single.rows, []).append(took)
         return took

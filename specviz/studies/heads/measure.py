@@ -24,6 +24,7 @@ from torch import Tensor
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.passes import pass_clock
 from specviz.bench.core.report import origin_here
+from specviz.core.clock import seconds_of
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.corpus import standard_library as corpus
@@ -35,7 +36,7 @@ from specviz.engine.termination import Ending, Limits
 from specviz.errors import BenchError, OptionError, TrainingError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.load import LoadedModel
-from specviz.lm.step_time import CACHED_ROWS, filled_cache, synchronize
+from specviz.lm.step_time import CACHED_ROWS, filled_cache
 from specviz.lm.text import TextCodec, check_vocabularies
 from specviz.lm.vocabulary import TrimmedModel
 from specviz.protocol.runs import PromptCard
@@ -322,10 +323,6 @@ def step_s(model: LanguageModel, rows: Cache) -> float:
     """Seconds of one pass over one token, whose row is dropped again. On one thread of a CPU those it really worked, so
     that other programs disturb less."""
     clock, _ = pass_clock(model.device)
-    synchronize(model.device)
-    began = clock()
-    model.forward([0], rows)
-    synchronize(model.device)
-    took = clock() - began
+    took = seconds_of(lambda: model.forward([0], rows), model.device, clock)
     rows.keep([])
     return took
