@@ -18,6 +18,7 @@ from specviz.app.look import notices
 from specviz.app.look.events import QUIET, READING
 from specviz.app.look.notices import blocks_table
 from specviz.app.look.style import MARKS, SERIES, style
+from specviz.bench.core.report import or_dash
 from specviz.errors import TraceError
 from specviz.protocol.acceptance import AcceptanceRun, read
 from specviz.trace.files import UPLOAD
@@ -46,13 +47,9 @@ def _cells(run: AcceptanceRun) -> tuple[str, ...]:
         str(total.spec_steps),
         str(total.draft_tokens),
         str(total.accepted_tokens),
-        _number(total.rate, ".3f"),
-        _number(total.mean_length, ".2f"),
+        or_dash(total.rate, "{:.3f}"),
+        or_dash(total.mean_length, "{:.2f}"),
     )
-
-
-def _number(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
 
 
 def sentence(runs: Sequence[AcceptanceRun]) -> str:

@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import chosen
 from specviz.app.look.style import DRAWN, GRID, PRESS, TEXT, legend_above, legend_below, look, style
 from specviz.app.speedup.view import Curve, Level, Measured, Series, SpeedupView, is_slower
-from specviz.protocol.sweeps.intervals import Estimate
+from specviz.bench.core.report import value_of
 from specviz.protocol.sweeps.points import BASELINE, title
 from specviz.theory.rows import SweepRow
 
@@ -257,11 +257,11 @@ def _table_row(row: SweepRow, predicted: Sequence[str]) -> str:
         "plain decoding" if plain else row.label,
         str(row.policies) or "–",
         "–" if row.gamma is None else str(row.gamma),
-        "–" if plain else _number(row.statistics.nodes_per_pass, 1),
+        "–" if plain else value_of(row.statistics.nodes_per_pass, "{:.1f}"),
         f"{row.temperature:g}",
         "1 (baseline)" if plain else _speedup(row),
-        _number(row.statistics.acceptance_rate),
-        _number(row.statistics.mean_acceptance_length),
+        value_of(row.statistics.acceptance_rate),
+        value_of(row.statistics.mean_acceptance_length),
         _mbsu(row),
         f"{row.tokens_per_s:.0f}",
         f"{row.statistics.same_output} of {row.statistics.runs}",
@@ -281,13 +281,9 @@ def _table_row(row: SweepRow, predicted: Sequence[str]) -> str:
 def _mbsu(row: SweepRow) -> str:
     """With its cost ratio, where the drafter has a model."""
     ratio = "" if row.memory_ratio is None else f" (c {row.memory_ratio:.2f})"
-    return f"{_number(row.statistics.mbsu)}{ratio if row.statistics.mbsu is not None else ''}"
+    return f"{value_of(row.statistics.mbsu)}{ratio if row.statistics.mbsu is not None else ''}"
 
 
 def _speedup(row: SweepRow) -> str:
     interval = "" if row.statistics.prompts == 1 else f" ({row.ratio.low:.2f} to {row.ratio.high:.2f})"
     return f"{row.ratio.value:.2f}×{interval}"
-
-
-def _number(estimate: Estimate | None, digits: int = 2) -> str:
-    return "–" if estimate is None else f"{estimate.value:.{digits}f}"

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from specviz.lm.load import LoadedModel
 
 DASH = "–"
+CLOCKS = {"process": "by the time that the processor worked", "wall": "by the clock on the wall"}
+"""the clocks of `core.passes.work_clock`, in words"""
 
 
 def plain_data(value: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from specviz.bench.core.report import or_dash
 from specviz.cli.terminal import err, out, printable
 from specviz.errors import TraceError
 from specviz.protocol.acceptance import AcceptanceRun, read
@@ -75,7 +76,7 @@ def table(runs: Sequence[AcceptanceRun]) -> list[str]:
             for depth in range(depths)
         ]
         counts = (len(run.requests), total.spec_steps, total.draft_tokens, total.accepted_tokens)
-        fractions = (_number(total.rate, ".3f"), _number(total.mean_length, ".2f"))
+        fractions = (or_dash(total.rate, "{:.3f}"), or_dash(total.mean_length, "{:.2f}"))
         engine = run.engine if run.traced else f"{run.engine} *"
         rows.append(
             [*(printable(word, keep="") for word in (run.name, engine)), *map(str, counts), *fractions, *shares]
@@ -96,7 +97,3 @@ def table(runs: Sequence[AcceptanceRun]) -> list[str]:
     if silent:
         lines.append(f"not counted: {silent} request{'s' * (silent != 1)} that told nothing of speculation")
     return lines
-
-
-def _number(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)

@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any
 
 from specviz.bench.core.contest import ContestPlan, ContestRun, contest, first_prompts
-from specviz.bench.core.report import markdown_table
+from specviz.bench.core.report import markdown_table, or_dash
 from specviz.bench.core.rows import Plain, beside_plain, engine_speed, ratios, row_statistics
 from specviz.bench.core.run import SourceContestant, first_run, on
 from specviz.bench.speed_bench import report_of, table, write
@@ -206,9 +206,9 @@ def _show(candidates: Sequence[Candidate], advice: Advice, header: Started, runs
             candidate.name,
             f"{candidate.ratio:.2f}",
             f"{min(candidate.ratios.values()):.2f} to {max(candidate.ratios.values()):.2f}",
-            "–" if candidate.acceptance_rate is None else f"{candidate.acceptance_rate:.0%}",
-            "–" if candidate.tokens_per_pass is None else f"{candidate.tokens_per_pass:.2f}",
-            "–" if candidate.gamma is None else str(candidate.gamma),
+            or_dash(candidate.acceptance_rate, "{:.0%}"),
+            or_dash(candidate.tokens_per_pass, "{:.2f}"),
+            or_dash(candidate.gamma, "{}"),
         ]
         for candidate in sorted(candidates, key=lambda candidate: candidate.ratio, reverse=True)
     ]

@@ -114,15 +114,6 @@ NUMBERS = (
 )
 
 
-NUMBERS = (
-    Number("alpha", "acceptance probability α", lambda one: one.alpha),
-    Number("tau", "block efficiency τ, tokens per target pass", lambda one: one.block_efficiency),
-    Number("mbsu", "MBSU, speedup if reading weights were all that costs", lambda one: one.mbsu),
-    Number("coverage", "coverage, share of p on the drafter's four most likely tokens", lambda one: one.coverage),
-    Number("last", "acceptance of the last draft once all before it were accepted", lambda one: one.by_position[-1]),
-)
-
-
 @dataclass(frozen=True, slots=True)
 class AlignmentRow:
     """One alignment, or the drafter before any (`loss` is empty)."""

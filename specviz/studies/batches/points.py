@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from specviz.bench.core.report import CLOCKS
 from specviz.trace.header import Machine, ModelCard
 
 FORMAT = "specviz-batches"
@@ -16,7 +17,6 @@ Shape = tuple[int, ...]
 """children per node at each level of the draft; all ones: a chain; all zeros: at most one, as the batch's budget grants
 it; empty: plain decoding"""
 PLAIN: Shape = ()
-CLOCKS = {"process": "by the time that the processor worked", "wall": "by the clock on the wall"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from specviz.bench.core.report import DASH, Origin, or_dash, spread, value_of, with_interval
+from specviz.bench.core.report import CLOCKS, DASH, Origin, or_dash, spread, value_of, with_interval
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 from specviz.studies.batches.points import (
-    CLOCKS,
     FORMAT,
     PLAIN,
     VERSION,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from specviz.bench.core.report import CLOCKS
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.theory.analysis.rates import Rate, rate
 from specviz.trace.header import Machine, ModelCard
@@ -30,7 +31,6 @@ TITLES = {
 """style → its name in tables and charts; the first asks for none and is what the others are held against"""
 KINDS = {"sums": "sums", "problems": "word problems"}
 ASKED = {"words": "asked in words", "tag": "asked by the corpus's tag", "message": "asked as a message"}
-CLOCKS = {"process": "by the time that the processor worked", "wall": "by the clock on the wall"}
 MOSTLY = 0.5
 """a style is followed where more of its texts than this have its form; nothing is said of others"""
 NO_ANSWER = "none correct"

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from specviz.bench.core.report import Origin, with_interval
+from specviz.bench.core.report import CLOCKS, Origin, with_interval
 from specviz.errors import OptionError
 from specviz.studies.chart import Axis, Chart, Note, Panel, Series
 from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View, count
 from specviz.studies.styles.numbers import (
     CHAIN,
-    CLOCKS,
     DIRECT,
     DRAFT,
     FORMAT,
@@ -116,7 +115,8 @@ def _beside_chain(group: Group, styles: Sequence[str], drafters: Sequence[str], 
         for name in drafters:
             own, chain = group.row(style, name), group.row(CHAIN, name)
             if own is not None and chain is not None:
-                line = f"{TITLES[style]} with {name}: α {_alpha(own)} against CoT's {_alpha(chain)}"
+                alpha, beside = with_interval(own.alpha), with_interval(chain.alpha)
+                line = f"{TITLES[style]} with {name}: α {alpha} against CoT's {beside}"
                 parts.append(f"{line}; {_bill(own)}, against CoT's {_bill(chain)}" if terser else line)
     if not drafters:
         untested.append("no such drafter was measured")
@@ -151,11 +151,6 @@ def how(file: StyleFile) -> str:
         f"{questions} held-out questions, the same in every style, at most {file.max_new_tokens} tokens an answer, "
         f"temperature 0, {repeats} repeat{'s' * (repeats != 1)}, {CLOCKS[file.clock]}{load}"
     )
-
-
-def _alpha(row: StyleRow) -> str:
-    """α of a row."""
-    return "–" if row.alpha is None else f"{row.alpha.value:.2f} [{row.alpha.low:.2f}–{row.alpha.high:.2f}]"
 
 
 def _bill(row: StyleRow) -> str:
