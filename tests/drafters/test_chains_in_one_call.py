@@ -10,10 +10,12 @@ import torch
 from specviz.cli.sources import SharedModels, live_source
 from specviz.core import compiled
 from specviz.core.draws import Chooser
+from specviz.core.randomness import SeededRandom, TokenDraw
 from specviz.drafters.base import DraftPolicies
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.drafting.draft_model import DraftCache
 from specviz.drafters.drafting.growing import PlainChains, ShapeOptions
+from specviz.drafters.merged import MergedDrafter
 from specviz.drafters.model import ModelDrafter
 from specviz.engine.recorder import Recorder
 from specviz.lm.base import ModelInfo
@@ -24,6 +26,7 @@ from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.trace.events import Agreement
 from specviz.tree_policies.base import TREE_POLICIES
+from tests.drafters.asking import context
 from tests.engine.sessions import decoded
 from tests.proof.letters import Letters
 
@@ -112,6 +115,34 @@ def test_text_draws_and_trace_are_those_of_a_draft_by_steps(models, calls, monke
         assert all(a is b is None or torch.equal(a, b) for a, b in proposals)
         drafts = [[rows for _, rows in record.proposal.draft_logits] for record in (one, other)]
         assert drafts == [[], []] or torch.equal(*map(torch.cat, drafts))
+
+
+def drafted(drafter, model, *further, randomness=None):
+    """What it proposes above temperature 0, with these models."""
+    with_model(drafter, model, further)
+    drafter.begin([5, 17, 2, 40])
+    asked = context([5, 17, 2, 40], temperature=0.8)
+    return drafter.propose(asked if randomness is None else dataclasses.replace(asked, randomness=randomness))
+
+
+def test_models_that_draft_together_draw_their_chains_with_noise_of_their_own(models, calls, monkeypatch):
+    """One and the same model twice: with the same noise both chains would be the same too."""
+    made = [drafted(MergedDrafter.of({"branching": ()}), models[1], models[1])]
+    assert calls == [4, 4]
+    monkeypatch.setattr(LlamaModel, "write_chain", lambda *_: None)
+    made.append(drafted(MergedDrafter.of({"branching": ()}), models[1], models[1]))
+    one, other = (proposal.tree for proposal in made)
+    assert (one.tokens, one.parents, one.sources) == (other.tokens, other.parents, other.sources)
+
+
+class Sevens(SeededRandom):
+    def draw(self, probs, key):
+        return TokenDraw(7, None)
+
+
+def test_whoever_decides_draws_otherwise_than_a_seed_does_is_asked_for_each(models, calls):
+    tree = drafted(ModelDrafter(ShapeOptions(gamma=3)), models[1], randomness=Sevens(0)).tree
+    assert (tree.tokens[1:], calls) == ([7, 7, 7], [])
 
 
 def test_rows_of_a_chain_stay_as_far_as_the_text_went_on_with_them(models):

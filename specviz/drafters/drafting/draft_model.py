@@ -120,7 +120,7 @@ class DraftCache:
 
     def write_chain(self, tokens: Sequence[int], chooser: Chooser) -> Chain | None:
         """`catch_up`, and `extend` along a chain, by one call; None where it takes several."""
-        if self._writes is None or self.keeps_hidden:
+        if self._writes is None:
             return None
         chain = self._writes.write_chain(tokens[self._rows.length :], self._rows, chooser)
         self._is_chain = chain is not None

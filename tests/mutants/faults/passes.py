@@ -127,6 +127,12 @@ FAULTS: Edits = {
         "chain: a later round draws with the noise of the first": edit(
             "again(steps, context.round,", "again(steps, 0,"
         ),
+        "chain: a draft behind another of its round draws with the same noise": edit(
+            "context.round, draws))", "context.round, 0))"
+        ),
+        "chain: a seed draws in place of whatever else decides": edit(
+            "type(randomness) is not SeededRandom", "not isinstance(randomness, SeededRandom)"
+        ),
         "chain: the stop policy is not asked": edit("chain is None or not stop_policy.does_nothing()", "chain is None"),
         "chain: the target's race is drawn as if it were none": edit(
             "not sampling.uncut or context.noise == RACE or", "not sampling.uncut or"
@@ -134,6 +140,9 @@ FAULTS: Edits = {
     },
     ("specviz/drafters/drafting/draft_model.py", "tests/drafters/test_chains_in_one_call.py"): {
         "chain: rows of a draft that was rejected stay": edit("cached[row] == tokens[row]", "True"),
+        "chain: whoever drafts next is not told which noise was used": edit(
+            "self.draws += 0 if proposal.tree.block is None else proposal.tree.drafted", "self.draws += 0"
+        ),
     },
     ("specviz/lm/pages.py", FEW_ROWS): {
         "few rows: a cache holds a thousandth of what is stated": edit(
