@@ -21,16 +21,26 @@ def index(found: Sequence[Study[Any]] | None = None) -> str:
 
 
 def flags() -> str:
-    """A row for each flag of each study, as its own parser has it."""
+    """What several studies take, then what one alone does, each flag as its own parser has it."""
     (parsers,) = (one for one in build_parser(["study"])._actions if isinstance(one, argparse._SubParsersAction))
     (parts,) = (one for one in parsers.choices["study"]._actions if isinstance(one, argparse._SubParsersAction))
-    rows = [
-        [f"`{study.command}`", _flag(action), _meaning(action)]
-        for study in studies()
-        for action in parts.choices[study.command]._actions
-        if action.dest != "help"
-    ]
-    return table(["study", "flag", "meaning"], rows)
+    takers: dict[tuple[str, str], list[str]] = {}
+    for study in studies():
+        for action in parts.choices[study.command]._actions:
+            if action.dest != "help":
+                meaning = _meaning(action)
+                for name, told in ((f"docs/{study.page}", "its page"), (f"assets/{study.file}", "its file in assets")):
+                    meaning = meaning.replace(name, told)
+                takers.setdefault((_flag(action), meaning), []).append(f"`{study.command}`")
+    rows = [(_of(names), flag, meaning, len(names)) for (flag, meaning), names in takers.items()]
+    return table(["study", "flag", "meaning"], [list(row[:3]) for row in sorted(rows, key=lambda row: row[3] < 2)])
+
+
+def _of(names: Sequence[str]) -> str:
+    """`every study`, where none is missing."""
+    every = [f"`{study.command}`" for study in studies()]
+    missing = [name for name in every if name not in names]
+    return "every study" if not missing else f"every study but {missing[0]}" if len(missing) == 1 else ", ".join(names)
 
 
 def _flag(action: argparse.Action) -> str:
