@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from specviz.doctor.logs import TEXT_FORMS
-from specviz.doctor.record import Record, of_acceptance
+from specviz.doctor.record import Record
 from specviz.doctor.responses import JSON_FORMS, Data, part_of
 from specviz.errors import ContradictionError, SilentError, TraceError
 from specviz.protocol import acceptance
@@ -82,7 +82,12 @@ def _of_requests(raw: bytes, placed: Sequence[Row], limits: Limits) -> Record | 
     engine = NAMES.get(run.engine, run.engine)
     untold = () if run.traced else ("which tokens were rejected", "seconds of drafting")
     form = "a trace" if run.traced else "records of requests"
-    return of_acceptance(run.total, engine, form, len(run.requests), run.silent, untold)
+    counts = run.total
+    return Record(
+        engine, form, counts.draft_tokens, counts.accepted_tokens, counts.spec_steps, counts.output_tokens,
+        by_position=counts.reached, longest=counts.longest, requests=len(run.requests), silent=run.silent,
+        speculates=counts.draft_tokens > 0, untold=untold,
+    )  # fmt: skip
 
 
 def _engine(rows: Sequence[Data]) -> str:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from specviz.protocol.acceptance import Acceptance
-
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -103,26 +101,6 @@ class Record:
     def tokens_per_s(self) -> float | None:
         """output tokens ÷ seconds of decoding."""
         return self.output_tokens / self.decode_s if self.output_tokens and self.decode_s else None
-
-
-def of_acceptance(
-    counts: Acceptance, engine: str, form: str, requests: int, silent: int, untold: tuple[str, ...]
-) -> Record:
-    """A record of whole steps."""
-    return Record(
-        engine,
-        form,
-        drafted=counts.draft_tokens,
-        accepted=counts.accepted_tokens,
-        steps=counts.spec_steps,
-        output_tokens=counts.output_tokens,
-        by_position=counts.reached,
-        longest=counts.longest,
-        requests=requests,
-        silent=silent,
-        speculates=counts.draft_tokens > 0,
-        untold=untold,
-    )
 
 
 def total(values: Iterable[int | None]) -> int | None:

@@ -116,4 +116,4 @@ def test_the_margin_is_that_of_the_token_where_the_texts_part(
 def test_weights_that_are_none_are_refused(specviz: Call) -> None:
     done = specviz("prove", "lines", "--target", "a,b")
     assert done.code == 2
-    assert "'a,b' are no weights" in done.err
+    assert "--target is 'a,b', but must be numbers like 0.5,0.3,0.2" in done.err

@@ -18,6 +18,7 @@ from specviz.cli import generated_texts
 from specviz.cli.sources import live_source
 from specviz.cli.terminal import bar, out, printable, progress
 from specviz.errors import OptionError
+from specviz.options import several_numbers
 from specviz.protocol.choice import Choice
 from specviz.protocol.proofs import (
     BREAKS,
@@ -122,16 +123,8 @@ def grammar(args: argparse.Namespace) -> int:
 
 
 def _toy(args: argparse.Namespace) -> Toy:
-    return Toy(_weights(args.target), _weights(args.draft), args.verifier, args.tree, args.draw, args.broken)
-
-
-def _weights(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError as error:
-        raise OptionError(
-            f"'{text[:40]}' are no weights; give three numbers with commas, such as 0.5,0.3,0.2."
-        ) from error
+    p, q = (several_numbers(f"--{name}", getattr(args, name), float, "0.5,0.3,0.2") for name in ("target", "draft"))
+    return Toy(p, q, args.verifier, args.tree, args.draw, args.broken)
 
 
 def _numbers(values: tuple[float, ...]) -> str:

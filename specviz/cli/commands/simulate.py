@@ -15,6 +15,7 @@ from typing import Any
 
 from specviz.cli.terminal import out, printable
 from specviz.errors import OptionError
+from specviz.options import several_numbers
 from specviz.theory.what_if import Clock, Shape
 
 COST_RATIO = 0.05
@@ -134,21 +135,17 @@ def _rates(args: argparse.Namespace) -> tuple[float, ...]:
 
     if args.rates_of is not None:
         return rates_of(codec.read(args.rates_of))
-    return _numbers("--rates", args.rates) if args.rates else (ALPHA if args.alpha is None else args.alpha,)
+    return (
+        several_numbers("--rates", args.rates, float, "0.8,0.6,0.5")
+        if args.rates
+        else (ALPHA if args.alpha is None else args.alpha,)
+    )
 
 
 def _shape(args: argparse.Namespace) -> Shape:
     if args.tree:
-        return Shape(tuple(int(children) for children in _numbers("--tree", args.tree)))
+        return Shape(several_numbers("--tree", args.tree, int, "3,2,1"))
     return Shape.chain(GAMMA if args.gamma is None else args.gamma)
-
-
-def _numbers(flag: str, text: str) -> tuple[float, ...]:
-    kind = int if flag == "--tree" else float
-    try:
-        return tuple(kind(part) for part in text.split(","))
-    except ValueError:
-        raise OptionError(f"{flag} is '{text[:40]}', but takes numbers with commas between.") from None
 
 
 def _clock(args: argparse.Namespace, otherwise: float) -> _Chosen:
