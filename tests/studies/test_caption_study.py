@@ -78,34 +78,25 @@ def test_where_nothing_was_judged_there_is_no_share() -> None:
     assert row("caption-drafter-text", "chance", [run((5, "target"))], [FIRST]).grounded is None
 
 
-class Asked(ReplaySource):
-    def __init__(self) -> None:
-        super().__init__(sample())
-        self.asked: list[object] = []
-
-    def run(self, request, *rest):
-        self.asked.append(request)
-        return super().run(request, *rest)
-
-
 def test_every_drafter_runs_on_the_same_held_out_scenes_beside_plain_decoding() -> None:
-    source = Asked()
+    source = ReplaySource(sample())
     rows = [one for one, _ in rows_of(source, 2, 3)]
+    asked = [request for request, _ in source.requests]
     assert [(one.drafter, one.split) for one in rows] == [
         (drafter, split) for split in ("chance", "combination") for drafter in DRAFTERS
     ]
     first, second = (str(scene_of("chance", FIRST_SEED + place)) for place in (0, 1))
-    assert [one.scene for one in source.asked][:12] == [first] * 8 + [second] * 4, "the first warms up"
-    turns = [one.drafter_model if one.drafter.name == "model" else "none" for one in source.asked[:12]]
+    assert [one.scene for one in asked][:12] == [first] * 8 + [second] * 4, "the first warms up"
+    turns = [one.drafter_model if one.drafter.name == "model" else "none" for one in asked[:12]]
     names = ["none", *DRAFTERS]
     assert turns == [names[-1], *names[:-1], *names, *names[1:], names[0]]
-    assert {one.drafter.options["gamma"] for one in source.asked if one.drafter.name == "model"} == {3}
-    assert {one.temperature for one in source.asked} == {0.0}
+    assert {one.drafter.options["gamma"] for one in asked if one.drafter.name == "model"} == {3}
+    assert {one.temperature for one in asked} == {0.0}
 
 
 def test_a_cancelled_bench_keeps_the_rows_that_are_there() -> None:
-    source = Asked()
-    assert len(list(rows_of(source, 2, 3, lambda: len(source.asked) > 12))) == 3
+    source = ReplaySource(sample())
+    assert len(list(rows_of(source, 2, 3, lambda: len(source.requests) > 12))) == 3
 
 
 def test_the_table_says_what_was_judged_and_where_it_comes_from() -> None:

@@ -188,26 +188,25 @@ def test_a_chain_of_another_drafter_changes_as_the_chain_of_the_same_model() -> 
     assert (now.label, now.cost.draft_s) == ("vocabtrim", pytest.approx(0.009))
 
 
-def test_a_tree_that_asks_its_model_more_often_on_one_prompt_takes_longer_there() -> None:
-    """Recorded were 2 ms of drafting for two passes a round and 5 ms for eight; four took 6 ms there, twice the 3 ms
-    that lie between."""
+def with_trees(tried_rounds: TriedRounds) -> tuple[SweepPoint, ...]:
+    """Predicted: plain decoding of two prompts, and a tree on each: recorded with 2 ms of drafting for two passes a
+    round, and with 5 ms for eight."""
     trees = [
         drafted(gamma=None, prompt=prompt, cost=replace(drafted().cost, draft_passes=6 * passes, draft_s=6 * seconds))
         for prompt, passes, seconds in (("a", 2, 0.002), ("b", 8, 0.005))
     ]
-    clock = tried(TriedRounds(("model", None), 0.006, (3,), 0.005, 0.001, draft_passes=4))
-    points = predict(sweep_result(plain(), plain(prompt="b"), *trees), clock).points
+    return predict(sweep_result(plain(), plain(prompt="b"), *trees), tried(tried_rounds)).points
+
+
+def test_a_tree_that_asks_its_model_more_often_on_one_prompt_takes_longer_there() -> None:
+    """Four passes took 6 ms there, twice the 3 ms that lie between."""
+    points = with_trees(TriedRounds(("model", None), 0.006, (3,), 0.005, 0.001, draft_passes=4))
     assert [now.cost.draft_s for now in points[2:]] == pytest.approx([6 * 0.004, 6 * 0.01])
 
 
 def test_a_tree_that_asked_less_often_than_in_any_recorded_run_is_held_against_the_nearest() -> None:
-    """Recorded were 2 ms for two passes a round; one took 3 ms there."""
-    trees = [
-        drafted(gamma=None, prompt=prompt, cost=replace(drafted().cost, draft_passes=6 * passes, draft_s=6 * seconds))
-        for prompt, passes, seconds in (("a", 2, 0.002), ("b", 8, 0.005))
-    ]
-    clock = tried(TriedRounds(("model", None), 0.003, (3,), 0.005, 0.001, draft_passes=1))
-    points = predict(sweep_result(plain(), plain(prompt="b"), *trees), clock).points
+    """One pass took 3 ms there."""
+    points = with_trees(TriedRounds(("model", None), 0.003, (3,), 0.005, 0.001, draft_passes=1))
     assert points[2].cost.draft_s == pytest.approx(6 * 0.003)
 
 

@@ -77,23 +77,18 @@ def test_the_steps_form_holds_the_picture_and_gives_it_back() -> None:
         request_from({**values, "scene": "<b>"}, catalog(), LIMITS)
 
 
-class Asked(ReplaySource):
-    """Remembers what it was asked to run."""
+class Refusing(ReplaySource):
+    """Refuses everything by this sentence; with none, nothing."""
 
     def __init__(self, refuses: str = "") -> None:
         super().__init__(sample())
-        self.asked: list[object] = []
         self.refuses = refuses
 
     def explain(self, request):
         return self.refuses or None
 
-    def run(self, request, *rest):
-        self.asked.append(request)
-        return super().run(request, *rest)
 
-
-def actions_on(source: Asked) -> tuple[ScenesActions, Composer, Stage, dict[object, object]]:
+def actions_on(source: Refusing) -> tuple[ScenesActions, Composer, Stage, dict[object, object]]:
     rows = [[f"{name}{index}" for name in "abcde"] for index in range(3)]
     composer = Composer(rows, "drafter", "temperature")
     given = {
@@ -107,28 +102,28 @@ def actions_on(source: Asked) -> tuple[ScenesActions, Composer, Stage, dict[obje
 
 
 def test_run_fills_the_steps_form_shows_that_tab_and_runs_the_scene() -> None:
-    source = Asked()
+    source = Refusing()
     actions, composer, stage, given = actions_on(source)
     first, *rest = actions.run(composer, stage, "message")(given, VISITOR)
     assert first["form scene"] == "large red circle at 10,10; small blue square at 21,21"
     assert first["form target"] == "captioner"
     assert first["tabs"].selected == "watch"
-    assert source.asked[0].scene == first["form scene"]
+    assert source.requests[0][0].scene == first["form scene"]
     assert "tokens in" in rest[-1]["4"]
     assert rest[-1]["5"].interactive
 
 
 def test_what_cannot_run_is_said_beside_the_composer_and_nothing_is_filled() -> None:
-    source = Asked(refuses="the captioner is missing; restore it.")
+    source = Refusing(refuses="the captioner is missing; restore it.")
     actions, composer, stage, given = actions_on(source)
     (only,) = actions.run(composer, stage, "message")(given, VISITOR)
     assert list(only) == ["message"]
     assert "The captioner is missing" in only["message"]
-    assert source.asked == []
+    assert source.requests == []
 
 
 def test_a_scene_without_shapes_leaves_the_picture_and_says_why() -> None:
-    actions, composer, _, given = actions_on(Asked())
+    actions, composer, _, given = actions_on(Refusing())
     picture, message = actions.draw(composer)(given)
     assert json.loads(picture)[1]["colour"] == "blue"
     assert "sv-" in message
@@ -145,7 +140,7 @@ def test_a_scene_without_shapes_leaves_the_picture_and_says_why() -> None:
 def test_a_picture_unlike_those_of_training_is_drawn_with_a_word_of_doubt(
     column: str, line: str, is_doubted: bool
 ) -> None:
-    actions, composer, _, given = actions_on(Asked())
+    actions, composer, _, given = actions_on(Refusing())
     picture, message = actions.draw(composer)(given | {"d1": column, "e1": line})
     assert isinstance(picture, str)
     assert ("may be wrong" in message) == is_doubted
