@@ -103,6 +103,8 @@ interface Names extends page.Slots {
   entriesOf: typeof glossary.entriesOf;
   growingRun: typeof growingRun.growingRun;
   lastCall: typeof latest.lastCall;
+  onlyChosen: typeof latest.onlyChosen;
+  hasChosen: typeof latest.hasChosen;
   mountLearn: typeof lesson.mountLearn;
   showLessons: typeof lesson.showLessons;
   playLesson: typeof lesson.playLesson;

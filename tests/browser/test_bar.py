@@ -140,6 +140,40 @@ def test_the_recording_fills_the_bar_run_runs_what_is_in_it_and_the_run_before_s
     expect(page.locator("#sv-before .sv-was")).to_contain_text("2.00×")
 
 
+def test_tab_passes_a_list_which_closes_and_what_stands_in_the_bar_stays(
+    page: Page, address: str, source: ReplaySource
+) -> None:
+    """Also where the list scrolls, which is no stop of its own."""
+    opened(page, address)
+    page.add_style_tag(content="[role=listbox] { max-height: 30px }")
+    page.locator("#sv-gamma input").fill("5")
+    for passed in ("#sv-example", "#sv-drafter"):
+        page.locator(f"{passed} input").focus()
+        expect(page.get_by_role("listbox")).to_have_count(1)
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("listbox")).to_have_count(0)
+        assert page.evaluate("document.activeElement !== document.body")
+    page.locator("#sv-run").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".sv-gained .sv-origin")).to_have_text("live")
+    asked = [request for request, _ in source.requests if request.record][-1]
+    assert asked.drafter.options["gamma"] == 5
+
+
+def test_in_a_window_of_320_pixels_no_word_of_the_bar_leaves_its_button(page: Page, address: str) -> None:
+    opened(page, address, 320, 640)
+    page.locator("#sv-prompt textarea").focus()
+    page.locator("#sv-prompt textarea").blur()
+    expect(page.locator("#sv-drafter")).to_be_visible()
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll(".sv-bar button")]
+          .filter((one) => one.checkVisibility() && one.clientWidth > 1 && one.scrollWidth > one.clientWidth)
+          .map((one) => one.textContent)"""
+    )
+    assert cut == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
 def test_an_example_chosen_by_keys_opens_at_its_round_and_what_is_offered_about_a_token_appears_at_its_card(
     page: Page, address: str
 ) -> None:

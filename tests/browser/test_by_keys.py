@@ -87,6 +87,8 @@ def test_the_focus_outlives_what_a_key_pressed(home: Page) -> None:
     opener.focus()
     home.keyboard.press("Enter")
     expect(drawer.get_by_role("button", name="Close")).to_be_focused()
+    drawer.get_by_role("radio").first.focus()
+    expect(drawer.locator("label:has(:focus)")).to_have_css("outline-style", "solid")
     home.keyboard.press("Escape")
     expect(opener).to_be_focused()
     home.evaluate("addEventListener('focusin', ({ target }) => (globalThis.been ??= []).push(target.innerText))")
@@ -103,6 +105,11 @@ def test_the_focus_outlives_what_a_key_pressed(home: Page) -> None:
     expect(home.get_by_role("button", name="save as PNG")).to_be_focused()
     home.keyboard.press("Escape")
     expect(share).to_be_focused()
+
+
+def test_a_place_for_files_is_called_what_it_says(page: Page, shipped: str) -> None:
+    page_server.opened(page, f"{shipped}#tab=doctor")
+    expect(page.get_by_role("button", name="Drop File Here")).to_be_attached()
 
 
 def test_space_goes_on_in_a_presented_lesson_and_page_down_counts_hands_first(home: Page) -> None:

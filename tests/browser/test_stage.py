@@ -170,6 +170,15 @@ def test_presenting_begins_by_button_steps_by_remote_and_ends_by_escape_where_it
     expect(beside).to_be_visible()
 
 
+def test_what_had_the_focus_before_a_presentation_has_it_after_it(player_page: Page) -> None:
+    share = player_page.locator(".svp-share summary")
+    share.focus()
+    player_page.keyboard.press("p")
+    expect(share).to_be_hidden()
+    player_page.keyboard.press("Escape")
+    expect(share).to_be_focused()
+
+
 def test_a_presentation_is_light_for_who_has_chosen_light(player_page: Page) -> None:
     player_page.evaluate("localStorage.setItem('specviz.light', 'light')")
     player_page.keyboard.press("p")

@@ -11,3 +11,7 @@ test("of an event's calls that come at once only the last goes out, with its own
   );
   assert.deepEqual(await S.lastCall(1, ["later"]), ["later"]);
 });
+
+test("a list that was left without a choice gives its call nothing", () => {
+  assert.deepEqual([S.onlyChosen(["ngram", 7]), S.hasChosen()], [[null, null], false]);
+});

@@ -20,7 +20,13 @@ const pageKeys = (function (S) {
     for (const tab of tabs) S.set(tab, "tabindex", tab === chosen ? 0 : -1);
   }
 
-  const allRows = () => document.querySelectorAll("[role=tablist]").forEach(oneStop);
+  /** Gradio calls a place for files something else than it says there, so that who speaks to the page names neither. */
+  const asItSays = (button) => button.removeAttribute("aria-label");
+
+  function settle() {
+    document.querySelectorAll("[role=tablist]").forEach(oneStop);
+    document.querySelectorAll("button[aria-dropeffect][aria-label]").forEach(asItSays);
+  }
 
   /** Arrows walk the row that was reached by Tab; after a click they belong to the player. */
   function walk(event) {
@@ -32,6 +38,14 @@ const pageKeys = (function (S) {
     event.preventDefault();
     event.stopPropagation();
     tabs[to].focus();
+  }
+
+  /** Tab leaves a list of options, which Gradio would open again when the focus has gone, and past its options: in
+      Chromium a list that scrolls is a stop of its own, gone as soon as it has the focus. */
+  function leaveList(event) {
+    if (event.key !== "Tab" || event.target.getAttribute?.("role") !== "combobox") return;
+    event.stopPropagation();
+    document.querySelectorAll("[role=listbox]").forEach((list) => S.set(list, "tabindex", -1));
   }
 
   /** @type {any} */
@@ -60,19 +74,20 @@ const pageKeys = (function (S) {
     const skip = S.h("a", { class: "sv-skip", href: "#sv-player", onclick: toPlayer }, "skip to the player");
     document.body.prepend(skip);
     document.addEventListener("keydown", walk, true);
+    document.addEventListener("keydown", leaveList, true);
     document.addEventListener("keydown", hold, true);
     document.addEventListener("pointerdown", () => (held = null), true);
     new MutationObserver(() => held && requestAnimationFrame(handOn)).observe(document.body, {
       subtree: true,
       attributeFilter: ["disabled"],
     });
-    const ofTabs = (record) => record.type === "attributes" || [...record.addedNodes].some((one) => one.querySelector);
-    new MutationObserver((records) => records.some(ofTabs) && allRows()).observe(document.body, {
+    const ofRows = (record) => record.type === "attributes" || [...record.addedNodes].some((one) => one.querySelector);
+    new MutationObserver((records) => records.some(ofRows) && settle()).observe(document.body, {
       subtree: true,
       childList: true,
       attributeFilter: ["aria-selected"],
     });
-    allRows();
+    settle();
   }
 
   if (globalThis.document) {

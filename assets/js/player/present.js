@@ -18,6 +18,8 @@ const present = (function (S) {
   function presenter(root, redraw) {
     let on = false;
     let before = 0;
+    /** @type {any} */
+    let from = null; // had the focus before, and lost it where it is hidden meanwhile
 
     function size() {
       const scale = scaleOf(innerWidth, innerHeight);
@@ -25,17 +27,24 @@ const present = (function (S) {
       root.style.setProperty("--half", `${innerHeight / 2 / scale}px`); // of the window, as lengths are counted inside
     }
 
+    function giveBack() {
+      if (!on && document.activeElement === document.body) from.focus({ preventScroll: true });
+    }
+
     function set(wanted) {
       if (wanted === on) return;
       on = wanted;
-      if (on) before = scrollY;
+      if (on) [before, from] = [scrollY, document.activeElement];
       root.dataset.view = on ? "present" : "";
       // a projector's dark room, unless the visitor has chosen light
       root.style.colorScheme = on ? (S.memory.get("light", "") === "light" ? "light" : "dark") : "";
       document.documentElement.classList.toggle("sv-presenting", on);
       size();
       redraw();
-      if (!on) scrollTo(0, before);
+      if (on) return;
+      scrollTo(0, before);
+      // a button that fades in, as Gradio's do, is hidden in the first frame yet
+      requestAnimationFrame(() => requestAnimationFrame(giveBack));
     }
 
     addEventListener("resize", () => {

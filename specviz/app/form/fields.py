@@ -16,7 +16,7 @@ import gradio as gr
 
 from specviz.app.form.request import Limits
 from specviz.app.look import notices
-from specviz.app.look.events import QUIET, READING
+from specviz.app.look.events import CHOSEN, READING
 from specviz.errors import PromptError
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import Catalog, ModelDescription, PromptCard, RunRequest
@@ -169,7 +169,7 @@ def wire_own_prompts(parts: OwnPrompts, prompt: gr.Textbox, limits: Limits) -> N
         return open_prompts(path, limits)
 
     parts.upload.upload(opened, parts.upload, [parts.choice, parts.line, parts.texts, prompt], **READING)
-    parts.choice.input(chosen, [parts.choice, parts.texts], prompt, **QUIET)
+    parts.choice.input(chosen, [parts.choice, parts.texts], prompt, **CHOSEN)
 
 
 def open_prompts(path: str | None, limits: Limits) -> tuple[object, ...]:

@@ -46,6 +46,10 @@ def latest() -> dict[str, Any]:
     return {**QUIET, "trigger_mode": "always_last", "js": only_last}
 
 
+CHOSEN: dict[str, Any] = {**QUIET, "js": "(...values) => SpecViz.onlyChosen(values)"}
+"""small answers to `input` of a list, which Gradio sends too where a list got the focus and was left as it was: the
+values are then None, and nothing is to be changed"""
+
 Answer = dict[str, object]
 """what an event changes, by the names of the components that show it; what is not named stays as it is"""
 

@@ -17,7 +17,7 @@ from specviz.app.form.kept import Kept
 from specviz.app.form.request import Limits
 from specviz.app.job import Cancellable, Faults, idle, starts
 from specviz.app.look import notices
-from specviz.app.look.events import QUIET, latest
+from specviz.app.look.events import CHOSEN, QUIET, latest
 from specviz.app.proof.ceiling import ceiling_part
 from specviz.app.proof.grammar import grammar_part
 from specviz.app.proof.view import (
@@ -266,7 +266,7 @@ def _exact(actions: ProofActions, tab: gr.Tab) -> list[Any]:
     summary = gr.HTML(notices.message(WAITING, "busy"), elem_id="sv-proof-summary")
     table = gr.HTML(elem_id="sv-proof-table")
     toy: list[Any] = [p, q, verifier, candidates, draw, broken]
-    preset.input(actions.preset, preset, [p, q], **QUIET)
+    preset.input(actions.preset, preset, [p, q], **CHOSEN)
     gr.on([tab.select, *(control.change for control in toy)], actions.exact, toy, [summary, table], **latest())
     return toy
 

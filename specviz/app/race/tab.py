@@ -22,7 +22,7 @@ from specviz.app.form.methods import drafter_fold
 from specviz.app.form.request import Limits
 from specviz.app.job import Background, Cancellable, Faults, idle, starts
 from specviz.app.look import notices
-from specviz.app.look.events import QUIET, by_name
+from specviz.app.look.events import CHOSEN, QUIET, by_name
 from specviz.app.race.asked import LENGTH, PAIR, first_choice, length_card, place_key, race_spec, racers
 from specviz.app.race.here import RACE, RacesOfVisitors
 from specviz.app.race.view import race_json, race_view
@@ -129,9 +129,11 @@ class RaceActions(Cancellable):
         usual = card.default if isinstance(card.default, int) else None
         return gr.Number(value=usual if length is None else length, visible=True, info=card.help)
 
-    def another(self, drafter: str, standing: int | None) -> Any:
+    def another(self, drafter: str | None, standing: int | None) -> Any:
         """The same for a visitor's choice. Where its default stands already the value is not sent: another may have
         been typed before the answer arrives."""
+        if drafter is None:
+            return gr.skip()
         card = length_card(self.catalog, drafter)
         if card is None or standing != card.default:
             return self.choose(drafter)
@@ -231,7 +233,7 @@ def race_tab(actions: RaceActions, table: str) -> RaceParts:
     drafter_fold(table)
     shown = {"stage": stage, "message": message, **rows, **fields}
     if actions.pair is not None:
-        fields[PAIR].input(by_name(actions.follow, shown), fields[PAIR], list(shown.values()), **QUIET)
+        fields[PAIR].input(by_name(actions.follow, shown), fields[PAIR], list(shown.values()), **CHOSEN)
     armed = [message, run, stop]
     starts(run.click, actions, armed, actions.run(fields), set(fields.values()), [stage, *armed])
     stop.click(actions.stop, None, None, **QUIET)
@@ -306,7 +308,7 @@ def _place(actions: RaceActions, fields: dict[str, Any], place: int, name: str) 
             visible=card is not None,
         )
     fields[place_key(place, "drafter")], fields[place_key(place, LENGTH)] = who, length
-    who.input(actions.another, [who, length], length, **QUIET)
+    who.input(actions.another, [who, length], length, **CHOSEN)
 
 
 def _settings(actions: RaceActions, fields: dict[str, Any]) -> None:
@@ -335,7 +337,7 @@ def _build(page: Page, tab: gr.Tab, actions: RaceActions) -> RaceParts:
 def _connect(page: Page) -> None:
     """The pair that a visitor chooses in Watch is the race's too."""
     models, shown = page.parts(WATCH_TAB).bar.models.choice, page.parts(TAB).shown
-    models.input(by_name(page.actions(TAB).follow, shown), models, list(shown.values()), **QUIET)
+    models.input(by_name(page.actions(TAB).follow, shown), models, list(shown.values()), **CHOSEN)
 
 
 TAB = Tab("race", "Race", "front", 3, lambda page: RaceActions(page.source, page.limits), _build, _connect)

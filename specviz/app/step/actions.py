@@ -307,8 +307,8 @@ class StepActions(Cancellable):
 
         return show
 
-    def first_gamma(self, drafter: str) -> object:
-        """The γ that a newly chosen drafter begins with."""
+    def first_gamma(self, drafter: str | None) -> object:
+        """The γ that a newly chosen drafter begins with; None: the list was left as it was."""
         card = gamma_card(self.catalog, drafter)
         return gr.skip() if card is None else card.default
 

@@ -337,7 +337,7 @@ def gamma_state(values: Mapping[str, object], catalog: Catalog) -> dict[str, Any
     return {"label": "γ: see Settings", "interactive": False}
 
 
-def gamma_card(catalog: Catalog, drafter: str) -> OptionCard | None:
+def gamma_card(catalog: Catalog, drafter: str | None) -> OptionCard | None:
     """The option that the bar's γ stands for; None: this drafter has none."""
     method = next((one for one in catalog.drafters if one.name == drafter), None)
     return next((card for card in method.options if card.name == GAMMA), None) if method else None

@@ -216,7 +216,9 @@ class OpeningActions:
     def choose(self, name: str | None) -> Answer:
         """A pair: the recorded run that opens it and the controls that ask for it; where none is recorded, its first
         prompt."""
-        pair = pair_named(self.catalog, name or "")
+        if name is None:
+            return {}
+        pair = pair_named(self.catalog, name)
         if pair is None:
             return self._refused(OTHERS_SAID, "plain")
         recorded = recorded_for(self.catalog, self.gallery, pair.target).first
@@ -244,7 +246,7 @@ class OpeningActions:
 
     def open_example(self, title: str | None, target: str = "") -> Answer:
         """The recording that shows it, at the round that does; of the target's pair."""
-        if title == NO_CHOICE:
+        if title in (NO_CHOICE, None):
             return {}
         examples = recorded_for(self.catalog, self.gallery, target).examples
         example = next((example for example in examples if example.title == title), None)
@@ -256,8 +258,10 @@ class OpeningActions:
             return self._refused(str(error))
 
     def open_recorded(self, file: str | None) -> Answer:
+        if file is None:
+            return {}
         try:
-            return self._listed(file or "")
+            return self._listed(file)
         except TraceError as error:
             return self._refused(str(error))
 

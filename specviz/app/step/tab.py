@@ -16,7 +16,7 @@ from specviz.app.form.fields import wire_own_prompts
 from specviz.app.form.methods import kinds
 from specviz.app.job import starts
 from specviz.app.look import notices
-from specviz.app.look.events import ENGINE, QUIET, READING, by_name, latest
+from specviz.app.look.events import CHOSEN, ENGINE, QUIET, READING, by_name, latest
 from specviz.app.runs.gallery import recorded_names
 from specviz.app.runs.stage import STAGE
 from specviz.app.step import controls as form
@@ -47,6 +47,8 @@ TO_STAGE = """() => {
 }"""
 """a run begins where the visitor can see it; what is said of it, as why it did not begin, is never scrolled away"""
 OPEN_AT = "(moment) => { SpecViz.uncover(); SpecViz.openAt(moment); }"
+OPEN_CHOSEN = "(moment) => { if (SpecViz.hasChosen()) { SpecViz.uncover(); SpecViz.openAt(moment); } }"
+"""a list that was left as it was opens nothing"""
 PLACE_OFFER = "() => requestAnimationFrame(() => SpecViz.placeOffer())"
 WITH_ROUND = """(player, round) => {
   const shown = document.querySelector("#sv-player .sv-player");
@@ -180,7 +182,7 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
         )
     methods = [fields[kind.group] for kind in kinds(actions.catalog)]
     gr.on([field.change for field in methods], actions.lossless, methods, parts.drawer.lossless, **latest())
-    fields["drafter"].input(actions.first_gamma, fields["drafter"], fields[GAMMA], **QUIET)
+    fields["drafter"].input(actions.first_gamma, fields["drafter"], fields[GAMMA], **CHOSEN)
     shapes = [fields[name].change for name in ("drafter", "tree_policy") if name in fields]
     gamma = {"fn": actions.gamma(controls), "inputs": controls.inputs(), "outputs": fields[GAMMA], **latest()}
     gr.on(shapes, **gamma)
@@ -210,15 +212,15 @@ def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepPar
     shown = parts.opened()
     target = controls.fields["target"]
     for listener, action, source, lane in (
-        (parts.bar.models.choice.input, opens.choose, parts.bar.models.choice, QUIET),
-        (parts.bar.example.input, opens.open_example, [parts.bar.example, target], QUIET),
-        (parts.drawer.recorded.input, opens.open_recorded, parts.drawer.recorded, QUIET),
+        (parts.bar.models.choice.input, opens.choose, parts.bar.models.choice, CHOSEN),
+        (parts.bar.example.input, opens.open_example, [parts.bar.example, target], CHOSEN),
+        (parts.drawer.recorded.input, opens.open_recorded, parts.drawer.recorded, CHOSEN),
         (parts.drawer.upload.upload, opens.open_file, parts.drawer.upload, READING),
         (parts.before_again.click, opens.open_before, parts.pair, QUIET),
         (parts.bar.here.ran, opens.open_browsers, parts.pair, QUIET),
     ):
         opened = listener(by_name(action, shown), source, list(shown.values()), **lane)
-        there = opened.then(None, parts.moment, None, js=OPEN_AT, **QUIET)
+        there = opened.then(None, parts.moment, None, js=OPEN_CHOSEN if lane is CHOSEN else OPEN_AT, **QUIET)
         there.then(lambda: gr.Row(visible=False), None, parts.outside.row, **QUIET)
     followed = {**parts.following(), **parts.form}
     target.input(

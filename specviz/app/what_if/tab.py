@@ -15,7 +15,7 @@ from gradio.components import Component
 
 from specviz.app.form.kept import Kept
 from specviz.app.look import notices
-from specviz.app.look.events import QUIET, latest
+from specviz.app.look.events import CHOSEN, QUIET, latest
 from specviz.app.look.notices import NO_CHOICE
 from specviz.app.runs.gallery import Gallery, labelled_files
 from specviz.app.runs.stage import ending, stage_of
@@ -267,7 +267,7 @@ def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component
     settings = actions.places, [fields["clock"], fields["place"]], fields["place"]
     fields["clock"].input(*settings, **QUIET)
     filled = [fields[name] for name in ("acceptance", "alpha", "gamma", "tree", "cost_ratio", "clock")]
-    fields["preset"].input(actions.fill, fields["preset"], filled, **QUIET).then(*settings, **QUIET)
+    fields["preset"].input(actions.fill, fields["preset"], filled, **CHOSEN).then(*settings, **QUIET)
     play.click(actions.step_through(controls), inputs, [tabs, *stage, sentence], **QUIET)
     kept = {name: control for name, control in fields.items() if name != "preset"}
 

@@ -95,6 +95,10 @@ def test_the_length_belongs_to_the_chosen_drafter() -> None:
     assert actions.choose("").visible is False
 
 
+def test_a_list_of_drafters_that_was_left_as_it_was_changes_no_length() -> None:
+    assert RaceActions(ReplaySource(sample()), Limits()).another(None, None) == gr.skip()
+
+
 def test_a_length_typed_before_the_answer_to_another_drafter_arrives_stays() -> None:
     actions = RaceActions(ReplaySource(sample()), Limits())
     sent = {standing: actions.another("model", standing) for standing in (4, 2, None)}

@@ -79,6 +79,11 @@ def test_an_example_opens_at_the_round_that_shows_it(tmp_path: Path) -> None:
     assert "There is no example" in str(actions.open_example("nothing like it")["message"])
 
 
+def test_a_list_that_was_left_as_it_was_opens_nothing(tmp_path: Path) -> None:
+    actions = actions_over(tmp_path, run_of(4), Example("corrected", "a.json.gz", 2))
+    assert [actions.choose(None), actions.open_example(None), actions.open_recorded(None)] == [{}, {}, {}]
+
+
 def test_a_recording_whose_text_is_wrong_opens_with_its_comment(tmp_path: Path) -> None:
     actions = actions_over(tmp_path, run_of(4), Example("corrected", "a.json.gz", 2))
     assert "Read its text with care" not in str(actions.open_recorded("a.json.gz")["message"])
