@@ -1,15 +1,13 @@
 """The picture of the package, drawn from its imports: which folder imports from which.
 
-An arrow that follows from two others is left out of the drawing (transitive reduction) and stands in the table. Modules
-are not counted: a new one that imports nothing new shall change nothing here.
+An arrow that follows from two others is left out (transitive reduction). Modules are not counted: a new one that
+imports nothing new shall change nothing here.
 """
 
 from __future__ import annotations
 
 import grimp
 import networkx as nx
-
-from specviz.proof.document import table
 
 GROUND = "ground"
 """the single modules that everything stands on, drawn as one"""
@@ -36,20 +34,15 @@ def folders() -> nx.DiGraph[str]:
 
 
 def section() -> str:
-    """A mermaid drawing and the table of all imports between folders."""
+    """A mermaid drawing."""
     graph = folders()
     drawn = nx.transitive_reduction(graph)
     order = list(nx.lexicographical_topological_sort(graph))
     lines = ["```mermaid", "flowchart TD"]
     lines += [f'  {name}["{_title(name)}"]' for name in order]
     lines += [f"  {a} --> {b}" for a in order for b in order if drawn.has_edge(a, b)]
-    rows = [[_title(name), _imports(graph, name, order)] for name in order]
-    return "\n".join([*lines, "```", "", table(["folder", "imports from"], rows)])
+    return "\n".join([*lines, "```"])
 
 
 def _title(name: str) -> str:
     return "errors, options, registry, …" if name == GROUND else name
-
-
-def _imports(graph: nx.DiGraph[str], name: str, order: list[str]) -> str:
-    return " · ".join(_title(other) for other in order if graph.has_edge(name, other)) or "–"
