@@ -240,11 +240,7 @@ def race_agreement(p: Sequence[float], q: Sequence[float]) -> float:
     >>> race_agreement((0.5, 0.5), (0.5, 0.5))
     1.0
     """
-    return sum(
-        1.0 / sum(max(p_y / p_x, q_y / q_x) for p_y, q_y in zip(p, q, strict=True))
-        for p_x, q_x in zip(p, q, strict=True)
-        if p_x > 0.0 and q_x > 0.0
-    )
+    return list_agreement_bound(p, q, 1)
 
 
 def list_agreement_bound(p: Sequence[float], q: Sequence[float], lanes: int) -> float:
