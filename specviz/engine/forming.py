@@ -28,15 +28,15 @@ SHAPES = 1024
 class Asked:
     """What a round's record asks of whole distributions: all of it is asked before any of it is waited for."""
 
+    raw: Callable[[], Swept] | None
+    """as both models believe themselves, where that is something else than how they were judged"""
     judged: Callable[[], Swept] | None
     """as they were judged; None where those are point masses, at temperature 0"""
-    raw: Callable[[], Swept] | None
-    """as both models believe themselves, where that is something else"""
+    residual: Callable[[], TopK] | None
+    """what the verdict left; None where it left nothing"""
     drawn: Mapping[int, Callable[[], TopK]]
     """at temperature 0, per parent the distribution its drawn children came from"""
     ranks: Callable[[], Ranks]
-    residual: Callable[[], TopK] | None
-    """what the verdict left; None where it left nothing"""
     fresh: Callable[[], Sequence[int]] | None
     """tokens that all these heads name and none before did; None: the nodes are formed at once, and say it"""
 
@@ -67,8 +67,13 @@ class _Forming:
         """what both gave a candidate's token, the target where that is no point mass; a root's are meaningless"""
         self._best: list[int] = []
         """the target's tokens, where it is"""
-        self._verdicts: list[tuple[list[Trial], list[int]]] = []
-        self._asked: list[Asked] = []
+        self._trials: list[list[Trial]] = []
+        self._paths: list[list[int]] = []
+        self._judged: list[Callable[[], Swept] | None] = []
+        self._raw: list[Callable[[], Swept] | None] = []
+        self._drawn: list[Mapping[int, Callable[[], TopK]]] = []
+        self._ranks: list[Callable[[], Ranks]] = []
+        """as in `Asked`, of each round"""
         self._nodes: list[Node] = []
 
     def add(self, record: RoundRecord, asked: Asked) -> None:
@@ -85,8 +90,12 @@ class _Forming:
             self._of_target += scored.candidate_probs()  # so does this
         self._of_draft += tree.proposal_probs()
         self._plain = sampling.plain
-        self._verdicts.append((verdict.trials, verdict.path))
-        self._asked.append(asked)
+        self._trials.append(verdict.trials)
+        self._paths.append(verdict.path)
+        self._judged.append(asked.judged)
+        self._raw.append(asked.raw)
+        self._drawn.append(asked.drawn)
+        self._ranks.append(asked.ranks)
         self._starts.append(len(self._parents))
 
     def nodes(self, number: int) -> list[Node]:
@@ -99,8 +108,8 @@ class _Forming:
         """In the order of the fields of `Node`."""
         nothing = [None] * len(self._parents)
         ranges = list(starmap(slice, pairwise(self._starts)))
-        judged = _joined([asked.judged for asked in self._asked], ranges)
-        raw = _joined([asked.raw for asked in self._asked], ranges)
+        judged = _joined(self._judged, ranges)
+        raw = _joined(self._raw, ranges)
         shown = self._heads and not self._plain
         places = [_places(tuple(self._parents[nodes]), tuple(self._depths[nodes])) for nodes in ranges]
         return (
@@ -119,7 +128,7 @@ class _Forming:
             chain.from_iterable(y for _, y in places),
             raw.drafts if shown else nothing,
             raw.targets if shown else nothing,
-            chain.from_iterable(asked.ranks() for asked in self._asked),
+            chain.from_iterable(ranks() for ranks in self._ranks),
             judged.agreements,
             raw.agreements,
         )
@@ -132,7 +141,7 @@ class _Forming:
 
     def _fates(self) -> list[Fate]:
         fates: list[Fate] = ["unreached"] * len(self._parents)
-        for root, (trials, path) in zip(self._starts, self._verdicts, strict=False):
+        for root, trials, path in zip(self._starts, self._trials, self._paths, strict=False):
             fates[root] = "root"
             for trial in trials:
                 fates[root + trial.node] = "rejected"
@@ -143,8 +152,8 @@ class _Forming:
     def _drafts(self, judged: list[TopK | None]) -> list[TopK | None]:
         """The distributions that children came from: as they were judged, or a lone point mass."""
         drafts = list(judged)
-        for root, asked in zip(self._starts, self._asked, strict=False):
-            for parent, head in asked.drawn.items():
+        for root, drawn in zip(self._starts, self._drawn, strict=False):
+            for parent, head in drawn.items():
                 drafts[root + parent] = head()
         if "point_mass" in self._kinds:
             for parent, token in self._lone_points():

@@ -7,7 +7,7 @@
 
 #include "../core/vectors.h"
 
-enum { COLUMNS = 4, BLOCK = COLUMNS * LANES, GROUPS = BLOCK / 2, CHUNK = 64 * LANES, REST = 0, BITS, DRAFT_BITS, DIVERGENCE, OVERLAP, NUMBERS };
+enum { COLUMNS = 4, BLOCK = COLUMNS * LANES, GROUPS = BLOCK / 2, CHUNK = 64 * LANES, SIDE = 4, REST = 0, BITS, DRAFT_BITS, DIVERGENCE, OVERLAP, NUMBERS };
 enum { NOTHING, HEAD, PROBABILITIES, LOGITS, BELIEFS }; /* beliefs: logits whose head nobody sees */
 static const double DIGITS = 1e6, DECIMALS = 1e4, LN2 = 0.693147180559945309;
 
@@ -44,21 +44,23 @@ INLINE Vec logarithm(Vec x) { /* of numbers from 0 on; Cephes' logf, of a subnor
 
 INLINE Vec only(Ints which, Vec x) { return (Vec)((Ints)x & which); } /* 0 elsewhere */
 
-/* e^x of numbers up to 0, from -87 on; Cephes' exp2f where one instruction multiplies by a power of two */
-INLINE Vec weight(Vec x) {
+/* e^x of `count` vectors of numbers up to 0, from -87 on, side by side, for each is a long chain of operations; Cephes'
+   exp2f where one instruction multiplies by a power of two */
+INLINE void weights(const Vec *x, int count, Vec *of_x) {
 #ifdef __AVX512F__
-  const Vec whole = (Vec)_mm512_roundscale_ps((__m512)(x * 1.44269504f), _MM_FROUND_TO_NEAREST_INT);
-  const Vec rest = x * 1.44269504f - whole;
-  Vec sum = every(1.535336188e-4f);
-  sum = sum * rest + 1.339887440e-3f;
-  sum = sum * rest + 9.618437357e-3f;
-  sum = sum * rest + 5.550332471e-2f;
-  sum = sum * rest + 2.402264791e-1f;
-  sum = sum * rest + 6.931472028e-1f;
-  sum = sum * rest + 1.0f;
-  return (Vec)_mm512_scalef_ps((__m512)sum, (__m512)whole);
+  static const float TERMS[] = {1.339887440e-3f, 9.618437357e-3f, 5.550332471e-2f,
+                                2.402264791e-1f, 6.931472028e-1f, 1.0f};
+  Vec whole[SIDE], rest[SIDE];
+  UNROLL for (int i = 0; i < count; i++) {
+    whole[i] = (Vec)_mm512_roundscale_ps((__m512)(x[i] * 1.44269504f), _MM_FROUND_TO_NEAREST_INT);
+    rest[i] = x[i] * 1.44269504f - whole[i];
+    of_x[i] = every(1.535336188e-4f);
+  }
+  UNROLL for (int term = 0; term < 6; term++)
+    UNROLL for (int i = 0; i < count; i++) of_x[i] = of_x[i] * rest[i] + TERMS[term];
+  UNROLL for (int i = 0; i < count; i++) of_x[i] = (Vec)_mm512_scalef_ps((__m512)of_x[i], (__m512)whole[i]);
 #else
-  return exponential(x);
+  for (int i = 0; i < count; i++) of_x[i] = exponential(x[i]);
 #endif
 }
 
@@ -139,91 +141,95 @@ static __attribute__((noinline)) int64_t head(const float *row, int64_t vocab, i
 /* A distribution p = weights / sum, with log p = (logs - origin) · scale + level */
 typedef struct {
   const float *weights, *logs; /* [V] */
-  double sum, level;
+  double sum, level, mean; /* of logs - origin, times the sum; no number where it is not known yet */
   float origin, scale;
 } Row;
 
-/* One of logits whose largest is `top`, the weights of which go to `room` */
-static __attribute__((noinline)) Row of_logits(const float *row, int64_t vocab, float top, const float *next, float *room,
-                                               double *nats) {
+/* Weights of `count` vectors of logits from `row` on, of which `left` numbers lie there */
+INLINE void weigh(const float *row, int64_t left, float top, int count, float *room, Vec *sum, Vec *mean) {
+  Vec below[SIDE], of_x[SIDE];
+  UNROLL for (int i = 0; i < count; i++)
+    below[i] = larger(from(row + i * LANES, left - i * LANES, -INFINITY) - top, every(-87.0f));
+  weights(below, count, of_x);
+  UNROLL for (int i = 0; i < count; i++) {
+    const Vec x = from(row + i * LANES, left - i * LANES, -INFINITY);
+    of_x[i] = only(x > every(-INFINITY), of_x[i]);
+    *sum += of_x[i], *mean += of_x[i] * below[i];
+    store(room + i * LANES, of_x[i]);
+  }
+}
+
+/* One of logits whose largest is `top`, the weights of which go to `room`. Here and below `after` is a row that comes
+   from memory meanwhile. */
+static __attribute__((noinline)) Row of_logits(const float *row, int64_t vocab, float top, const float *after,
+                                               float *room) {
   double sum = 0.0, mean = 0.0;
   for (int64_t t = 0; t < vocab; t += CHUNK) {
+    const int64_t end = vocab < t + CHUNK ? vocab : t + CHUNK;
+    int64_t s = t;
     Vec some = every(0.0f), moments = every(0.0f);
-    for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
-      const Vec x = from(row + s, vocab - s, -INFINITY), below = larger(x - top, every(-87.0f));
-      __builtin_prefetch(next + s, 0, 2);
-      const Vec of_x = only(x > every(-INFINITY), weight(below));
-      some += of_x, moments += of_x * below;
-      store(room + s, of_x);
+    for (; s + SIDE * LANES <= end; s += SIDE * LANES) {
+      UNROLL for (int i = 0; i < SIDE; i++) __builtin_prefetch(after + s + i * LANES, 0, 2);
+      weigh(row + s, SIDE * LANES, top, SIDE, room + s, &some, &moments);
     }
+    for (; s < end; s += LANES) weigh(row + s, end - s, top, 1, room + s, &some, &moments);
     sum += total(some), mean += total(moments);
   }
-  *nats = log(sum) - mean / sum;
-  return (Row){room, row, sum, -log(sum), top, 1.0f};
+  return (Row){room, row, sum, -log(sum), mean, top, 1.0f};
 }
 
 /* One of probabilities, the logarithms of which go to `room` */
-static __attribute__((noinline)) Row of_probabilities(const float *row, int64_t vocab, const float *next, float *room,
-                                                      double *nats) {
-  double mean = 0.0;
-  for (int64_t t = 0; t < vocab; t += CHUNK) {
-    Vec some = every(0.0f);
-    for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
-      Vec x = from(row + s, vocab - s, 0.0f), logs = logarithm(x);
-      __builtin_prefetch(next + s, 0, 2);
-      some += only(x > every(0.0f), x * logs);
-      store(room + s, logs);
-    }
-    mean += total(some);
+static __attribute__((noinline)) Row of_probabilities(const float *row, int64_t vocab, const float *after, float *room) {
+  for (int64_t t = 0; t < vocab; t += LANES) {
+    __builtin_prefetch(after + t, 0, 2);
+    store(room + t, logarithm(from(row + t, vocab - t, 0.0f)));
   }
-  *nats = -mean;
-  return (Row){row, room, 1.0, 0.0, 0.0f, 1.0f};
+  return (Row){row, room, 1.0, 0.0, NAN, 0.0f, 1.0f};
 }
 
-/* One of probabilities that a temperature made of logits, `best` the id of the largest: logarithms need not be taken */
-static __attribute__((noinline)) Row of_both(const float *row, const float *logits, int64_t vocab, int64_t best,
-                                             float scale, const float *next, double *nats) {
-  const float top = logits[best];
-  const double level = log(row[best]);
+static __attribute__((noinline)) double mean_of(const Row *p, int64_t vocab) {
   double mean = 0.0;
   for (int64_t t = 0; t < vocab; t += CHUNK) {
     Vec some = every(0.0f);
     for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
-      Vec x = from(row + s, vocab - s, 0.0f), below = from(logits + s, vocab - s, 0.0f) - top;
-      __builtin_prefetch(next + s, 0, 2);
+      Vec x = from(p->weights + s, vocab - s, 0.0f), below = from(p->logs + s, vocab - s, 0.0f) - p->origin;
       some += only(x > every(0.0f), x * below);
     }
     mean += total(some);
   }
-  *nats = -mean * scale - level;
-  return (Row){row, logits, 1.0, level, top, scale};
+  return mean;
 }
 
-/* KL(p‖q) in nats, infinite where q gives nothing to a token of p; and the overlap, Σ min(p, q) */
-static __attribute__((noinline)) double divergence(const Row *p, const Row *q, int64_t vocab, double *overlap) {
+/* KL(p‖q) in nats, infinite where q gives nothing to a token of p; the overlap, Σ min(p, q); and `mean_of` both.
+   Meanwhile two rows come from memory. */
+static __attribute__((noinline)) double divergence(const Row *p, const Row *q, int64_t vocab, const float *const *after,
+                                                   double *overlap, double *means) {
   const float share_of_p = (float)(-1.0 / p->sum), share_of_q = (float)(-1.0 / q->sum);
-  double sum = 0.0, common = 0.0;
+  double sum = 0.0, common = 0.0, of_p = 0.0, of_q = 0.0;
   for (int64_t t = 0; t < vocab; t += CHUNK) {
-    Vec some = every(0.0f), least = every(0.0f);
+    Vec some = every(0.0f), least = every(0.0f), mean_p = every(0.0f), mean_q = every(0.0f);
     for (int64_t s = t; s < vocab && s < t + CHUNK; s += LANES) {
       const int64_t left = vocab - s;
       Vec x = from(p->weights + s, left, 0.0f), y = from(q->weights + s, left, 0.0f);
-      Vec of_p = (from(p->logs + s, left, 0.0f) - p->origin) * p->scale;
-      Vec apart = of_p - (from(q->logs + s, left, 0.0f) - q->origin) * q->scale;
+      Vec below_p = from(p->logs + s, left, 0.0f) - p->origin, below_q = from(q->logs + s, left, 0.0f) - q->origin;
+      Vec apart = below_p * p->scale - below_q * q->scale;
+      for (int i = 0; i < 2; i++) __builtin_prefetch(after[i] + s, 0, 2);
       some += only(x > every(0.0f), x * apart);
       least -= larger(x * share_of_p, y * share_of_q);
+      mean_p += only(x > every(0.0f), x * below_p);
+      mean_q += only(y > every(0.0f), y * below_q);
     }
-    sum += total(some), common += total(least);
+    sum += total(some), common += total(least), of_p += total(mean_p), of_q += total(mean_q);
   }
-  *overlap = common;
+  *overlap = common, means[0] = of_p, means[1] = of_q;
   return sum / p->sum + p->level - q->level;
 }
 
-/* One row: what lies in it, the row q that row p is compared with, and the row of logits that it was made of by a
-   temperature, or -1 */
+/* One row: what lies in it, the row q that row p is compared with, the row of logits that it was made of by a
+   temperature, and the row that was made of it, or -1 */
 typedef struct {
   const float *at;
-  int64_t kind, draft, logits;
+  int64_t kind, draft, logits, judged;
   double scale; /* 1 / that temperature */
 } Line;
 
@@ -242,7 +248,7 @@ typedef struct {
   const double *scales;           /* [block_count]: 1 / temperature */
   const int64_t *row_of, *tokens; /* [count]: tokens whose ranks are asked for, and in which row */
   Line *lines;                    /* [n]: room */
-  int64_t *drafts;                /* [n]: as in `lines` */
+  int64_t *drafts, *order;        /* [n]: as in `lines`; [n]: rows as they are looked at */
   int64_t *ids, *shown, *ranks;   /* [n, top]; [n]: how many of them are not 0; [count]: 1 is the first */
   double *probs, *numbers;        /* [n, top]; [n, NUMBERS] */
   float *room;                    /* [2, V and a vector's width] */
@@ -257,11 +263,23 @@ static void lay_out(const Asked *asked) { /* blocks as lines */
     const Block *block = asked->blocks + b;
     for (int64_t k = 0; k < block->n; k++, i++) {
       const int64_t logits = block->logits < 0 ? -1 : block->logits + k;
-      asked->lines[i] = (Line){block->at + k * block->apart, block->kind, -1, logits, asked->scales[b]};
+      asked->lines[i] = (Line){block->at + k * block->apart, block->kind, -1, logits, -1, asked->scales[b]};
       if (block->targets >= 0) asked->lines[block->targets + *node++].draft = i;
+      else if (logits >= 0) asked->lines[logits].judged = i;
     }
   }
-  for (i = 0; i < asked->n; i++) asked->drafts[i] = asked->lines[i].draft;
+}
+
+/* A target's row, the draft's that it is compared with, then what was made of both while they are in the cache */
+static void put_in_order(const Asked *asked) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < asked->n; i++) asked->shown[i] = -1, asked->drafts[i] = asked->lines[i].draft;
+  for (int64_t i = 0; i < asked->n; i++)
+    for (int64_t row = i; row >= 0 && asked->shown[row] < 0; row = asked->lines[row].judged) {
+      const int64_t draft = asked->drafts[row];
+      asked->order[count++] = row, asked->shown[row] = 0;
+      if (draft >= 0) asked->order[count++] = draft, asked->shown[draft] = 0;
+    }
 }
 
 /* The same head in probabilities as in the logits they were made of: of equal logits the lowest ids */
@@ -273,45 +291,63 @@ static int64_t same_head(const Asked *asked, int64_t i, int64_t of, int64_t *ids
   return held;
 }
 
-/* The head and the entropy of row i, whose logarithms or weights go to `room`; meanwhile row `next` comes from memory */
-static Row measured(const Asked *asked, int64_t i, int64_t next, float *room) {
+static Row of_both(const Asked *asked, int64_t i) { /* of probabilities whose logits are known */
   const Line *line = asked->lines + i;
-  const float *row = line->at, *after = asked->lines[next < asked->n ? next : i].at;
+  const float *logits = asked->lines[line->logits].at;
+  const int64_t best = asked->ids[line->logits * asked->top];
+  return (Row){line->at, logits, 1.0, log(line->at[best]), NAN, logits[best], line->scale};
+}
+
+/* The head of row i, and the row as a distribution, whose logarithms or weights go to `room` */
+static Row measured(const Asked *asked, int64_t i, const float *after, float *room) {
+  const Line *line = asked->lines + i;
+  const float *row = line->at;
   const int64_t vocab = asked->vocab, top = asked->top, of = line->logits;
   const int64_t kind = line->kind == BELIEFS ? LOGITS : line->kind;
   float best[top];
-  double nats = 0.0, left = 1.0, *to = asked->numbers + i * NUMBERS, *probs = asked->probs + i * top;
+  double left = 1.0, *probs = asked->probs + i * top;
   int64_t shown = 0, *ids = asked->ids + i * top;
   const int64_t held = of < 0 ? head(row, vocab, top, ids, best, room) : same_head(asked, i, of, ids, best);
   Row known = {0};
   for (int64_t k = held; k < top; k++) ids[k] = -1;
-  if (kind == LOGITS) known = of_logits(row, vocab, held ? best[0] : 0.0f, after, room, &nats);
-  else if (of >= 0) known = of_both(row, asked->lines[of].at, vocab, asked->ids[of * top], line->scale, after, &nats);
-  else if (kind == PROBABILITIES) known = of_probabilities(row, vocab, after, room, &nats);
+  if (kind == LOGITS) known = of_logits(row, vocab, held ? best[0] : 0.0f, after, room);
+  else if (of >= 0) known = of_both(asked, i);
+  else if (kind == PROBABILITIES) known = of_probabilities(row, vocab, after, room);
   for (int64_t k = 0; k < held; k++) {
     const double prob = kind == LOGITS ? exp((double)best[k] - known.origin + known.level) : best[k];
     probs[k] = rounded(prob, DIGITS);
     shown += probs[k] > 0.0;
   }
   for (int64_t k = 0; k < shown; k++) left -= probs[k];
-  to[REST] = rounded(left > 0.0 ? left : 0.0, DIGITS);
-  to[BITS] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
+  asked->numbers[i * NUMBERS + REST] = rounded(left > 0.0 ? left : 0.0, DIGITS);
   asked->shown[i] = shown;
   return known;
 }
 
-/* Row i with the one it is compared with, while it is in the cache */
-static void compared(const Asked *asked, int64_t i, int64_t next) {
-  const int64_t width = (asked->vocab + LANES - 1) / LANES * LANES, draft = asked->lines[i].draft;
-  const Row p = measured(asked, i, draft < 0 ? next : draft, asked->room);
-  double overlap = 0.0, nats = 0.0, *to = asked->numbers + i * NUMBERS;
+static double bits(double nats) { return rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS); }
+
+static double entropy(const Row *p, double mean) { /* in nats; `mean` where the row's is not known */
+  return -(isnan(p->mean) ? mean : p->mean) / p->sum * p->scale - p->level;
+}
+
+/* The row at this place of the order, and the one behind it where they are compared; how many that were. Meanwhile the
+   two rows behind them come from memory. */
+static int64_t compared(const Asked *asked, int64_t place) {
+  const int64_t vocab = asked->vocab, width = (vocab + LANES - 1) / LANES * LANES, i = asked->order[place];
+  const int64_t draft = asked->drafts[i], rows = draft < 0 ? 1 : 2, next = place + rows;
+  if (asked->lines[i].kind == NOTHING) return 1;
+  const float *after[2];
+  double overlap, means[2], *to = asked->numbers + i * NUMBERS;
+  for (int64_t k = 0; k < 2; k++) after[k] = asked->lines[asked->order[next + k < asked->n ? next + k : place]].at;
+  const Row p = measured(asked, i, after[0], asked->room);
   if (draft >= 0) {
-    const Row q = measured(asked, draft, next, asked->room + width);
-    nats = divergence(&p, &q, asked->vocab, &overlap);
-    to[DRAFT_BITS] = asked->numbers[draft * NUMBERS + BITS];
-  }
-  to[DIVERGENCE] = rounded(nats > 0.0 ? nats / LN2 : 0.0, DECIMALS);
-  to[OVERLAP] = rounded(overlap > 1.0 ? 1.0 : overlap, DECIMALS);
+    const Row q = measured(asked, draft, after[1], asked->room + width);
+    to[DIVERGENCE] = bits(divergence(&p, &q, vocab, after, &overlap, means));
+    to[OVERLAP] = rounded(overlap > 1.0 ? 1.0 : overlap, DECIMALS);
+    to[DRAFT_BITS] = asked->numbers[draft * NUMBERS + BITS] = bits(entropy(&q, means[1]));
+  } else if (p.weights && isnan(p.mean)) means[0] = mean_of(&p, vocab);
+  to[BITS] = p.weights ? bits(entropy(&p, means[0])) : 0.0;
+  return rows;
 }
 
 /* How many of the numbers [V] of a row a token comes behind; of equal ones the lowest id is first */
@@ -347,18 +383,17 @@ static void note_fresh(const Asked *asked) {
 }
 
 /* Row by row, each with the one it is compared with and with the tokens that are ranked in it, while it is in the
-   cache; a draft's row stands behind those of its target, so `shown` says whether its turn has been. What logits a row
-   was made of stands before it. */
+   cache. What logits a row was made of stands before it. */
 void sweep(const Asked *asked) {
   int64_t ranked = 0;
   lay_out(asked);
-  for (int64_t i = 0; i < asked->n; i++) asked->shown[i] = asked->lines[i].kind == NOTHING ? 0 : -1;
-  for (int64_t i = 0; i < asked->n; i++) {
-    int64_t next = i + 1;
-    while (next < asked->n && (asked->shown[next] >= 0 || next == asked->lines[i].draft)) next++;
-    if (asked->shown[i] < 0) compared(asked, i, next);
-    for (; ranked < asked->count && asked->row_of[ranked] <= i; ranked++)
-      asked->ranks[ranked] = rank(asked, asked->row_of[ranked], asked->tokens[ranked]);
+  put_in_order(asked);
+  for (int64_t place = 0; place < asked->n;) {
+    const int64_t i = asked->order[place];
+    place += compared(asked, place);
+    if (asked->lines[i].logits < 0)
+      for (; ranked < asked->count && asked->row_of[ranked] <= i; ranked++)
+        asked->ranks[ranked] = rank(asked, asked->row_of[ranked], asked->tokens[ranked]);
   }
   note_fresh(asked);
 }

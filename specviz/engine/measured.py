@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from specviz.core.compiled import library
+from specviz.core.draws import Room
 from specviz.core.sampling import ON_CPU
 from specviz.core.transfer import Fetch, brought
 from specviz.core.tree import DraftTree
@@ -93,6 +94,21 @@ class Sweep:
             return Swept(heads[:n], list(map(of_drafts.get, range(n))), [*_agreements(columns, asked)])
 
         return by_torch
+
+    def ask_chain(
+        self, logits: Tensor, drafted: Rows, p: Room, q: Room, temperature: float, rest: Tensor | None
+    ) -> tuple[Callable[[], Swept], Callable[[], Swept], Callable[[], TopK] | None] | None:
+        """Of a chain that one call drew and another judged its raw and its judged rows and the head of `rest`, what was
+        left of p, as `ask` and `ask_head` tell them. None where there is no compiled sweep of them."""
+        if self._compiled is None:
+            return None
+        n, vocab = logits.shape
+        waiting = self._rows_of(self._compiled, vocab)
+        first = waiting.add_chain(logits, drafted, p, q, temperature, rest)
+        if first is None:
+            return None
+        judged = partial(waiting.swept, first + n + len(drafted[0]), n)
+        return partial(waiting.swept, first, n), judged, None if rest is None else partial(waiting.head, first - 1)
 
     def head(self, probs: Tensor) -> TopK:
         """Of one distribution [V]."""

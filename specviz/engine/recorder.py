@@ -37,13 +37,17 @@ from specviz.trace.events import (
 from specviz.trace.header import Started
 
 NO_ENTRIES: Mapping[str, VocabEntry] = {}
+_Head = Callable[[], TopK]
+_Swept = Callable[[], Swept]
+NOTHING_DRAWN: Mapping[int, _Head] = {}
 
 
 class Recorder:
     """Writes one run. With `keep_distributions` off, nodes carry no top-k rows and all else is the same."""
 
     def __init__(self, texts: TokenTexts, top: int = 10, keep_distributions: bool = True) -> None:
-        self._vocabulary = Vocabulary(texts)
+        vocabulary = Vocabulary(texts)
+        self._first_named, self._entries = vocabulary.event, vocabulary.entries
         self._sweep = Sweep(top)
         self._keep = keep_distributions
         self.seconds = 0.0
@@ -57,12 +61,15 @@ class Recorder:
     @torch.inference_mode()
     def rounds(self, waiting: list[RoundRecord]) -> list[Step]:
         """These rounds, in their order, as events, each with the tokens it is the first to mention; none waits any
-        more. What all of them ask of whole distributions is asked before any of it is waited for."""
+        more. What all of them ask of whole distributions is asked before any of it is waited for, and the sweep is the
+        last of that: it drives the rounds out of the processor's cache."""
         began, here = time.perf_counter(), Fetch()
         asked = [self._asked(record, record.scored.fetch or here) for record in waiting]
-        self._sweep.settle()
         nodes = formed_together(waiting, asked, self._keep)
-        steps = [self._step(*each, nodes, number) for number, each in enumerate(zip(waiting, asked, strict=True))]
+        known = [(_drafted(record), _scored(record), _committed(record)) for record in waiting]
+        self._sweep.settle()
+        each = zip(waiting, asked, known, strict=True)
+        steps = [self._step(*this, nodes, number) for number, this in enumerate(each)]
         waiting.clear()
         self.seconds += time.perf_counter() - began
         return steps
@@ -71,18 +78,24 @@ class Recorder:
         """The same of a single one."""
         return self.rounds([record])[0]
 
-    def _step(self, record: RoundRecord, asked: Asked, nodes: Callable[[int], list[Node]], number: int) -> Step:
-        done, times = record.commitment, record.times
-        rows = done.cache_kept + done.cache_dropped - done.cache_before
+    def _step(
+        self,
+        record: RoundRecord,
+        asked: Asked,
+        known: tuple[Drafted, Scored, Committed],
+        nodes: Callable[[int], list[Node]],
+        number: int,
+    ) -> Step:
+        drafted, scored, committed = known
         event = Round(
             index=record.index,
             base_length=record.base_length,
             start_s=record.start_s,
             nodes=[],
-            drafted=_drafted(record),
-            scored=Scored(Pass(rows, done.cache_before, times.target), times.target),
+            drafted=drafted,
+            scored=scored,
             judged=_judged(record, asked.residual and asked.residual()),
-            committed=_committed(record),
+            committed=committed,
         )
         event.form_later(nodes, number)
         fresh = asked.fresh() if asked.fresh else _tokens_of_heads(event)
@@ -91,18 +104,30 @@ class Recorder:
     def _step_of(self, event: Started | Round | Finished, tokens: Iterable[int]) -> Step:
         """With those of the tokens that no event before named."""
         step = Step(event, NO_ENTRIES)
-        step.form_later(self._vocabulary.entries, self._vocabulary.event(tokens))
+        step.form_later(self._entries, self._first_named(tokens))
         return step
 
     def _asked(self, record: RoundRecord, fetch: Fetch) -> Asked:
         tree, scored, sampling = record.proposal.tree, record.scored, record.sampling
         if not self._keep:
-            return Asked(None, None, {}, lambda: [None] * len(tree), None, list)
-        mark, rest = self._sweep.mark(), record.verdict.residual
-        ask, asked = partial(self._sweep.ask, fetch), record.proposal.draft_logits
+            return Asked(None, None, None, {}, lambda: [None] * len(tree), list)
+        mark, rest, walked, chain = self._sweep.mark(), record.verdict.residual, scored.walked, None
+        if walked is not None and tree.block is not None and not sampling.plain:
+            [drafted] = record.proposal.draft_logits
+            chain = self._sweep.ask_chain(scored.logits, drafted, walked.room, tree.block, sampling.temperature, rest)
+        raw, judged, residual, heads = self._row_by_row(record, fetch) if chain is None else (*chain, NOTHING_DRAWN)
+        ranks = self._sweep.ask_ranks(fetch, scored.logits, tree)
+        return Asked(raw, judged, residual, heads, ranks, self._sweep.since(mark))
+
+    def _row_by_row(
+        self, record: RoundRecord, fetch: Fetch
+    ) -> tuple[_Swept | None, _Swept | None, _Head | None, Mapping[int, _Head]]:
+        """`raw`, `judged`, `residual` and `drawn` of what is asked."""
+        tree, scored, sampling = record.proposal.tree, record.scored, record.sampling
+        ask, asked, rest = partial(self._sweep.ask, fetch), record.proposal.draft_logits, record.verdict.residual
         residual = None if rest is None else self._sweep.ask_head(fetch, rest)
-        heads: dict[int, Callable[[], TopK]] = {}
-        judged: Callable[[], Swept] | None = None
+        heads = NOTHING_DRAWN
+        judged: _Swept | None = None
         raw = None if sampling.plain else ask(scored.logits, asked, logits=True)
         drawn = _drawn(tree) if tree.block is None else {}
         if sampling.greedy:
@@ -116,14 +141,11 @@ class Recorder:
                 nodes, logits = asked[0]
                 rows, made_of = [(nodes, tree.block.whole)], made_of and [*made_of, logits]
             judged = ask(scored.all_probs(), rows, made_of=made_of, temperature=sampling.temperature)
-        if sampling.plain and tree.block is None:
-            raw = self._news(ask, record, drawn)
-        ranks = self._sweep.ask_ranks(fetch, scored.logits, tree)
-        return Asked(judged, raw, heads, ranks, residual, self._sweep.since(mark))
+        if sampling.plain:
+            raw = self._news(ask, record, drawn) if tree.block is None else None
+        return raw, judged, residual, heads
 
-    def _news(
-        self, ask: Callable[..., Callable[[], Swept]], record: RoundRecord, drawn: Collection[int]
-    ) -> Callable[[], Swept] | None:
+    def _news(self, ask: Callable[..., _Swept], record: RoundRecord, drawn: Collection[int]) -> _Swept | None:
         """Where the transform changes nothing: only what was asked and not drawn from, if anything."""
         asked = record.proposal.draft_logits
         news = [([node], rows[i : i + 1]) for nodes, rows in asked for i, node in enumerate(nodes) if node not in drawn]
@@ -166,8 +188,14 @@ def _judged(record: RoundRecord, residual: TopK | None) -> Judged:
 
 def _drafted(record: RoundRecord) -> Drafted:
     made = record.proposal
-    riding, shown = sorted(made.riding), [*made.exhibits, *(draw_up() for draw_up in made.late_exhibits)]
+    riding, shown = sorted(made.riding), [*made.exhibits, *[draw_up() for draw_up in made.late_exhibits]]
     return Drafted(made.passes, record.times.draft, made.note, shown, record.learned, riding, record.lanes)
+
+
+def _scored(record: RoundRecord) -> Scored:
+    done, seconds = record.commitment, record.times.target
+    rows = done.cache_kept + done.cache_dropped - done.cache_before
+    return Scored(Pass(rows, done.cache_before, seconds), seconds)
 
 
 def _committed(record: RoundRecord) -> Committed:

@@ -63,7 +63,8 @@ class ScoredTree:
         self.fetch = None if logits.is_cpu or logits.device.type in ON_CPU else Fetch()
         """what a rule wants of a device is left there; None on a CPU"""
         self._drawn: list[int] = []
-        self._walked: Walk | None = None
+        self.walked: Walk | None = None
+        """what one call said of the whole chain, where one did"""
         self._seen = None if self.fetch is None else self.fetch.leave(*self._wanted())
 
     def argmax(self, node: int) -> int:
@@ -82,7 +83,7 @@ class ScoredTree:
     def all_probs(self) -> Tensor:
         """p at every node [len(tree), V]."""
         if self._probs is None:
-            swept = self._walked and self._walked.room.whole[: len(self.tree)]
+            swept = self.walked and self.walked.room.whole[: len(self.tree)]
             self._probs = transform(self._logits, self._sampling) if swept is None else swept
         return self._probs
 
@@ -93,7 +94,7 @@ class ScoredTree:
             return None
         walked = walk(self._logits, sampling.temperature, tree.tokens, tree.block, seed, position)
         if walked is not None:
-            self._walked, self._candidates = walked, [1.0, *walked.p]
+            self.walked, self._candidates = walked, [1.0, *walked.p]
         return walked
 
     @property

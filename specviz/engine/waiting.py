@@ -12,11 +12,13 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from struct import Struct
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from specviz.core.draws import Room
 from specviz.frozen import frozen
 from specviz.trace.events import Agreement, TopK
 
@@ -43,15 +45,8 @@ class Swept:
     agreements: list[Agreement | None]
 
 
-class _Asked(ctypes.Structure):
-    """As `measured.c` declares it."""
-
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in ("n", "vocab", "top", "count", "block_count")),
-        *((name, ctypes.c_void_p) for name in ("blocks", "nodes", "scales", "row_of", "tokens", "lines", "drafts")),
-        *((name, ctypes.c_void_p) for name in ("ids", "shown", "ranks", "probs", "numbers", "room")),
-        *((name, ctypes.c_void_p) for name in ("named", "fresh", "fresh_until")),
-    )
+_ASKED = Struct("5q17P")
+"""`Asked` of measured.c; behind a pass a struct of ctypes takes 0.01 ms"""
 
 
 @dataclass(slots=True)
@@ -94,19 +89,17 @@ class Waiting:
         """how many wait"""
         self._named = named
         self._compiled, self._top = compiled, top
-        self._held: dict[int, tuple[Tensor, int]] = {}
-        """by their ids: each tensor, and which row its first is"""
+        self._held: list[Tensor | Room] = []
+        self._firsts: dict[int, int] = {}
+        """by the ids of what is held: which row each tensor's first is"""
         self._blocks: list[int] = []
         self._nodes: list[int] = []
         self._row_of: list[int] = []
         self._tokens: list[int] = []
         self._scales: list[float] = []
         self._answers: _Answers | None = None
-
-    @property
-    def seen(self) -> bool:
-        """Whether it is over: whoever asks now waits elsewhere."""
-        return self._answers is not None
+        self.seen = False
+        """whether it is over: whoever asks now waits elsewhere"""
 
     def add(
         self,
@@ -118,26 +111,54 @@ class Waiting:
     ) -> int | None:
         """The number of the first row of `targets`, behind which those of `drafts` stand in their order; None where not
         all of them lie as the compiled sweep reads them. `made_of` see `Sweep.ask`."""
-        blocks = [targets, *(rows for _, rows in drafts)]
-        plain = [lie for lie in map(_lie, blocks) if lie is not None]
+        blocks = [targets, *[rows for _, rows in drafts]]
+        plain = [lie for block in blocks if (lie := _lie(block))]
         if len(plain) < len(blocks):
             return None
-        first, held = self.rows, self._held
-        for number, (block, (at, apart, n)) in enumerate(zip(blocks, plain, strict=True)):
-            known = held.get(id(made_of[number])) if number < len(made_of) else None
-            self._blocks += at, apart, n, kind, first if number else -1, -1 if known is None else known[1]
-            held[id(block)] = block, self.rows
+        first, firsts, compared_with = self.rows, self._firsts, -1
+        known = [firsts.get(id(logits), -1) for logits in made_of]
+        known += [-1] * (len(blocks) - len(known))
+        for block, (at, apart, n), logits in zip(blocks, plain, known, strict=True):
+            self._blocks += at, apart, n, kind, compared_with, logits
+            firsts[id(block)] = self.rows
             self.rows += n
+            compared_with = first
+        self._held += blocks
         self._scales += [1 / temperature] * len(blocks)
         for nodes, _ in drafts:
             self._nodes += nodes
         return first
 
+    def add_chain(
+        self, logits: Tensor, drafted: Rows, p: Room, q: Room, temperature: float, rest: Tensor | None
+    ) -> int | None:
+        """Of a chain that one call drew and another judged the number of the first row of logits; the draft's follow,
+        then p and q, which `temperature` made of both. `rest`, what was left of p, stands in the row before. None as
+        above. All this is `add` three times, with half the Python for each round."""
+        (nodes, of_draft), vocab, scale = drafted, self.vocab, 1 / temperature
+        lie, of_draft_lie = _lie(logits), _lie(of_draft)
+        if lie is None or of_draft_lie is None or (rest is not None and self.add(rest, (), HEAD) is None):
+            return None
+        (at, apart, n), (draft_at, draft_apart, steps), first = lie, of_draft_lie, self.rows
+        judged = first + n + steps
+        self._blocks += (
+            *(at, apart, n, LOGITS, -1, -1),
+            *(draft_at, draft_apart, steps, LOGITS, first, -1),
+            *(p.at, vocab, n, PROBABILITIES, -1, first),
+            *(q.at, vocab, steps, PROBABILITIES, judged, first + n),
+        )
+        self._scales += 1.0, 1.0, scale, scale
+        self._nodes += nodes
+        self._nodes += nodes
+        self._held += logits, of_draft, p, q
+        self._firsts[id(logits)] = first
+        self.rows = judged + n + steps
+        return first
+
     def rank(self, logits: Tensor, parents: Sequence[int], tokens: Sequence[int]) -> int | None:
         """The number of the first rank; None where the rows do not lie as the compiled sweep reads them."""
-        known, at = self._held.get(id(logits)), len(self._tokens)
-        first = self.add(logits, (), NOTHING) if known is None else known[1]
-        if first is None:
+        first, at = self._firsts.get(id(logits)), len(self._tokens)
+        if first is None and (first := self.add(logits, (), NOTHING)) is None:
             return None
         self._row_of += [first + parent for parent in parents]
         self._tokens += tokens
@@ -151,7 +172,7 @@ class Waiting:
     def answers(self) -> _Answers:
         """All, at the first question."""
         if self._answers is None:
-            self._answers = self._swept()
+            self._answers, self.seen = self._swept(), True
             self._held.clear()
         return self._answers
 
@@ -184,21 +205,33 @@ class Waiting:
 
     def _swept(self) -> _Answers:
         n, top, count = self.rows, self._top, len(self._tokens)
-        lines, drafts, ids, shown, ranks = (_zeros("q", size) for size in (5 * n, n, n * top, n, count))
+        lines, drafts, order, ids, shown, ranks = (_zeros("q", size) for size in (6 * n, n, n, n * top, n, count))
         probs, numbers, room = _zeros("d", n * top), _zeros("d", n * NUMBERS), _zeros("f", 2 * (self.vocab + LANES))
         fresh, until = _zeros("q", min(n * top, self.vocab)), _zeros("q", n)
         whole = [self._blocks, self._nodes, self._row_of, self._tokens]
         blocks, nodes, row_of, tokens = (array("q", numbers) for numbers in whole)
         given: list[array[Any]] = [blocks, nodes, array("d", self._scales), row_of, tokens]
-        made: list[array[Any]] = [lines, drafts, ids, shown, ranks, probs, numbers, room, self._named, fresh, until]
+        made: list[array[Any]] = [
+            lines,
+            drafts,
+            order,
+            ids,
+            shown,
+            ranks,
+            probs,
+            numbers,
+            room,
+            self._named,
+            fresh,
+            until,
+        ]
         sizes = n, self.vocab, top, count, len(self._scales)
-        asked = _Asked(*sizes, *(buffer.buffer_info()[0] for buffer in (*given, *made)))
-        self._compiled.sweep(ctypes.byref(asked))
+        self._compiled.sweep(_ASKED.pack(*sizes, *[buffer.buffer_info()[0] for buffer in (*given, *made)]))
         return _Answers(top, ids, shown, probs, numbers, ranks.tolist(), drafts, fresh, until)
 
 
 def _zeros(kind: str, size: int) -> array[Any]:
-    return array(kind, bytes(size * (4 if kind == "f" else 8)))
+    return array(kind, (0,)) * size
 
 
 def _lie(rows: Tensor) -> tuple[int, int, int] | None:

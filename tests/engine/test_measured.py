@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from specviz.core.compiled import library
+from specviz.core.draws import Room
 from specviz.core.transfer import Fetch
 from specviz.core.tree import DraftTree
 from specviz.engine import measured
@@ -115,6 +116,25 @@ def test_probabilities_tell_the_same_whether_the_logits_they_were_made_of_are_kn
         assert agreement.draft_bits == same.draft_bits
         assert agreement.kl_bits == pytest.approx(same.kl_bits, abs=1.01e-4)
         assert agreement.overlap == same.overlap
+
+
+@needs_compiler
+@pytest.mark.parametrize("rejected", [True, False])
+def test_a_chain_by_one_call_is_told_as_its_rows_are_one_after_another(rejected):
+    torch.manual_seed(7)
+    logits, believed, temperature = 3 * torch.randn(4, 131), 3 * torch.randn(3, 131), 0.8
+    room = torch.vstack([(logits / temperature).softmax(-1), torch.randn(1, 131).softmax(-1)])
+    q, rest, nodes, fetch = (believed / temperature).softmax(-1), room[4] if rejected else None, range(3), Fetch()
+    sweep, other = Sweep(10), Sweep(10)
+    rooms = [Room(whole, whole.unbind(), whole.data_ptr()) for whole in (room, q)]
+    one = sweep.ask_chain(logits, (nodes, believed), *rooms, temperature, rest)
+    head = None if rest is None else other.ask_head(fetch, rest)
+    raw = other.ask(fetch, logits, [(nodes, believed)], logits=True)
+    judged = other.ask(fetch, room[:4], [(nodes, q)], made_of=[logits, believed], temperature=temperature)
+    told, fresh = other.since((0, 0)), sweep.since((0, 0))
+    assert (one[0](), one[1]()) == (raw(), judged())
+    assert list(fresh()) == list(told())
+    assert one[2] is head is None or one[2]() == head()
 
 
 @needs_compiler

@@ -42,7 +42,7 @@ FAULTS: Edits = {
         ),
         "recorder: compiled, of equal tokens each has the same rank": edit("count += row[t] == value;", "count += 0;"),
         "recorder: compiled, a token that the model excludes has a share": edit(
-            "only(x > every(-INFINITY), weight(below))", "weight(below)"
+            "of_x[i] = only(x > every(-INFINITY), of_x[i]);", ""
         ),
     },
     ("specviz/trace/rules/distributions.py", AGREEMENT): {

@@ -38,8 +38,8 @@ FAULTS: Edits = {
     },
     ("specviz/engine/scoring.py", f"{RULES}/test_compiled_walk.py"): {
         "compiled walk: the target's candidates have the draft's probabilities": edit(
-            "self._walked, self._candidates = walked, [1.0, *walked.p]",
-            "self._walked, self._candidates = walked, [1.0, *walked.q]",
+            "self.walked, self._candidates = walked, [1.0, *walked.p]",
+            "self.walked, self._candidates = walked, [1.0, *walked.q]",
         ),
     },
     ("specviz/verifiers/naive.py", f"{RULES}/test_greedy_and_naive.py"): {

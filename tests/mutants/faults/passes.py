@@ -268,16 +268,19 @@ FAULTS: Edits = {
         "recorder: ranks in the rows of another round": edit(
             "[first + parent for parent in parents]", "[parent for parent in parents]"
         ),
+        "recorder: a chain's draft has the heads of the target's logits": edit(
+            "PROBABILITIES, judged, first + n)", "PROBABILITIES, judged, first)"
+        ),
     },
     ("specviz/engine/measured.c", "tests/engine/test_measured.py"): {
         "recorder: a head leaves out what reaches its bound and no more": edit(
             "floor = nextafterf(reached_by(top, groups, each), -INFINITY);", "floor = reached_by(top, groups, each);"
         ),
         "recorder: logarithms at another temperature than the probabilities": edit(
-            "*nats = -mean * scale - level;", "*nats = -mean - level;"
+            "/ p->sum * p->scale - p->level;", "/ p->sum - p->level;"
         ),
         "recorder: a divergence at another temperature than the probabilities": edit(
-            "return (Row){row, logits, 1.0, level, top, scale};", "return (Row){row, logits, 1.0, level, top, 1.0f};"
+            "apart = below_p * p->scale - below_q * q->scale;", "apart = below_p - below_q;"
         ),
     },
     ("specviz/lm/ranks.py", "tests/lm/test_spread.py"): {
