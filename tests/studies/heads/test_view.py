@@ -12,15 +12,8 @@ from specviz.errors import OptionError
 from specviz.studies.heads import result as heads
 from specviz.studies.heads.result import STUDY, HeadsStudy, view
 from specviz.theory import token_frequencies as frequencies
-from specviz.theory.token_frequencies import FrequencyTable, TokenCounts
+from tests.theory.test_token_frequencies import TABLE
 
-COUNTED = {
-    "raw": TokenCounts("files", (0, 9, 1, 0)),
-    "drafter": TokenCounts("its text", (0, 1, 2, 3), "ab"),
-    "target": TokenCounts("its text", (0, 0, 5, 5), "cd"),
-    "held_out": TokenCounts("its text", (1, 1, 4, 4), "cd"),
-}
-TABLE = FrequencyTable("1e77e25", "letters", (0,), COUNTED)
 MEASURED = HeadsStudy(
     vocab_size=4, sizes=(2,), texts={}, coverage={"raw": {2: 0.2}, "drafter": {2: 0.5}, "target": {2: 0.8}},
     alpha={1.0: {"raw": {2: 0.25}, "drafter": {2: 0.5}, "target": {2: 0.75}}}, whole={1.0: 0.875}, step_ratio={},
