@@ -137,7 +137,7 @@ def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) ->
         return stored, "its weights are stored so"
     if device.type != "cpu":
         return torch.float32, f"shorter formats are not tried on the device {device.type}"
-    width = width_of(config)
+    width = next((value for name in WIDTHS if isinstance(value := config.get(name), int)), 0)
     reason = why_not_bfloat16(width, compiled=why_not_lean(config) is None and passes_are_compiled())
     if reason:
         return torch.float32, reason
@@ -156,11 +156,6 @@ def chosen_format(name: str, device: str = "auto", dtype: str = "auto") -> str:
     precision, why = choose_dtype(dtype, read_spread(device).device, config)
     computes = str(precision).removeprefix("torch.") + (f": {why}" if why else "")
     return f"{shown_name(name)}: kept as {blocks}; computes in {computes}."
-
-
-def width_of(config: Mapping[str, Any]) -> int:
-    """Numbers per position between the layers, as a checkpoint's configuration says; 0 where it does not."""
-    return next((value for name in WIDTHS if isinstance(value := config.get(name), int)), 0)
 
 
 def why_not_bfloat16(width: int, compiled: bool = False) -> str | None:

@@ -134,17 +134,17 @@ def _started(what: Simulation, tokens: int) -> Started:
         "clock": what.clock_name,
     }
     name = hashlib.sha256(f"{options} {what.rounds} {what.seed}".encode()).hexdigest()[:12]
-    times = what.clock.times
+    times, vocab_size = what.clock.times, GUESS + max(what.shape.branching, default=0)
     return Started(
         run_id=f"sim-{name}",
         created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         producer=f"specviz {__version__} simulate",
         source="simulated",
-        target=_no_model(GUESS + max(what.shape.branching, default=0)),
+        target=ModelCard("no model", "none", "simulation", 0, 0, 0, vocab_size, 2**31, "none", ""),
         drafter=MethodCard("simulated", options, True),
         verifier=MethodCard("sequential", {}, True),
         sampling=SamplingCard(1.0, 0, 1.0),
-        tokenizer=TokenizerCard("placeholders", GUESS + max(what.shape.branching, default=0), "", []),
+        tokenizer=TokenizerCard("placeholders", vocab_size, "", []),
         machine=Machine("none", "none", 0, 0, f"modelled clock: {what.clock_name}", "", "none", "none", "simulated"),
         seed=what.seed,
         max_new_tokens=tokens,
@@ -158,10 +158,6 @@ def _started(what: Simulation, tokens: int) -> Started:
         ],
         draft_step_s=what.clock.draft_step_s,
     )
-
-
-def _no_model(vocab_size: int) -> ModelCard:
-    return ModelCard("no model", "none", "simulation", 0, 0, 0, vocab_size, 2**31, "none", "")
 
 
 def _text(token: int) -> str:
