@@ -75,6 +75,13 @@ def test_rounds_that_are_recorded_together_have_the_nodes_of_each_recorded_alone
     assert len({len(nodes) for nodes in alone}) >= 2
 
 
+def test_without_distributions_a_step_still_names_the_token_that_ends_its_round():
+    """Which no node of it may have."""
+    for record, _ in recorded():
+        step = Recorder(Letters(SIZE), keep_distributions=False).round(record)
+        assert str(record.verdict.token) in step.vocab
+
+
 def spread(head: TopK) -> list[float]:
     """The head as a whole distribution: nothing is left out at this size."""
     row = [0.0] * SIZE

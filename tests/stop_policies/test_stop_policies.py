@@ -10,7 +10,7 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.capabilities import with_model
-from specviz.drafters.drafting.growing import ShapeOptions
+from specviz.drafters.drafting.growing import LastDraft, ShapeOptions
 from specviz.drafters.model import ModelDrafter
 from specviz.errors import OptionError
 from specviz.lm.table import TableModel
@@ -28,6 +28,8 @@ from specviz.stop_policies.learned import features as candidate_features
 from specviz.stop_policies.oracle import OracleOptions, OracleStopPolicy
 from specviz.stop_policies.specdecpp import SpecDecPPOptions, SpecDecPPStopPolicy
 from specviz.training.stop_classifiers.learn import frequency, log_loss
+from specviz.tree_policies.base import TargetProposal
+from tests.drafters.asking import context
 
 
 class View:
@@ -300,3 +302,17 @@ def test_a_policy_without_weights_says_so_and_can_still_be_listed():
         name = "unlearnt"
 
     assert Unlearnt.standing() == "It has no weights yet; make them with `specviz learn`."
+
+
+@pytest.mark.parametrize(
+    ("new", "proposed", "accepted"),
+    [(3, False, 2), (3, True, 3), (1, False, 0), (6, False, 4)],
+    ids=["one is the target's", "the last one is left open", "the target's alone", "others drafted below"],
+)
+def test_what_was_accepted_is_what_became_text_beside_the_targets_own_token(new, proposed, accepted):
+    told = []
+    policy = FixedStopPolicy(StopOptions())
+    policy.learn = lambda *went: told.append(went)
+    open_token = TargetProposal(0, torch.zeros(3)) if proposed else None
+    LastDraft(levels=4, length=2).report(policy, context([1, 2, *[0] * new], target_proposal=open_token))
+    assert told == [(4, accepted)]

@@ -1,6 +1,6 @@
 """Faults of tree policies and drafters."""
 
-from tests.mutants.faults.fault import PAIR, POLICIES, Edits, edit, proved
+from tests.mutants.faults.fault import PAIR, POLICIES, RECORDER, Edits, edit, proved
 
 HEADS = "tests/drafters/test_heads.py::test_{}"
 SUREST = HEADS.format("refinement_shows_the_surest_slots_and_counts_what_each_pass_got_right")
@@ -256,6 +256,19 @@ FAULTS: Edits = {
         "eagle2: a node is worth its own probability, without its path's": edit(
             "scores[child] = scores[node] + gain", "scores[child] = gain"
         ),
+    },
+    ("specviz/drafters/drafting/growing.py", STOPPING): {
+        "stopping: a token that is left open counts as the target's own": edit(
+            "committed if context.target_proposal is not None else committed - 1)", "committed - 1)"
+        ),
+        "stopping: more were accepted than the draft had levels": edit(
+            "learn(self.levels, min(self.levels, accepted))", "learn(self.levels, accepted)"
+        ),
+    },
+    ("specviz/engine/recorder.py", RECORDER): {
+        "recorder: the token that ends a round has no name": edit(
+            "tokens = [event.judged.token]", "tokens = list[int]()"
+        )
     },
     ("specviz/stop_policies/heuristic.py", STOPPING): {
         "heuristic: a draft that had no room counts as long as it was meant": edit(
