@@ -18,6 +18,7 @@ from specviz.drafters.drafting.growing import PlainChains, ShapeOptions
 from specviz.drafters.merged import MergedDrafter
 from specviz.drafters.model import ModelDrafter
 from specviz.engine.recorder import Recorder
+from specviz.live.source import collect
 from specviz.lm.base import ModelInfo
 from specviz.lm.llama.few_rows import SOURCE
 from specviz.lm.llama.model import LlamaModel
@@ -217,3 +218,11 @@ def test_a_network_that_drafts_a_chain_by_one_call_runs_as_one_that_drafts_it_by
     by_one_call.clear()
     assert [untimed(step.event, near) for step in source.run(request)][1:-1] == rounds[1:-1]
     assert set(by_one_call) == {False}
+
+
+@pytest.mark.parametrize("drafter", ["medusa", "dflash", "eagle"])
+def test_a_tree_of_a_network_is_as_deep_as_its_stop_policy_allows(drafter):
+    policies = {"tree_policy": Choice("rsd_s"), "stop_policy": Choice("fixed", {"longest": 2})}
+    request = RunRequest("Tom had a", max_new_tokens=12, temperature=0.8, drafter=Choice(drafter), **policies)
+    rounds = collect(live_source(SharedModels(), measure=False), request).rounds
+    assert max(node.depth for this in rounds for node in this.nodes) == 2

@@ -3,6 +3,8 @@
 from tests.mutants.faults.fault import ADAPTERS, RECORDER, ROWS, Edits, edit
 
 FEW_ROWS = "tests/lm/test_few_rows.py"
+DEEP = "tests/drafters/test_chains_in_one_call.py::test_a_tree_of_a_network_is_as_deep_as_its_stop_policy_allows"
+
 FAULTS: Edits = {
     ("specviz/lm/rows.py", ROWS, ADAPTERS): {
         "cache: a kept path moves to the wrong row": edit(
@@ -122,6 +124,16 @@ FAULTS: Edits = {
     ("specviz/core/draws.c", "tests/core/test_draws.py"): {
         "draws: temperature multiplies the logits": edit("(x - top) / temperature;", "(x - top) * temperature;"),
         "draws: a block of tokens forgets those before it": edit("sum = block ? up_to[block - 1] : 0.0;", "sum = 0.0;"),
+    },
+    ("specviz/drafters/learned/heads.py", DEEP): {
+        "heads: a stop policy's levels are nothing to a tree": edit(
+            "self.options.gamma, stop_policy.levels() or self.options.gamma)", "self.options.gamma)"
+        ),
+    },
+    ("specviz/drafters/learned/flash_drafting.py", DEEP): {
+        "a block: a stop policy's levels are nothing to a tree": edit(
+            "slots, stop_policy.levels() or slots)", "slots)"
+        ),
     },
     ("specviz/drafters/drafting/growing.py", "tests/drafters/test_chains_in_one_call.py"): {
         "chain: a later round draws with the noise of the first": edit(
