@@ -152,6 +152,12 @@ def test_a_run_asked_for_too_early_can_still_be_stopped() -> None:
         list(source.run(RunRequest("x"), lambda: True))
 
 
+def test_what_else_was_asked_for_too_early_ends_without_a_word_where_it_is_stopped() -> None:
+    source = DeferredSource(lambda: ReplaySource(sample()), catalog())
+    stopped = iter([True])  # asked once more it raises
+    assert list(source.fetch("smollm2", stopped.__next__)) == []
+
+
 def test_an_engine_that_cannot_load_says_why_and_keeps_saying_it() -> None:
     def make() -> TraceSource:
         raise ModelError("the folder assets/models/target is missing; run `specviz train`.")

@@ -77,6 +77,10 @@ def test_a_bar_moves_by_keys_and_by_dragging(editor: Locator) -> None:
     box = bar.bounding_box()
     bar.click(position={"x": box["width"] * 0.25, "y": box["height"] / 2})
     expect(bar).to_have_attribute("aria-valuenow", re.compile(r"0\.2[45]"))
+    editor.page.mouse.down()
+    bar.hover(position={"x": box["width"] * 0.75, "y": box["height"] / 2})
+    editor.page.mouse.up()
+    expect(bar).to_have_attribute("aria-valuenow", re.compile(r"0\.7[45]"))
     shown = [float(one.get_attribute("aria-valuenow") or 0) for one in editor.get_by_label(re.compile("^p of")).all()]
     assert sum(shown) == pytest.approx(1, abs=2e-3)
 
