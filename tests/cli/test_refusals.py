@@ -40,6 +40,7 @@ REFUSED = {
     "simulate": [
         ("--alpha 1.5", "alpha is 1.5"),
         ("--tree 3,x", "--tree is '3,x'"),
+        ("--rates ''", "no acceptance rate is given"),
         ("--batch 4", "name one with --curve"),
         ("--replay x.json", "say which with --curve"),
         ("--replay x.json --curve y --gamma 4", "keeps the run's own rounds"),

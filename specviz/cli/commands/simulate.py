@@ -135,15 +135,13 @@ def _rates(args: argparse.Namespace) -> tuple[float, ...]:
 
     if args.rates_of is not None:
         return rates_of(codec.read(args.rates_of))
-    return (
-        several_numbers("--rates", args.rates, float, "0.8,0.6,0.5")
-        if args.rates
-        else (ALPHA if args.alpha is None else args.alpha,)
-    )
+    if args.rates is not None:
+        return several_numbers("--rates", args.rates, float, "0.8,0.6,0.5")
+    return (ALPHA if args.alpha is None else args.alpha,)
 
 
 def _shape(args: argparse.Namespace) -> Shape:
-    if args.tree:
+    if args.tree is not None:
         return Shape(several_numbers("--tree", args.tree, int, "3,2,1"))
     return Shape.chain(GAMMA if args.gamma is None else args.gamma)
 
