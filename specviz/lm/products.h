@@ -37,8 +37,9 @@ enum { MOST_DOTS = 8, MOST_AT_ONCE = LANES == 16 ? 6 : 4 };
    rows ASK for what lies well ahead. What is asked for faster than memory brings it is forgotten, so three and four rows
    of DOTS, whose products are few, take one row of weights at a time too, where each product waits for the sum before.
    Five wait with no use for it (`wait_for`): else they take longer than six, which multiply for as long as that. Rows of
-   weights up to SHORT bytes lie near enough. One row of x asks and waits as well for HALVES that are far; from the cache
-   asking brings less than reading. Measured on AMD's Zen 4; what AMX processors do was measured there. */
+   weights up to SHORT bytes lie near enough. Where weights are far, so that a part of them comes from the cache, one row
+   of x asks and waits as well for HALVES and two for DOTS, and four of DOTS wait as five do. Measured on AMD's Zen 4; what
+   AMX processors do was measured there. */
 enum { FOLLOWED, ASKED, READ };
 enum { A_TURN = 6 * TWO };
 #ifdef __AMX_BF16__
@@ -123,7 +124,8 @@ INLINE void step(Vec *sums, const char *const *w, const float *x, int64_t to_nex
 /* sums [n, outs] of whole rows of x with rows of weights */
 INLINE void add_up(Vec *sums, const char *w, int mode, int coming, int64_t ins, const float *x, int n, int outs) {
   const int64_t width = mode == WHOLES ? 4 : 2, to_next = apart(ins, mode);
-  const int waiting = ONE_BY_ONE && coming == ASKED && (mode == DOTS ? n == 5 : n == 1 && outs == 1);
+  const int waits = mode == DOTS ? n == 5 || (n == 4 && outs == 2) : n == 1 && outs == 1;
+  const int waiting = ONE_BY_ONE && coming == ASKED && waits;
   const char *at[OUTS];
   Vec idle = every(0.0f);
   int64_t k = 0;
@@ -187,7 +189,7 @@ INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x
   const int parts = (n + at_once - 1) / at_once; /* of rows; for the later ones weights are in the cache */
   for (int64_t j = first; j < by->outs; j += j < last ? OUTS : 1)
     for (int part = 0, i = 0, some; part < (j < last ? parts : n); part++, i += some) {
-      some = j < last ? (part + 1) * n / parts - i : 1;
+      some = j < last ? ((part + 1) * n + parts - 1) / parts - i : 1;
       const float *rows = x + i * apart(ins, mode), *bias = by->bias ? by->bias + j : 0;
       const float *scales = by->scales ? by->scales + j : 0;
       const char *w = by->weight + j * size;
@@ -197,9 +199,10 @@ INLINE void product_of(const Matrix *by, int mode, int64_t first, const float *x
       const int paced = ONE_BY_ONE && mode == DOTS && coming == ASKED && parts == 1 ? n : 0;
       if (j >= last) tile(w, mode, 1, FOLLOWED, ins, rows, 1, 1, to, stride, bias, scales, add);
       else if (followed == 1) tile(w, mode, 1, FOLLOWED, ins, rows, 1, OUTS, to, stride, bias, scales, add);
+      else if (paced == 2 && by->far) tile(w, mode, 1, ASKED, ins, rows, 2, OUTS, to, stride, bias, scales, add);
       else if (followed == 2 && mode == DOTS) tile(w, mode, 1, FOLLOWED, ins, rows, 2, OUTS, to, stride, bias, scales, add);
       else if (paced == 3) tile(w, mode, 1, ASKED, ins, rows, 3, OUTS, to, stride, bias, scales, add);
-      else if (paced == 4) tile(w, mode, 1, ASKED, ins, rows, 4, OUTS, to, stride, bias, scales, add);
+      else if (paced == 4 && !by->far) tile(w, mode, 1, ASKED, ins, rows, 4, OUTS, to, stride, bias, scales, add);
 #define CASE(count) case count: tile(w, mode, wide, coming, ins, rows, count, OUTS, to, stride, bias, scales, add); break
       else switch (some) {
         CASE(1);

@@ -76,17 +76,15 @@ def test_a_row_of_a_wide_product_is_the_same_bit_for_bit_alone_and_beside_others
 
 @needs_compiler
 @on_every_processor
-@pytest.mark.parametrize("kind", ["bfloat16", "whole numbers"])
+@pytest.mark.parametrize("kind", ["read in bfloat16", "whole numbers", "bfloat16"])
 @pytest.mark.parametrize(("outs", "ins"), [(19, 320), (24, 1030), (3, 300)])
 def test_a_row_is_the_same_bit_for_bit_where_its_weights_are_asked_for_from_far(kind, outs, ins):
-    product, x, residual = (
-        Product.of(weight_of(kind, outs, ins), torch.randn(outs)),
-        torch.randn(1, ins),
-        torch.ones(1, outs),
-    )
-    near = product(x), product(x, residual)
+    weight = weight_of("whole numbers" if kind == "whole numbers" else "bfloat16", outs, ins)
+    product = Product.of(weight.bfloat16() if kind == "bfloat16" else weight, torch.randn(outs))
+    x, residual = torch.randn(6, ins), torch.ones(6, outs)
+    near = [product(x[:n], residual[:n]) for n in range(1, 7)]
     product.matrix.far = 1
-    assert all(map(torch.equal, (product(x), product(x, residual)), near))
+    assert all(torch.equal(product(x[:n], residual[:n]), alone) for n, alone in enumerate(near, 1))
 
 
 @needs_compiler

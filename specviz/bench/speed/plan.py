@@ -18,8 +18,8 @@ PLAIN = "specviz: plain"
 """name of the baseline; every ratio is against it"""
 RECORDED = ", recorded"
 """ends the name of a contestant that also writes its trace"""
-ONE_PASS = ("dspark", "dflash")
-"""drafters that fill a block in one pass"""
+TRAINED = ("small_model", "dspark", "dflash")
+"""a smaller chain than the drafter model's, and drafters that fill a block in one pass"""
 PRICED = frozenset({"none", "model", "ngram"})
 """drafters whose passes alone can be replayed: those of the drafter model, and who makes none"""
 BLOCK_BUDGET = 9
@@ -39,8 +39,8 @@ class BenchOptions:
     temperatures: tuple[float, ...] = (0.0, 0.8)
     """a contest of its own at each; the repeats differ in their seeds"""
     transformers: bool = True
-    one_pass: bool = False
-    """whether drafters that fill a block take part too: trained weights of them fit the target"""
+    trained: bool = False
+    """whether `TRAINED` take part too: shipped weights of them fit the target"""
     template: RunRequest = field(default_factory=lambda: RunRequest(prompt="", max_new_tokens=128))
 
 
@@ -57,7 +57,7 @@ def quick(options: BenchOptions) -> BenchOptions:
 
 def own_contestants(source: TraceSource, options: BenchOptions, temperature: float = 0.0) -> list[SourceContestant]:
     """Plain decoding first, then chains, the tree, n-gram lookup, the middle chain with its trace kept, and, where that
-    is wanted, two drafters of one pass."""
+    is wanted, the trained drafters."""
     template = replace(options.template, temperature=temperature)
     middle = middle_gamma(options.gammas)
     settings: list[tuple[str, str, Mapping[str, Option], bool]] = [
@@ -70,19 +70,19 @@ def own_contestants(source: TraceSource, options: BenchOptions, temperature: flo
     requests = {
         name: replace(template.with_drafter(drafter, given), record=record) for name, drafter, given, record in settings
     }
-    if options.one_pass:
-        requests |= _blocks(template, middle)
+    if options.trained:
+        requests |= _trained(template, middle)
     return [SourceContestant(name, source, request) for name, request in requests.items()]
 
 
-def _blocks(template: RunRequest, gamma: int) -> dict[str, RunRequest]:
-    """Drafters that fill a block in one pass, one as a chain and one as a tree."""
-    chain, tree = ONE_PASS
+def _trained(template: RunRequest, gamma: int) -> dict[str, RunRequest]:
+    """Two as chains, the last as a tree."""
+    *chains, tree = TRAINED
     grown = replace(template.with_drafter(tree), tree_policy=Choice("ddtree", {"budget": BLOCK_BUDGET}), record=False)
     return {
-        f"specviz: {chain} γ={gamma}": replace(template.with_drafter(chain, {"gamma": gamma}), record=False),
-        f"specviz: {tree}, ddtree of {BLOCK_BUDGET}": grown,
-    }
+        f"specviz: {name} γ={gamma}": replace(template.with_drafter(name, {"gamma": gamma}), record=False)
+        for name in chains
+    } | {f"specviz: {tree}, ddtree of {BLOCK_BUDGET}": grown}
 
 
 def middle_gamma(gammas: Sequence[int]) -> int:

@@ -186,28 +186,28 @@ def _aims(part: Part, tracing_overhead: Quartiles | None) -> str:
     lines = _efficiency(part.rows)
     if "transformers: generate" in theirs:
         reference = theirs["transformers: generate"].decode_ratio.median
-        lines.append(f"- our plain decoding against transformers.generate (aim ≥ 1): {1 / reference:.2f}×")
+        lines.append(f"- our plain decoding against transformers.generate (aim ≥ 1.8): {1 / reference:.2f}×")
     if drafting:
-        lines += _best(drafting, [row for name, row in theirs.items() if name != "transformers: generate"])
+        helped = [row for name, row in theirs.items() if name != "transformers: generate"]
+        lines += _best(drafting, helped, 1.5 if part.temperature else 1.8)
     if tracing_overhead:
-        lines.append(f"- tracing overhead (aim ≤ 5 %): {tracing_overhead.median * 100:.1f} %")
+        lines.append(f"- tracing overhead (aim ≤ 4 %): {tracing_overhead.median * 100:.1f} %")
     return "\n".join(lines)
 
 
-def _best(drafting: Sequence[BenchRow], helped: Sequence[BenchRow]) -> list[str]:
+def _best(drafting: Sequence[BenchRow], helped: Sequence[BenchRow], aim: float) -> list[str]:
     """Our fastest against our plain decoding and against the fastest of theirs that drafts."""
     best = max(drafting, key=lambda row: row.decode_ratio.median)
     lines = [f"- best drafter against our plain decoding (aim ≥ 2.0): {best.decode_ratio.median:.2f}× ({best.name})"]
     model = [row for row in drafting if row.name.startswith("specviz: model γ")]
     if model:
         longest = max(model, key=lambda row: row.decode_ratio.median)
-        lines.append(
-            f"- drafter model at its best length (aim ≥ 1.6): {longest.decode_ratio.median:.2f}× ({longest.name})"
-        )
+        speedup = f"{longest.decode_ratio.median:.2f}× ({longest.name})"
+        lines.append(f"- drafter model at its best length (aim ≥ {aim}): {speedup}")
     if helped:
         rival = max(helped, key=lambda row: row.decode_ratio.median)
         share = best.decode_ratio.median / rival.decode_ratio.median
-        lines.append(f"- best drafter against transformers' best ({rival.name}; aim > 1): {share:.2f}×")
+        lines.append(f"- best drafter against transformers' best ({rival.name}; aim ≥ 1.5): {share:.2f}×")
     return lines
 
 

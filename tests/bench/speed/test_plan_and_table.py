@@ -35,10 +35,14 @@ def test_the_plan_holds_plain_chains_tree_ngram_and_a_recorded_chain(fake_source
     ]
 
 
-def test_drafters_of_one_pass_take_part_where_they_are_wanted(fake_source: Any) -> None:
-    wanted = plans.own_contestants(fake_source, plans.BenchOptions(gammas=(2,), one_pass=True))[-2:]
-    assert [contestant.name for contestant in wanted] == ["specviz: dspark γ=2", "specviz: dflash, ddtree of 9"]
-    assert [contestant.request.tree_policy.name for contestant in wanted] == ["auto", "ddtree"]
+def test_trained_drafters_take_part_where_they_are_wanted(fake_source: Any) -> None:
+    wanted = plans.own_contestants(fake_source, plans.BenchOptions(gammas=(2,), trained=True))[-3:]
+    assert [(contestant.name, contestant.request.tree_policy.name) for contestant in wanted] == [
+        ("specviz: small_model γ=2", "auto"),
+        ("specviz: dspark γ=2", "auto"),
+        ("specviz: dflash, ddtree of 9", "ddtree"),
+    ]
+    assert [contestant.request.drafter.options.get("gamma") for contestant in wanted] == [2, 2, None]
     assert not any(contestant.request.record for contestant in wanted)
 
 
@@ -106,8 +110,12 @@ def test_the_short_table_has_the_fastest_length_of_each_kind_and_all_temperature
 
 def test_aims_stand_beside_what_was_measured(report: Report) -> None:
     text = markdown(report)
-    assert "- our plain decoding against transformers.generate (aim ≥ 1): 1.25×" in text
+    assert "- our plain decoding against transformers.generate (aim ≥ 1.8): 1.25×" in text
     assert "- best drafter against our plain decoding (aim ≥ 2.0): 2.00× (specviz: model γ=4)" in text
+    assert "- drafter model at its best length (aim ≥ 1.8): 2.00× (specviz: model γ=4)" in text
+    sampled = [outcome("specviz: plain", 8, 1), outcome("specviz: model γ=4", 8, 3)]
+    above = markdown(replace(report, parts=[part(0.8, sampled, "specviz: plain")]))
+    assert "- drafter model at its best length (aim ≥ 1.5): 1.00× (specviz: model γ=4)" in above
 
 
 def test_the_machine_versions_and_weights_are_named_and_the_host_is_not(report: Report) -> None:

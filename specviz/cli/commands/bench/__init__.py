@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     source = live_source(models := SharedModels(), args.threads)
     prompts = first_prompts(source.catalog(), options.prompts_per_family)
     pair = _pair(options, models)
-    options = replace(options, one_pass=all(_fits(name, pair[0]) for name in plans.ONE_PASS))
+    options = replace(options, trained=all(_fits(name, pair[0]) for name in plans.TRAINED))
     bench = Bench(options, source, prompts, pair, args.max_minutes)
     report = _measured(bench)
     if args.llama_cpp is not None:
