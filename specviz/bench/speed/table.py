@@ -28,6 +28,7 @@ from specviz.bench.core.rows import (
     whole_speed,
 )
 from specviz.bench.speed.efficiency import BOUND, Efficiency
+from specviz.bench.speed.plan import RECORDED
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 from specviz.theory.rows import MOST, RowStatistics, repeats
 
@@ -118,7 +119,7 @@ def _fastest(part: Part) -> list[str]:
     best = dict[str, BenchRow]()
     for row in part.rows:
         kind = re.sub(r"γ=\d+", "γ", row.name)
-        if kind.endswith(", recorded"):
+        if kind.endswith(RECORDED):
             continue
         if kind not in best or row.decode_ratio.median > best[kind].decode_ratio.median:
             best[kind] = row
@@ -181,7 +182,8 @@ def _aims(part: Part, tracing_overhead: Quartiles | None) -> str:
     if not part.rows:
         return ""
     base = part.rows[0]
-    drafting = [row for row in part.rows if row.name.startswith("specviz") and row is not base]
+    ours = [row for row in part.rows if row.name.startswith("specviz") and not row.name.endswith(RECORDED)]
+    drafting = [row for row in ours if row is not base]
     theirs = {row.name: row for row in part.rows if row.name.startswith("transformers")}
     lines = _efficiency(part.rows)
     if "transformers: generate" in theirs:
