@@ -181,9 +181,7 @@ def _aims(part: Part, tracing_overhead: Quartiles | None) -> str:
     """The aims next to what was measured on texts that do not repeat themselves; a missed one stays visible."""
     if not part.rows:
         return ""
-    base = part.rows[0]
-    ours = [row for row in part.rows if row.name.startswith("specviz") and not row.name.endswith(RECORDED)]
-    drafting = [row for row in ours if row is not base]
+    drafting = [row for row in part.rows[1:] if row.name.startswith("specviz") and not row.name.endswith(RECORDED)]
     theirs = {row.name: row for row in part.rows if row.name.startswith("transformers")}
     lines = _efficiency(part.rows)
     if "transformers: generate" in theirs:
