@@ -62,22 +62,22 @@ class Parser(argparse.ArgumentParser):
         """As argparse does, but each command refuses what it does not know itself, with its own flags in mind."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}", self._suggestion(unknown))
         return known, unknown
 
-    def error(self, message: str) -> NoReturn:
+    def error(self, message: str, cure: str = "") -> NoReturn:
         said = message if len(message) <= LONGEST_USAGE else f"{message[:LONGEST_USAGE]}…"
-        sentence = printable(said + self._suggestion(message), keep="").rstrip(".")
+        sentence = printable(said + cure, keep="").rstrip(".")
         self.exit(WRONG, f"{self.prog}: {sentence}; `{self.prog} --help` shows the options.\n")
 
-    def _suggestion(self, message: str) -> str:
-        """The flags that end or begin like one that is not known, as a question."""
-        unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
-        if not message.startswith("unrecognized arguments") or not unknown:
+    def _suggestion(self, unknown: Sequence[str]) -> str:
+        """The flags that end or begin like the first of these that is one, as a question."""
+        wrong = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
+        if not wrong:
             return ""
         known = sorted(self._option_string_actions)
-        alike = [flag for flag in known if flag.endswith(unknown[0][1:])]
-        alike = alike or difflib.get_close_matches(unknown[0], known, n=1)
+        alike = [flag for flag in known if flag.endswith(wrong[1:])]
+        alike = alike or difflib.get_close_matches(wrong, known, n=1)
         return f"; did you mean {' or '.join(alike)}?" if alike else ""
 
 

@@ -337,7 +337,7 @@ static int64_t compared(const Asked *asked, int64_t place) {
   const int64_t draft = asked->drafts[i], rows = draft < 0 ? 1 : 2, next = place + rows;
   if (asked->lines[i].kind == NOTHING) return 1;
   const float *after[2];
-  double overlap, means[2], *to = asked->numbers + i * NUMBERS;
+  double overlap, means[2] = {0}, *to = asked->numbers + i * NUMBERS;
   for (int64_t k = 0; k < 2; k++) after[k] = asked->lines[asked->order[next + k < asked->n ? next + k : place]].at;
   const Row p = measured(asked, i, after[0], asked->room);
   if (draft >= 0) {

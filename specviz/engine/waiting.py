@@ -98,8 +98,11 @@ class Waiting:
         self._tokens: list[int] = []
         self._scales: list[float] = []
         self._answers: _Answers | None = None
-        self.seen = False
-        """whether it is over: whoever asks now waits elsewhere"""
+
+    @property
+    def seen(self) -> bool:
+        """Whether it is over: whoever asks now waits elsewhere."""
+        return self._answers is not None
 
     def add(
         self,
@@ -172,8 +175,9 @@ class Waiting:
     def answers(self) -> _Answers:
         """All, at the first question."""
         if self._answers is None:
-            self._answers, self.seen = self._swept(), True
+            self._answers = self._swept()
             self._held.clear()
+            self._firsts.clear()
         return self._answers
 
     def head(self, row: int) -> TopK:

@@ -16,7 +16,7 @@ from statistics import fmean, median, quantiles
 
 import torch
 
-from specviz.core.clock import synchronize
+from specviz.core.clock import seconds_of, synchronize
 from specviz.core.draws import Chooser
 from specviz.lm.base import Cache, LanguageModel, WritesChains
 from specviz.lm.llama.rows import LlamaRows
@@ -164,14 +164,8 @@ def written_s(
 def _forward_s(
     model: LanguageModel, rows: Cache, n: int, clock: Clock, parents: list[int] | None, last_only: bool = False
 ) -> float:
-    tokens, device = _tokens(model, n), model.device
-    waits = device.type != "cpu"  # which is slow to ask behind a pass
-    synchronize(device)
-    began = clock()
-    model.forward(tokens, rows, parents, last_only)
-    if waits:
-        synchronize(device)
-    return clock() - began
+    tokens = _tokens(model, n)
+    return seconds_of(lambda: model.forward(tokens, rows, parents, last_only), model.device, clock)
 
 
 def machine(device: torch.device, dtype: str) -> Machine:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from specviz.lm.rows import Mask, Placement
 
 SOURCE = Path(__file__).with_name("few_rows.c")
-FAR = range(shared_cache() // 2, 2 * shared_cache())
+SHARED = shared_cache()
+FAR = range(SHARED // 2, 2 * SHARED)
 """bytes of weights of which a processor's cache keeps a part from pass to pass, as measured at 32 MB: there a drafter's
 7 MB stay, of SmolLM2's 269 nothing does, and both lost by asking"""
 ATTENTION, MLP = 1, 2
