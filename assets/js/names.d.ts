@@ -390,6 +390,7 @@ interface Names extends page.Slots {
   treeGraphml: typeof exports.treeGraphml;
   chromeTrace: typeof exports.chromeTrace;
   LEAST_GAIN: typeof gain.LEAST_GAIN;
+  isSpeed: typeof gain.isSpeed;
   isTimed: typeof gain.isTimed;
   gain: typeof gain.gain;
   gainInterval: typeof gain.gainInterval;

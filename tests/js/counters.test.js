@@ -107,8 +107,13 @@ test("tokens per second are over the seconds of all four phases", () => {
     S.roundTimes(trace.rounds[0]).map((one) => one.seconds),
     [1, 2, 0.5, 0.5],
   );
+  const untold = () => S.counterList(trace).every((one) => one.name !== "tokens per second");
+  assert.ok(!untold());
+  trace.started.stop_policy = { name: "oracle", options: {}, lossless: true, deployable: false };
+  assert.ok(untold(), "a run that asked the target beforehand has no speed");
+  trace.started.stop_policy = null;
   trace.started.source = "simulated";
-  assert.ok(S.counterList(trace).every((one) => one.name !== "tokens per second"));
+  assert.ok(untold());
 });
 
 test("a plain token takes what one took beside the run, else what a pass over one row took", () => {

@@ -36,6 +36,12 @@ test("the answer says how many were kept and who wrote the last token", () => {
   assert.equal(told(7), "It keeps 2 and the text ends there: 2 tokens from one pass.");
 });
 
+test("a round that leaves its last token open does not end the text", () => {
+  const round = sample().rounds[5];
+  Object.assign(round.committed, { tokens: round.committed.tokens.slice(0, -1), trimmed: "open", trimmed_tokens: 1 });
+  assert.equal(S.answer(round), "It keeps all 4 and leaves the next one to the next round: 4 tokens from one pass.");
+});
+
 const turns = (...ratios) => {
   const trace = timed(1);
   Object.assign(trace.finished.plain, { ratios, runs: ratios.length });
@@ -109,7 +115,10 @@ test("nodes that only ride along are no guesses", () => {
   const round = trace.rounds[5];
   round.drafted.riding = [3, 4];
   assert.match(S.question(trace, round), /guesses 2 tokens ahead\./);
-  assert.equal(S.answer(round), "It keeps all 2 and adds one of its own: 5 tokens from one pass.");
+  const own = "that rode along, and adds one of its own: 5 tokens from one pass.";
+  assert.equal(S.answer(round), `It keeps all 2 and 2 ${own}`);
   round.drafted.riding = [1, 2, 3, 4];
+  assert.equal(S.answer(round), `It keeps 4 ${own}`);
   assert.equal(S.question(trace, round), "Nothing is guessed in this round: the big model's pass takes 4 nodes along.");
+  assert.equal(S.plainCaption(trace, round, null, { phase: "target" }), "The big model makes one pass.");
 });

@@ -13,14 +13,23 @@ const vocab = Object.fromEntries([1, 2, 3, 4].map((id) => [id, { bytes: btoa("?a
 /** A round of these tokens, whose four parts take these seconds. */
 const round = (index, tokens, [draft, pass, verdicts, commit]) => ({
   index,
+  nodes: [{ id: 0, parent: -1 }],
   drafted: { seconds: draft },
   scored: { seconds: pass },
-  judged: { seconds: verdicts },
+  judged: { seconds: verdicts, path: [], trials: [] },
   committed: { seconds: commit, tokens: tokens.map((token) => ({ token, origin: "draft" })) },
 });
+/** A round with a chain of `drafted` candidates, of which the first `accepted` are text, or `kept` of these. */
+const chain = (drafted, accepted, kept = accepted) => {
+  const one = round(0, [], [0, 0, 0, 0]);
+  for (let id = 1; id <= drafted; id++) one.nodes.push({ id, parent: id - 1, token: id });
+  one.judged.path = one.nodes.slice(1, accepted + 1).map(({ id }) => id);
+  const cut = kept < accepted ? { trimmed: "eos", trimmed_tokens: 1 + accepted - kept } : {};
+  return { ...one, committed: { ...one.committed, ...cut } };
+};
 const card = (name, options = {}) => ({ name, options, lossless: true });
-/** A run in `seconds` of this text; drafted and accepted are of the whole run. */
-function trace(seconds, { ids = [1, 2, 3, 4], passes = 4, drafted = 0, accepted = 0, rounds = [] } = {}) {
+/** A run in `seconds` of this text; a summary counts what is behind its end as well, so that it may say anything. */
+function trace(seconds, { ids = [1, 2, 3, 4], passes = 4, rounds = [] } = {}) {
   const machine = { processor: "browser: WebAssembly SIMD", dtype: "float32", system: "Mozilla/5.0" };
   const sampling = { temperature: 0, top_k: 0, top_p: 1 };
   const methods = { drafter: card("model", { gamma: 2 }), verifier: card("greedy") };
@@ -32,14 +41,14 @@ function trace(seconds, { ids = [1, 2, 3, 4], passes = 4, drafted = 0, accepted 
     summary: {
       num_output_tokens: ids.length,
       num_target_passes: passes,
-      num_draft_tokens: drafted,
-      num_accepted_draft_tokens: accepted,
+      num_draft_tokens: 99,
+      num_accepted_draft_tokens: 98,
       tokens_per_second: ids.length / seconds,
     },
   };
 }
 const lap = (way, repeat, run) => ({ way, repeat, trace: run });
-const drafting = { passes: 2, drafted: 4, accepted: 2 };
+const drafting = { passes: 2, rounds: [chain(2, 1), chain(3, 3, 1)] };
 
 test("plain decoding comes first in every repeat, and who follows it changes in turn", () => {
   const plan = S.plannedLaps([model, trees], "One day", 2);
@@ -71,7 +80,7 @@ test("a ratio is taken within a repeat, and the median of the repeats counts", (
   ];
   assert.deepEqual(S.tabPoints([model, trees], laps), [
     { label: "a small model, γ 2", ratios: [2, 1, 1.5], ratio: 1.5, interval: [1, 2], isNoise: true, perPass: 2,
-      rate: 0.5 },
+      rate: 2 / 3 },
   ]); // prettier-ignore
   const [two] = S.tabPoints([model], laps.slice(0, 4));
   assert.equal(two.ratio, 1.5, "of two, the value half-way between them");
@@ -121,7 +130,7 @@ test("every run is a row for a spreadsheet, which works out no prompt", () => {
     '"drafter","shape","repeat","tokens","seconds","ratio","target passes","drafted","accepted","temperature",' +
       '"machine","browser","prompt"\r\n' +
       `"none","","1","4","8.000000","1.000","4","0","0","0","browser: WebAssembly SIMD","Mozilla/5.0","'=1"\r\n` +
-      `"model","g2","1","4","4.000000","2.000","2","4","2","0","browser: WebAssembly SIMD","Mozilla/5.0","'=1"\r\n`,
+      `"model","g2","1","4","4.000000","2.000","2","3","2","0","browser: WebAssembly SIMD","Mozilla/5.0","'=1"\r\n`,
   );
 });
 

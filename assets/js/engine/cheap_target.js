@@ -3,7 +3,7 @@
 
    weights ─ absmax per row ─► eight bits ─► plain, drafted ─► tokens a second of both
    weights as stored ───────────────────────► plain, drafted ─► (docs/browser_engine.md) */
-// needs: duel, llama_rows, step_times
+// needs: duel, llama_rows, numbers, step_times
 /** @typedef {{ dtype: "float32" | "int8", gamma: number, plain: number, drafted: number, rows: number, step: number,
       perPass: number, text: string }} Cost of a target in a number format: `plain`, `drafted`: tokens a second; `rows`,
       `step`: how long a pass over a root and a draft, and one of the drafter, take in passes over one row; `perPass`:
@@ -62,8 +62,6 @@ const cheapTarget = (function (S) {
     return { weights, rows: arena.take((S.MOST_ROWS * widest) / 2), scales: arena.take(S.MOST_ROWS) };
   }
 
-  const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
-
   /** Both number formats, plain and drafted, in turns so that a busy moment hits all. `tell` hears how many of the
       turns are over.
       @param {InstanceType<Names["BrowserEngine"]>} engine @param {(over: number, of: number) => Promise<void>} tell
@@ -93,10 +91,10 @@ const cheapTarget = (function (S) {
     }
     return formats.map((dtype, at) => {
       const { plain, drafted, narrow, wide, step } = taken[at];
-      const pass = median(narrow);
+      const pass = S.median(narrow);
       const { tokens: all, passes, text } = last[at];
-      const times = { plain: median(plain), drafted: median(drafted), rows: median(wide) / pass };
-      return { dtype, gamma: GAMMA, ...times, step: median(step) / pass, perPass: all / passes, text };
+      const times = { plain: S.median(plain), drafted: S.median(drafted), rows: S.median(wide) / pass };
+      return { dtype, gamma: GAMMA, ...times, step: S.median(step) / pass, perPass: all / passes, text };
     });
   }
 

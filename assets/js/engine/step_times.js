@@ -1,7 +1,7 @@
 /* How long bare passes take in this browser: t(n) of the target and one pass of a drafter, as every header carries
    them; the twin of specviz/lm/step_time.py. */
-// needs: nothing
-const browserTimes = (function () {
+// needs: numbers
+const browserTimes = (function (S) {
   "use strict";
 
   const ROW_COUNTS = [1, 2, 4, 8, 16, 32, 64];
@@ -9,7 +9,6 @@ const browserTimes = (function () {
   const [REPEATS, FEWEST_REPEATS, BUDGET_S] = [5, 3, 0.8];
   const ROUND_PASSES = [2, 1, 1, 1]; // rows of the drafter's passes in a round of the default γ
 
-  const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
   const upTo = (n) => [...Array(n).keys()];
 
   /** A cache of `CACHED_ROWS` rows; any tokens do, time does not depend on them.
@@ -43,7 +42,7 @@ const browserTimes = (function () {
     return rowCounts.map((rows) => {
       const took = seconds.get(rows);
       const [low, high] = [Math.min(...took), Math.max(...took)];
-      return { rows, cached_rows: CACHED_ROWS, median_s: median(took), low_s: low, high_s: high };
+      return { rows, cached_rows: CACHED_ROWS, median_s: S.median(took), low_s: low, high_s: high };
     });
   }
 
@@ -55,9 +54,9 @@ const browserTimes = (function () {
       const seconds = ROUND_PASSES.map((rows) => passSeconds(drafter, drafting, rows));
       return seconds.reduce((sum, took) => sum + took, 0) / seconds.length;
     });
-    return median(means);
+    return S.median(means);
   }
 
   return { stepTimes, draftStep };
-})();
+})(SpecViz);
 Object.assign(SpecViz, browserTimes);

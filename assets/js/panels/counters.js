@@ -74,7 +74,7 @@ const counters = (function (S) {
         note: value === "–" ? counts : `${formula} = ${worked} = ${value}; ${counts}`,
       })),
     ];
-    if (trace.started.source === "simulated" || !(sum.seconds > 0)) return list;
+    if (!S.isSpeed(trace.started) || !(sum.seconds > 0)) return list;
     list.push({
       name: "tokens per second",
       value: S.ratio(sum.tokens / sum.seconds),
@@ -83,9 +83,7 @@ const counters = (function (S) {
         "measured, drawing not in it",
     });
     const plain = S.plainToken(trace);
-    // an oracle's own times say nothing
-    const oracle = trace.started.stop_policy && trace.started.stop_policy.deployable === false;
-    if (plain && !oracle && sum.drafted) list.push(speedup(trace, sum, plain));
+    if (plain && sum.drafted) list.push(speedup(trace, sum, plain));
     return list;
   }
 

@@ -41,16 +41,19 @@ const headline = (function (S) {
   /** The answer, once the round's last token is drawn.
       @param {trace.Round} round */
   function answer(round) {
+    const { tokens, trimmed } = round.committed;
     const drafted = S.counted(round).length;
     const kept = S.acceptedDrafts(round);
-    if (!drafted) return question(null, round);
+    const rode = tokens.filter(({ node }) => (round.drafted.riding || []).includes(node)).length;
+    if (!drafted && !rode) return question(null, round);
     const own = { bonus: "adds one of its own", correction: "writes the next one itself" }[round.judged.origin];
-    const last = round.committed.trimmed ? "and the text ends there" : `and ${own || "writes one itself"}`;
-    const total = round.committed.tokens.length;
     const over = S.endsText(round); // of what lies behind the end nobody can say that it was kept, or that it was not
+    const open = trimmed && "leaves the next one to the next round";
+    const last = over ? "the text ends there" : open || own || "writes one itself";
     const keeps = kept === 0 ? "none" : kept === drafted && !over ? `all ${drafted}` : `${kept}`;
     const share = kept && kept < drafted && !over ? ` of ${drafted}` : "";
-    return `It keeps ${keeps}${share} ${last}: ${many(total, "token")} from one pass.`;
+    const beside = rode ? `${drafted ? " and " : ""}${rode} that rode along,` : "";
+    return `It keeps ${drafted ? keeps + share : ""}${beside} and ${last}: ${many(tokens.length, "token")} from one pass.`;
   }
 
   /** The whole run in a sentence, its passes first: they are counted, times are only measured. What no plain decoding

@@ -7,13 +7,13 @@ const gain = (function (S) {
   const FEWEST = 3; // turns that a spread is told from; so many stand behind a recording whose spread was not kept
   const LEAST_GAIN = 0.005; // gains closer to 1 than this are neither faster nor slower
 
+  /** Whether a run's own times are a speed: they were measured, and no method asked the target beforehand.
+      @param {trace.Started} started */
+  const isSpeed = ({ source, stop_policy }) => source !== "simulated" && stop_policy?.deployable !== false;
+
   /** Whether plain decoding was timed beside a run whose own times say something.
       @param {trace.Trace} trace */
-  function isTimed({ started: { source, stop_policy }, finished }) {
-    return (
-      !!(finished && finished.plain) && source !== "simulated" && !(stop_policy && stop_policy.deployable === false)
-    );
-  }
+  const isTimed = ({ started, finished }) => !!(finished && finished.plain) && isSpeed(started);
 
   /** Tokens per second over those of plain decoding, the median of the turns; null where none was timed, where the
       run's own times say nothing, and where nothing was drafted.
@@ -58,6 +58,6 @@ const gain = (function (S) {
     return between && between[1] > tokensPerPass(trace) && !isNoisy(trace) ? between[0] : null;
   }
 
-  return { LEAST_GAIN, isTimed, gain, gainInterval, gainAtLeast, isNoise, isNoisy };
+  return { LEAST_GAIN, isSpeed, isTimed, gain, gainInterval, gainAtLeast, isNoise, isNoisy };
 })(SpecViz);
 Object.assign(SpecViz, gain);

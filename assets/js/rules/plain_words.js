@@ -48,7 +48,7 @@ const plainWords = (function (S) {
   /** @param {trace.Round} round */
   function plainPass(round) {
     const guesses = S.drafts(round).length;
-    if (!guesses) return "The big model makes one pass, for one token.";
+    if (!guesses) return `The big model makes one pass${S.riding(round) ? "" : ", for one token"}.`;
     if (guesses === 1) return "The big model checks the guess and writes on, in one pass.";
     return `The big model checks all ${guesses} guesses at once, in one pass.`;
   }

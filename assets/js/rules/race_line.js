@@ -3,7 +3,7 @@
    tab can have measured. Pure.
 
    course=1&drafter=model&shape=g4&format=float32&tokens=96&passes=31&cpu=…&plain=0.91,0.9,0.92&drafted=0.6,0.59,0.61 */
-// needs: hand_in
+// needs: hand_in, numbers
 /** @typedef {{ drafter: string, shape: string, format: string, tokens: number, passes: number, plain: number[],
       drafted: number[], cpu: string }} RaceResult `shape`: `g4` a chain of four, `t3,2,1` a tree by levels, `own` the
       drafter's own; seconds of plain and drafted turns
@@ -35,7 +35,6 @@ const raceLine = (function (S) {
   const AGAIN = "race again and copy the new line.";
   const LACKS = `this line of a race is not one that SpecViz writes; ${AGAIN}`;
 
-  const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
   const whole = (text) => (/^\d{1,4}$/.test(text) ? Number(text) : NaN);
 
   /** A shape's levels: {gamma}, {branching}, {} for the drafter's own; null for none that this drafter takes.
@@ -88,7 +87,7 @@ const raceLine = (function (S) {
 
   /** How often as fast as plain decoding: the median over turns.
       @param {{ plain: number[], drafted: number[] }} times */
-  const raceRatio = ({ plain, drafted }) => median(plain.map((seconds, turn) => seconds / drafted[turn]));
+  const raceRatio = ({ plain, drafted }) => S.median(plain.map((seconds, turn) => seconds / drafted[turn]));
 
   /** The row of an answer as {entry}, or {problem}: a sentence. A check sum has shown by then that it was copied whole;
       here is what no tab can have measured.

@@ -62,6 +62,12 @@ const tabSweep = (function (S) {
       @param {trace.Trace} trace @param {trace.Trace} plain */
   const timesAsFast = ({ summary }, plain) => summary.tokens_per_second / plain.summary.tokens_per_second;
 
+  /** Candidates drafted and accepted; the stored summary counts those behind the end of the text as well.
+      @param {trace.Trace} trace */
+  const draftedIn = (trace) => S.counters(trace.rounds).drafted;
+  /** @param {trace.Trace} trace */
+  const acceptedIn = (trace) => S.counters(trace.rounds).accepted;
+
   /** Plain decoding by repeat.
       @param {TabLap[]} laps @returns {Map<number, trace.Trace>} */
   const plainOf = (laps) => new Map(laps.filter(({ way }) => way === null).map(({ repeat, trace }) => [repeat, trace]));
@@ -74,8 +80,11 @@ const tabSweep = (function (S) {
       const counted = laps.filter((lap) => lap.way === way && plain.has(lap.repeat));
       if (!counted.length) return [];
       const ratios = counted.map(({ repeat, trace }) => timesAsFast(trace, plain.get(repeat)));
-      const sum = (name) => counted.reduce((total, { trace }) => total + trace.summary[name], 0);
-      const [drafted, perPass] = [sum("num_draft_tokens"), sum("num_output_tokens") / sum("num_target_passes")];
+      const sum = (of) => counted.reduce((total, { trace }) => total + of(trace), 0);
+      const [drafted, tokens, passes] = [
+        sum(draftedIn), sum(({ summary }) => summary.num_output_tokens), sum(({ summary }) => summary.num_target_passes),
+      ]; // prettier-ignore
+      const perPass = tokens / passes;
       const interval = [Math.min(...ratios), Math.max(...ratios)];
       return {
         label: wayWords(way),
@@ -84,7 +93,7 @@ const tabSweep = (function (S) {
         interval,
         isNoise: S.isNoise(ratios.length, interval, perPass) || interval[1] > perPass,
         perPass,
-        rate: drafted ? sum("num_accepted_draft_tokens") / drafted : null,
+        rate: drafted ? sum(acceptedIn) / drafted : null,
       };
     });
   }
@@ -104,8 +113,8 @@ const tabSweep = (function (S) {
         finished.decode_s.toFixed(6),
         beside ? timesAsFast(trace, beside).toFixed(3) : "",
         summary.num_target_passes,
-        summary.num_draft_tokens,
-        summary.num_accepted_draft_tokens,
+        draftedIn(trace),
+        acceptedIn(trace),
         started.sampling.temperature,
         started.machine.processor,
         started.machine.system,
