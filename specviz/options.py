@@ -301,3 +301,11 @@ def several_numbers(flag: str, text: str, kind: Callable[[str], T], example: str
         return tuple(kind(number) for number in text.split(",")) if text else ()
     except ValueError:
         raise OptionError(f"{flag} is '{text}', but must be numbers like {example}.") from None
+
+
+def minutes(text: str) -> float:
+    """A flag's time to measure in. Raises OptionError where that is none."""
+    value = float(text)
+    if not value > 0:
+        raise OptionError(f"{text} minutes are no time to measure in; give a number above 0.")
+    return value

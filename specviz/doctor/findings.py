@@ -139,7 +139,7 @@ def _alarms(record: Record) -> list[Finding]:
     if rate is None or (drafted is not None and drafted < ENOUGH):
         return []
     formula = _ratio("accepted ÷ drafted", record.accepted, drafted, rate)
-    if rate < TOO_LOW:
+    if rate < TOO_LOW and not record.branches:  # of siblings one can be accepted
         return [
             Finding(
                 "alarm",
@@ -195,12 +195,12 @@ def _pays(record: Record, costs: Costs) -> list[Finding]:
             Finding(
                 "fact",
                 "What drafting may cost",
-                f"A step gives {tokens:.2f} tokens for {gamma:.2g} drafted, so it pays only where drafting one "
+                f"A step gives {tokens:.2f} tokens for {round(gamma, 1):g} drafted, so it pays only where drafting one "
                 f"token costs "
                 f"less than {most:.2f} of a target pass, and a wide pass no more than a narrow one. Give the "
                 f"cost ratio or "
                 "plain decoding's speed for an answer.",
-                f"(tokens per step - 1) ÷ γ = ({tokens:.2f} - 1) ÷ {gamma:.2g}",
+                f"(tokens per step - 1) ÷ γ = ({tokens:.2f} - 1) ÷ {round(gamma, 1):g}",
                 "pays",
             )
         ]
@@ -325,8 +325,20 @@ def _counts(record: Record) -> list[Finding]:
             Finding(
                 "fact",
                 "Tokens per step",
-                f"A target pass gives {record.tokens_per_step:.2f} tokens in the mean.",
+                f"A pass over a draft gives {record.tokens_per_step:.2f} tokens in the mean, its own among them.",
                 f"1 + accepted ÷ steps{counts}",
+                "acceptance",
+            )
+        )
+    if record.branches and record.candidates is not None:
+        findings.append(
+            Finding(
+                "fact",
+                "Drafts are trees",
+                f"A step has {round(record.candidates, 1):g} candidates in several branches, and of siblings at most "
+                "one is accepted: the share is small by itself, and no speculation length follows from it. "
+                "`specviz simulate --tree` models one.",
+                _ratio("candidates ÷ steps", record.drafted, record.steps, record.candidates),
                 "acceptance",
             )
         )

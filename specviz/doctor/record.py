@@ -29,6 +29,8 @@ class Record:
     """[d-1]: share of the steps that accepted at least d candidates"""
     longest: int | None = None
     """candidates of a step, as configured"""
+    branches: bool = False
+    """drafts are known to be trees, whose candidates are no speculation length"""
     decode_s: float | None = None
     """seconds of decoding, the prompt's pass left out"""
     draft_s: float | None = None
@@ -68,11 +70,16 @@ class Record:
         return self.stated_length
 
     @property
-    def gamma(self) -> float | None:
-        """Candidates of a step: drafted ÷ steps, else as configured."""
+    def candidates(self) -> float | None:
+        """Of a step: drafted ÷ steps, else as configured."""
         if self.steps and self.drafted is not None:
             return self.drafted / self.steps
         return None if self.longest is None else float(self.longest)
+
+    @property
+    def gamma(self) -> float | None:
+        """The speculation length: the candidates of a step, where these are a chain."""
+        return None if self.branches else self.candidates
 
     @property
     def reached(self) -> tuple[float, ...] | None:

@@ -44,7 +44,7 @@ def acceptance_rate(here: Here) -> Value:
 @answer
 def alpha(here: Here) -> Value:
     """accepted / tested over the run."""
-    return known(metrics.alpha_reached(here.trace.rounds), "α")
+    return known(metrics.alpha(here.trace.rounds), "α")
 
 
 @answer

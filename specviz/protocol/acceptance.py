@@ -70,6 +70,8 @@ class AcceptanceRun:
     """requests in the file that tell nothing of speculation"""
     traced: bool = False
     """there is a whole trace: tree, p, q and verdicts; else these counts are all"""
+    branches: bool = False
+    """drafts are known to be trees"""
 
     @property
     def total(self) -> Acceptance:
@@ -360,7 +362,8 @@ def loads(raw: bytes, name: str, limits: Limits = STANDARD) -> AcceptanceRun:
     rows = list(rows_of(text_of(raw, limits), limits))
     if len(rows) == 1 and rows[0][1].get("format") == FORMAT:
         trace = codec.loads(raw, limits)
-        return AcceptanceRun(name, trace.started.producer, (of_trace(trace),), traced=True)
+        trees = any(map(branches, trace.rounds))
+        return AcceptanceRun(name, trace.started.producer, (of_trace(trace),), traced=True, branches=trees)
     return of_rows(rows, name)
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "acceptance_histogram",
     "acceptance_rate",
     "accepted_drafts",
+    "alpha",
     "alpha_reached",
     "cost_ratio",
     "counted",
@@ -75,11 +76,18 @@ def tokens_per_target_pass(rounds: Sequence[Round]) -> float | None:
     return sum(len(this.committed.tokens) for this in rounds) / len(rounds) if rounds else None
 
 
-def alpha_reached(rounds: Sequence[Round]) -> float | None:
-    """Measured alpha: levels accepted / levels tested, where a level is the children of one visited node.
+def alpha(rounds: Sequence[Round]) -> float | None:
+    """Measured alpha: accepted / tested candidates, unreached ones left out. None when nothing was tested, and where
+    whole paths or all branches are tried, so that no candidate is tested by itself."""
+    if any(this.judged.order != "top_down" for this in rounds):
+        return None
+    outcomes = [trial.accepted for this in rounds for trial in _trials(this)]
+    return fmean(outcomes) if outcomes else None
 
-    For a chain: accepted / candidates that were judged, unreached ones left out. None when nothing was judged.
-    """
+
+def alpha_reached(rounds: Sequence[Round]) -> float | None:
+    """Levels accepted / levels tested, where a level is the children of one visited node: of a chain its alpha, of a
+    tree more than that. The rate that closed forms take. None when nothing was judged."""
     outcomes = [accepted for this in rounds for _, accepted in _levels(this)]
     return fmean(outcomes) if outcomes else None
 
@@ -90,13 +98,18 @@ def first_trials(this: Round) -> list[Trial]:
         return []
     seen: set[int] = set()
     firsts = []
-    candidates = {node.id for node in counted(this)}
-    for trial in (tried for tried in this.judged.trials if tried.node in candidates):
+    for trial in _trials(this):
         parent = this.nodes[trial.node].parent
         if parent not in seen:
             seen.add(parent)
             firsts.append(trial)
     return firsts
+
+
+def _trials(this: Round) -> list[Trial]:
+    """Of the candidates that are in a rate."""
+    candidates = {node.id for node in counted(this)}
+    return [trial for trial in this.judged.trials if trial.node in candidates]
 
 
 def _levels(this: Round) -> list[tuple[int, bool]]:

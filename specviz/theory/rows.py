@@ -10,7 +10,7 @@ speeds and keeps the texts above `MOST` apart from the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from statistics import median
@@ -95,6 +95,8 @@ class RunCounts:
     """their acceptance lengths added up: `steps` × the mean acceptance length"""
     by_depth: tuple[tuple[int, int], ...] = ()
     """[d-1] = (rounds that drafted to depth d, rounds that accepted depth d)"""
+    levels: tuple[tuple[int, int], ...] = ()
+    """[d-1] = (rounds that tested depth d, rounds that accepted it)"""
     draft_s: float = 0.0
     rounds_s: float = 0.0
     """seconds of all phases; `draft_s` is part of it"""
@@ -113,6 +115,7 @@ def counts_of(rounds: Sequence[Round], output_tokens: int, mbsu: float | None = 
         steps=steps,
         lengths=steps * (metrics.mean_acceptance_length(rounds) or 0.0),
         by_depth=tuple((drafted, accepted) for drafted, accepted in metrics.acceptance_by_depth(rounds)),
+        levels=metrics.levels_by_depth(rounds),
         draft_s=sum(this.drafted.seconds for this in rounds),
         rounds_s=sum(this.seconds for this in rounds),
         mbsu=mbsu,
@@ -130,6 +133,7 @@ def counts_of_point(point: SweepPoint) -> RunCounts:
         steps=steps,
         lengths=steps * (point.mean_acceptance_length or 0.0),
         by_depth=point.by_depth,
+        levels=point.levels,
         draft_s=cost.draft_s,
         rounds_s=cost.draft_s + cost.target_s + cost.judge_s + cost.commit_s,
         mbsu=point.mbsu,
@@ -180,7 +184,7 @@ def statistics(runs: Mapping[str, Sequence[RunCounts]], same_output: int | None 
         runs=len(every),
         acceptance_rate=estimate(lambda run: (run.accepted, run.drafted)),
         mean_acceptance_length=estimate(lambda run: (run.lengths, run.steps)),
-        acceptance_by_depth=_by_depth(every),
+        acceptance_by_depth=tuple(rates_of(run.by_depth for run in every)),
         nodes_per_pass=estimate(lambda run: (run.drafted, run.target_passes)),
         tokens_per_pass=estimate(lambda run: (run.output_tokens, run.target_passes)),
         target_passes=estimate(lambda run: (run.target_passes, 1.0)),
@@ -192,10 +196,15 @@ def statistics(runs: Mapping[str, Sequence[RunCounts]], same_output: int | None 
     )
 
 
-def _by_depth(runs: Sequence[RunCounts]) -> tuple[float, ...]:
-    depths = zip_longest(*(run.by_depth for run in runs), fillvalue=(0, 0))
-    sums = [(sum(drafted for drafted, _ in depth), sum(accepted for _, accepted in depth)) for depth in depths]
-    return tuple(accepted / drafted for drafted, accepted in sums if drafted)
+def added(counts: Iterable[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """Depth by depth the sums of (tried, accepted) over runs that went to different depths."""
+    depths = zip_longest(*counts, fillvalue=(0, 0))
+    return [(sum(tried for tried, _ in depth), sum(accepted for _, accepted in depth)) for depth in depths]
+
+
+def rates_of(counts: Iterable[Sequence[tuple[int, int]]]) -> list[float]:
+    """The same as shares, as deep as something was tried."""
+    return [accepted / tried for tried, accepted in added(counts) if tried]
 
 
 # --- rows of a sweep ------------------------------------------------------------------------------------------------

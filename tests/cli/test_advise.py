@@ -1,6 +1,7 @@
 """`specviz advise` as somebody types it, on a tiny pair."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,11 @@ import torch
 
 from specviz.cli.commands import advise
 from specviz.live.source import LiveSource
+from specviz.theory.rows import RunCounts, rates_of
+from specviz.trace.header import StepTime
 from tests.cli.conftest import Call
 from tests.clinic.tiny_pair import prompt, write_pair
+from tests.trace.changing import sample
 
 
 @pytest.fixture(scope="module")
@@ -65,19 +69,23 @@ def test_a_report_is_written_beside_the_advice_and_engines_that_cannot_are_named
     assert "Report: " in result.out
 
 
-@pytest.mark.parametrize(
-    ("reached", "rates"), [((0.8, 0.4, 0.1), (0.8, 0.5, 0.25)), ((0.5, 0.0, 0.0), (0.5, 0.0)), ((), ())]
-)
-def test_conditional_acceptance_ends_where_nothing_came_through(
-    reached: tuple[float, ...], rates: tuple[float, ...]
-) -> None:
-    assert advise.conditional(reached) == pytest.approx(rates)
+def test_the_best_length_goes_by_how_often_a_tested_depth_was_accepted_and_not_by_how_often_it_was_drafted() -> None:
+    """Of 100 drafts half end at depth 1; of the 10 that went to depth 2, 8 came there and 2 were accepted. By shares
+    of what was drafted, 0.5 and 0.2, depth 2 would look as good as 0.4, and a chain of 2 the fastest."""
+    counts = RunCounts(150, 100, by_depth=((100, 50), (10, 2)), levels=((100, 50), (8, 2)))
+    assert rates_of([counts.levels]) == [0.5, 0.25]
+    times = [StepTime(rows, 8, seconds, seconds, seconds) for rows, seconds in ((1, 1.0), (2, 1.1), (3, 1.22))]
+    header = replace(sample().started, step_times=times, draft_step_s=0.0)
+    header = replace(header, drafter=replace(header.drafter, options={"gamma": 4}))
+    assert advise.best_length(header, rates_of([counts.levels])) == 1
+    assert advise.best_length(header, [0.5, 0.4]) == 2
+    assert advise.best_length(header, []) is None
 
 
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (["--minutes", "0"], "--minutes is 0, but must be a number above 0."),
+        (["--minutes", "0"], "0 minutes are no time to measure in; give a number above 0."),
         (["--head", "eagle"], "--head is 'eagle', but must be a drafter and its weights, as eagle=./eagle."),
         (["--drafters", "nosuch"], "no drafter can run on this target"),
         (["--report", "no/such/mine"], "--report is 'mine' in a folder that does not exist; make it first."),

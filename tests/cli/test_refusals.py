@@ -56,6 +56,8 @@ REFUSED = {
         ("--prompt-id nobody", "there is no prompt 'nobody' in the set"),
         ("--slow -1", "--slow is -1 ms"),
     ],
+    "bench": [("--max-minutes 0", "0 minutes are no time to measure in"), ("--max-minutes x", "minutes value: 'x'")],
+    "bench sweep nowhere.toml": [("--max-minutes nan", "nan minutes are no time to measure in")],
     "bench batch": [
         ("--batch 1,two", "--batch is '1,two', but must be numbers like 1,2,4,8,16"),
         ("--batch 0,2", "--batch is '0,2', but must be different numbers of at least 1"),
@@ -83,6 +85,7 @@ REFUSED = {
         ("--drafters none", "--drafters is 'none', but must name different ones, none of them plain decoding"),
         ("--drafters eagel", "eagel"),
         ("--questions 0", "--questions is 0, but must be at least 1"),
+        ("--max-minutes -1", "-1 minutes are no time to measure in"),
         ("--result styles.txt", "styles.txt: a file of styles is written to a name ending in .json"),
         ("--write nowhere.md", "nowhere.md has no place for the tables"),
         ("--tables nowhere.json", "nowhere.json"),

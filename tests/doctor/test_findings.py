@@ -1,6 +1,7 @@
 """Findings: which sentence a record leads to, with its numbers written out."""
 
 import tomllib
+from dataclasses import replace
 
 import pytest
 
@@ -58,6 +59,23 @@ def test_without_a_cost_the_most_that_drafting_may_cost_is_told() -> None:
     finding = diagnose(SOUND)[0]
     assert (finding.title, finding.formula) == ("What drafting may cost", "(tokens per step - 1) ÷ γ = (2.50 - 1) ÷ 3")
     assert "less than 0.50 of a target pass" in finding.sentence
+
+
+def test_a_draft_of_many_candidates_is_written_out() -> None:
+    cost = next(one for one in diagnose(replace(SOUND, drafted=12_840)) if one.title == "What drafting may cost")
+    assert ("for 128.4 drafted" in cost.sentence, cost.formula.endswith("÷ 128.4")) == (True, True)
+
+
+def test_the_candidates_of_a_tree_are_no_speculation_length_and_a_small_share_of_them_no_alarm() -> None:
+    """15 candidates a step in three levels: taken for a chain of 15, whatever it cost, it would be too long."""
+    tree = replace(SOUND, drafted=1500, longest=None, branches=True)
+    said = titles(tree, Costs(cost_ratio=0.1))
+    assert said == [
+        "Drafts fail at position 3", "Acceptance by position", "Acceptance rate", "Tokens per step", "Drafts are trees"
+    ]  # fmt: skip
+    assert titles(replace(tree, branches=False), Costs(cost_ratio=0.1))[:3] == [
+        "Acceptance is too low for a matching drafter", "It should not pay", "Drafts are too long"
+    ]  # fmt: skip
 
 
 def test_with_a_cost_ratio_the_speedup_and_the_best_length_are_modelled() -> None:

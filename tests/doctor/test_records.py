@@ -8,6 +8,9 @@ import pytest
 from specviz.doctor.read import loads
 from specviz.doctor.record import Record
 from specviz.errors import TraceError
+from specviz.theory.simulation import Simulation, simulate
+from specviz.theory.what_if import Clock, Shape
+from specviz.trace.codec import dumps
 from specviz.trace.files import UPLOAD
 
 RECORDS = Path(__file__).parent / "records"
@@ -180,3 +183,10 @@ def test_responses_that_are_silent_say_that_speculation_is_off() -> None:
 def test_what_cannot_be_read_is_one_sentence(raw: bytes, sentence: str) -> None:
     with pytest.raises(TraceError, match=sentence):
         loads(raw, UPLOAD)
+
+
+@pytest.mark.parametrize(("branching", "trees"), [((2, 1), True), ((1, 1), False)])
+def test_a_trace_says_whether_its_drafts_are_trees(branching: tuple[int, ...], trees: bool) -> None:
+    made = simulate(Simulation((0.7,), Shape(branching), Clock.of_ratio(0.1), "", rounds=4))
+    record = loads(dumps(made).encode())
+    assert (record.branches, record.gamma is None, record.candidates) == (trees, trees, sum(Shape(branching).widths))

@@ -185,7 +185,9 @@ def test_memory_bound_speedup_goes_by_what_each_pass_says_that_it_reads(trace: T
 
 
 def test_alpha_leaves_never_reached_candidates_out(rounds: list[Round]) -> None:
-    """13 levels accepted; 4 rejected: rounds 0, 2, 3 and 6. Alpha is of these 17."""
+    """Tested 3, 5, 2, 1, 0, 4, 4 and 2 candidates, of which 13 were accepted. Levels, where siblings are one: 4 were
+    rejected, of rounds 0, 2, 3 and 6."""
+    assert metrics.alpha(rounds) == pytest.approx(13 / 21)
     assert metrics.alpha_reached(rounds) == pytest.approx(13 / 17)
     assert sum(len(metrics.first_trials(one)) for one in rounds) == 17
 
@@ -215,6 +217,7 @@ def test_where_verdicts_are_not_given_from_the_top_no_candidate_is_a_first_trial
     for order in ("bottom_up", "longest"):
         made = [replace(this, judged=replace(this.judged, order=order)) for this in rounds]
         assert [metrics.first_trials(this) for this in made] == [[]] * len(made)
+        assert metrics.alpha([*rounds[:1], *made[:1]]) is None, "one such round, and there is no alpha of the run"
 
 
 def test_nothing_drafted_gives_none_not_zero(rounds: list[Round]) -> None:
@@ -223,7 +226,7 @@ def test_nothing_drafted_gives_none_not_zero(rounds: list[Round]) -> None:
     assert metrics.mean_acceptance_length(plain) is None
     assert metrics.acceptance_histogram(plain) == []
     assert metrics.acceptance_by_depth(plain) == []
-    assert metrics.alpha_reached(plain) is None
+    assert (metrics.alpha(plain), metrics.alpha_reached(plain)) == (None, None)
     assert metrics.tokens_per_target_pass(plain) == 1.0
 
 

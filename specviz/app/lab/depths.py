@@ -16,8 +16,7 @@ from specviz.app.lab.cases import CaseRuns, Rows, by_series, cases, fastest, fra
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
 from specviz.app.look.style import HEIGHT, draw_few, hover, label, look, style
 from specviz.protocol.sweeps.points import SweepPoint
-
-Pair = tuple[int, int]
+from specviz.theory.rows import added
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +81,11 @@ def lines(points: Sequence[SweepPoint]) -> list[PositionLine]:
 
 def places(runs: Sequence[SweepPoint]) -> list[Place]:
     """Depth by depth what all these runs drafted, tested and accepted."""
-    drafted = _added([run.by_depth for run in runs])
-    tested = _added([run.levels for run in runs])
+    drafted = added(run.by_depth for run in runs)
+    tested = added(run.levels for run in runs)
     tested += [(0, 0)] * (len(drafted) - len(tested))
     both = enumerate(zip(drafted, tested, strict=False), start=1)
     return [Place(depth, *counted, *tests) for depth, (counted, tests) in both if counted[0]]
-
-
-def _added(counts: Sequence[tuple[Pair, ...]]) -> list[Pair]:
-    """Depth by depth the sums over runs that went to different depths."""
-    deepest = max(map(len, counts), default=0)
-    return [
-        (sum(run[d][0] for run in counts if d < len(run)), sum(run[d][1] for run in counts if d < len(run)))
-        for d in range(deepest)
-    ]
 
 
 def position_rows(points: Sequence[SweepPoint]) -> Rows:

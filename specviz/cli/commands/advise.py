@@ -26,10 +26,12 @@ from specviz.cli.terminal import err, out, printable, progress
 from specviz.doctor.advice import Advice, Candidate, advise
 from specviz.doctor.engine_flags import layout_of
 from specviz.errors import OptionError
+from specviz.options import minutes
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.points import BASELINE
 from specviz.theory.formulas import StepTimes
+from specviz.theory.rows import rates_of
 from specviz.theory.what_if import Clock, best_gamma
 from specviz.trace.header import Started
 
@@ -63,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--categories", action="store_true", help="also each family by itself: length and acceptance by position")
     add("--report", type=Path, metavar="FILE", help="write that in the form of SPEED-Bench, as FILE.json and FILE.md")
-    add("--minutes", type=float, default=10.0, metavar="N", help="stop measuring after N minutes (default %(default)g)")
+    add("--minutes", type=minutes, default=10.0, metavar="N", help="stop after N minutes (default %(default)g)")
     add("--drafters", default=TRAINING_FREE, metavar="A,B", help="that need no weights (default %(default)s)")
     add("--drafter-model", action="append", default=[], metavar="NAME", help="a smaller model to try; may be repeated")
     add("--head", action="append", default=[], metavar="DRAFTER=WEIGHTS", help="a trained head; may be repeated")
@@ -76,8 +78,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if not args.minutes > 0:
-        raise OptionError(f"--minutes is {args.minutes:g}, but must be a number above 0.")
     if args.report is not None and not args.report.absolute().parent.is_dir():
         raise OptionError(f"--report is '{args.report.name}' in a folder that does not exist; make it first.")
     source = live_source()
@@ -147,26 +147,15 @@ def _that_run(source: TraceSource, ways: Sequence[Way], prompt: PromptCard) -> t
 
 
 def _measure(
-    source: TraceSource, ways: Sequence[Way], prompts: Sequence[PromptCard], minutes: float
+    source: TraceSource, ways: Sequence[Way], prompts: Sequence[PromptCard], limit: float
 ) -> tuple[list[ContestRun], Plain, int]:
     """Runs beside plain decoding, plain decoding's, and how many runs there were; as many prompts as time allows."""
     contestants = [SourceContestant(way.name, source, way.request) for way in ways]
     plan = ContestPlan(contestants, prompts, repeats=1, warm_up=False)
-    with time_limit(minutes) as cancelled:
+    with time_limit(limit) as cancelled:
         outcomes = list(progress(contest(plan, cancelled), "runs", plan.runs))
     paired, plain = beside_plain(outcomes, BASELINE)
     return paired, plain, len(outcomes)
-
-
-def conditional(reached: Sequence[float]) -> tuple[float, ...]:
-    """[d-1]: reached d ÷ reached d - 1, up to the first position that nothing reached."""
-    rates, before = list[float](), 1.0
-    for share in reached:
-        if not before:
-            break
-        rates.append(min(1.0, share / before))
-        before = share
-    return tuple(rates)
 
 
 def _candidate(way: Way, header: Started, paired: Sequence[ContestRun], plain: Plain) -> Candidate | None:
@@ -183,15 +172,16 @@ def _candidate(way: Way, header: Started, paired: Sequence[ContestRun], plain: P
         layout_of(header.drafter.name, way.model),
         None if rows.acceptance_rate is None else rows.acceptance_rate.value,
         None if rows.tokens_per_pass is None else rows.tokens_per_pass.value,
-        _gamma(header, rows.acceptance_by_depth),
+        best_length(header, rates_of(outcome.measured.counts.levels for outcome in group)),
     )
 
 
-def _gamma(header: Started, reached: Sequence[float]) -> int | None:
-    """The best chain by the header's clock and acceptance by position; None without a length to choose, or a clock."""
-    if not reached or not header.step_times or "gamma" not in header.drafter.options:
+def best_length(header: Started, rates: Sequence[float]) -> int | None:
+    """The best chain by the header's clock; None without a length to choose, or a clock. `rates`: [d-1] of the rounds
+    that tested depth d the share that accepted it, however many were drafted so deep."""
+    if not rates or not header.step_times or "gamma" not in header.drafter.options:
         return None
-    return best_gamma(conditional(reached), Clock(StepTimes.of(header.step_times), header.draft_step_s or 0.0), LONGEST)
+    return best_gamma(rates, Clock(StepTimes.of(header.step_times), header.draft_step_s or 0.0), LONGEST)
 
 
 def as_data(candidate: Candidate) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from specviz.bench.core.report import CLOCKS, Origin, with_interval
 from specviz.errors import OptionError
+from specviz.options import minutes
 from specviz.studies.chart import Axis, Chart, Note, Panel, Series
 from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View, count
 from specviz.studies.styles.numbers import (
@@ -383,7 +384,7 @@ STUDY = STUDIES.add(
             count("--questions", 12, "questions of each kind, the same in every style"),
             count("--max-new-tokens", 96, "tokens per answer, where it does not end before"),
             count("--repeats", 1, "times everything is measured"),
-            Flag("--max-minutes", "stop after M minutes and report the questions that are done", None, float, "M"),
+            Flag("--max-minutes", "stop after M minutes and report the questions that are done", None, minutes, "M"),
             Flag("--prompts", "measure nothing: write the prompts, a family for each style, for `specviz bench sweep "
                  "--own-prompts`, the When-it-pays tab and whatever else takes prompts of one's own", None, Path,
                  "FILE.jsonl"),

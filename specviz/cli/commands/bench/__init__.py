@@ -42,6 +42,7 @@ from specviz.cli.experiment import (
 from specviz.cli.sources import SharedModels, live_source
 from specviz.cli.terminal import err, progress
 from specviz.errors import BenchError, OptionError
+from specviz.options import minutes
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
 from specviz.studies.study import Study, studies
@@ -84,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="one length, one prompt a family, one repeat, at most 32 tokens: a minute; otherwise about four on two "
         "idle cores",
     )
-    add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
+    add("--max-minutes", type=minutes, metavar="M", help="stop after M minutes and report what is done")
     yardstick_words = (
         "afterwards, as a yardstick: plain decoding of this file by llama.cpp and by us, on one and two threads; needs "
         "pip install 'specviz[llama-cpp]'"

@@ -45,6 +45,7 @@ from specviz.cli.experiment import (
 from specviz.cli.sources import SharedModels, live_source
 from specviz.cli.terminal import err, progress
 from specviz.errors import BenchError
+from specviz.options import minutes
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
@@ -66,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--max-new-tokens", 128, "tokens per run, where its text does not end before")
     add_temperatures(parser)
     add_count(parser, "--warm-up-prompts", 2, "other prompts of the family behind a warm start")
-    add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
+    add("--max-minutes", type=minutes, metavar="M", help="stop after M minutes and report what is done")
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
     add(
         "--second-model",

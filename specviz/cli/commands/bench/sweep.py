@@ -28,6 +28,7 @@ from specviz.cli.named_weights import DIGITS, in_words
 from specviz.cli.sources import SharedModels, live_source
 from specviz.cli.terminal import err, out, printable, progress
 from specviz.errors import BenchError, OptionError
+from specviz.options import minutes
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps import store as sweep_store
@@ -62,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     own_words = "your own prompts, one JSON object a line, in place of the file's"
     add("--own-prompts", type=Path, metavar="FILE.jsonl", help=own_words)
     add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
-    add("--max-minutes", type=float, metavar="M", help="stop after M minutes; what is done is kept, as after Ctrl-C")
+    add("--max-minutes", type=minutes, metavar="M", help="stop after M minutes; what is done is kept, as after Ctrl-C")
     add("--json", action="store_true", help="print the whole result in place of the table")
     ray_words = (
         "spread the prompts over the workers of a Ray cluster: host:6379, auto, or local for the cores of this machine"

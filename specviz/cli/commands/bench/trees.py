@@ -35,6 +35,7 @@ from specviz.cli.experiment import (
 from specviz.cli.sources import SharedModels, live_source
 from specviz.cli.terminal import err, progress
 from specviz.errors import OptionError
+from specviz.options import minutes
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
@@ -80,7 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--level-temperature", type=float, default=1.0, metavar="T", help="its temperature (default %(default)s)")
     add_count(parser, "--level-step", 4, "it looks at every Nth token of the prompts")
-    add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
+    add("--max-minutes", type=minutes, metavar="M", help="stop after M minutes and report what is done")
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
     add_write(parser, "docs/bench_trees.md")
     add_pair_flags(parser)
