@@ -58,6 +58,7 @@ def test_all_rounds_text_and_summary_without_a_number(specviz: Call, golden: Pat
     assert all(f"round {index} ·" in result.out for index in range(8))
     assert "acceptance rate" in result.out
     assert "simulated run" in result.out
+    assert "round 7 · 26 tokens so far · 2 drafted, 2 accepted" in result.out, "the third lies behind the end"
 
 
 def test_no_colour_where_no_terminal_listens(specviz: Call, golden: Path) -> None:

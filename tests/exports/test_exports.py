@@ -86,6 +86,8 @@ def are_the_same(trace: Trace, page: dict[str, Any]) -> None:
     assert counters["rate"] == pytest.approx(metrics.acceptance_rate(trace.rounds))
     assert counters["length"] == pytest.approx(metrics.mean_acceptance_length(trace.rounds))
     assert counters["tokens"] / counters["passes"] == metrics.tokens_per_target_pass(trace.rounds)
+    tested = counters["tested"]
+    assert (counters["passed"] / tested if tested else None) == pytest.approx(metrics.alpha(trace.rounds))
     lanes = chrome_trace(trace)
     assert lanes["otherData"] == page["lanes"]["otherData"]
     assert len(lanes["traceEvents"]) == len(page["lanes"]["traceEvents"])
@@ -117,6 +119,8 @@ def test_the_lanes_are_what_perfetto_reads(path: Path) -> None:
     acceptance = [event["args"]["value"] for event in events if event["name"] == "running acceptance"]
     if acceptance:
         assert acceptance[-1] == pytest.approx(metrics.acceptance_rate(trace.rounds))
+    accepted = sum(event["args"]["accepted"] for event in slices if event["name"].startswith("verdicts "))
+    assert accepted == metrics.num_accepted_draft_tokens(trace.rounds)
     rows = [event["args"]["value"] for event in events if event["name"] == "cache rows"]
     assert rows[-1] == trace.rounds[-1].committed.cache_kept
     names = [event["args"]["name"] for event in events if event["ph"] == "M"]

@@ -27,6 +27,7 @@ def test_the_summary_follows_from_the_tables(tables):
     assert (text.fate == "accepted").sum() == run.accepted == 13
     assert (text.kind != "root").sum() == run.drafted == 35
     assert tables["rounds"].drafted.sum() == 35
+    assert tables["rounds"].deepest.tolist() == [4, 3, 3, 3, 0, 4, 2, 2], "of the last, 3 lay behind the end"
     assert tables["trials"].accepted.sum() == 14
     assert "".join(tables["tokens"].query("position < 0").text) == run.prompt
 

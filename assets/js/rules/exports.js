@@ -246,7 +246,7 @@ const exports = (function (S) {
     events.push(slice("verify", `target pass ${at}`, now, round.scored.seconds, { rows, cached }));
     now += round.scored.seconds;
     events.push(counter("cache rows", now, cached + rows));
-    events.push(slice("host", `verdicts ${at}`, now, round.judged.seconds, { accepted: round.judged.path.length }));
+    events.push(slice("host", `verdicts ${at}`, now, round.judged.seconds, { accepted: S.acceptedDrafts(round) }));
     now += round.judged.seconds;
     for (const trial of round.judged.trials.filter((one) => !one.accepted)) {
       const node = round.nodes[trial.node];

@@ -22,7 +22,7 @@ from specviz.cli.printed_run import (
 )
 from specviz.cli.terminal import MARKS, Terminal, out, printable, visible
 from specviz.errors import OptionError
-from specviz.theory.metrics import accepted_drafts, drafts
+from specviz.theory.metrics import accepted_drafts, counted
 from specviz.trace import cautions
 from specviz.trace.events import LaneSpan, Node, Round, Trace, Trial
 from specviz.trace.exports.markdown import picked
@@ -86,7 +86,7 @@ def _write_graph(trace: Trace, args: argparse.Namespace) -> None:
 
 def show_round(terminal: Terminal, trace: Trace, one: Round) -> None:
     """Heading, the tree with a fate per node, the token that ends the round, what was committed."""
-    drafted, accepted = len(drafts(one)), accepted_drafts(one)
+    drafted, accepted = len(counted(one)), accepted_drafts(one)
     phases = (one.drafted.seconds, one.scored.seconds, one.judged.seconds, one.committed.seconds)
     times = " + ".join(f"{seconds * 1e3:.2f}" for seconds in phases)
     heading = f"round {one.index} · {one.base_length} tokens so far · {drafted} drafted, {accepted} accepted"

@@ -105,8 +105,8 @@ def _round(trace: Trace, this: Round, begin: float, first: str) -> list[Event]:
     events.append(_slice("verify", f"target pass {number}", at, this.scored.seconds, {"rows": rows, "cached": cached}))
     at += this.scored.seconds
     events.append(_counter("cache rows", at, cached + rows))
-    kept = len(this.judged.path)
-    events.append(_slice("host", f"verdicts {number}", at, this.judged.seconds, {"accepted": kept}))
+    kept = {"accepted": accepted_drafts(this)}
+    events.append(_slice("host", f"verdicts {number}", at, this.judged.seconds, kept))
     at += this.judged.seconds
     for trial in this.judged.trials:
         if not trial.accepted:

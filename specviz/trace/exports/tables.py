@@ -21,7 +21,6 @@ from specviz.trace.summary import (
     accepted_drafts,
     behind_the_end,
     counted,
-    drafted_depth,
     mean_acceptance_length,
     num_accepted_draft_tokens,
     num_draft_tokens,
@@ -146,7 +145,8 @@ def _run(trace: Trace) -> Row:
 
 def _round(trace: Trace, this: Round) -> Row:
     judged, committed = this.judged, this.committed
-    fates = [node.fate for node in counted(this)]
+    candidates = counted(this)
+    fates = [node.fate for node in candidates]
     return {
         "run": trace.started.run_id,
         "round": this.index,
@@ -162,7 +162,7 @@ def _round(trace: Trace, this: Round) -> Row:
         "cache_kept": committed.cache_kept,
         "cache_dropped": committed.cache_dropped,
         "drafted": len(fates),
-        "deepest": drafted_depth(this),
+        "deepest": max((node.depth for node in candidates), default=0),
         "tested": fates.count("accepted") + fates.count("rejected"),
         "accepted": accepted_drafts(this),
         "committed": len(committed.tokens),
