@@ -169,7 +169,7 @@ def _alarms(record: Record) -> list[Finding]:
 
 
 def _pays(record: Record, costs: Costs) -> list[Finding]:
-    """Measured against plain decoding where its speed is given; else modelled, or the cost at which it would pay."""
+    """Measured against plain decoding where both speeds are told; else modelled."""
     plain, speed = costs.plain_tokens_per_s, record.tokens_per_s
     if plain and speed:
         ratio = speed / plain
@@ -185,6 +185,19 @@ def _pays(record: Record, costs: Costs) -> list[Finding]:
                 "pays",
             )
         ]
+    return [*([NO_SPEED] if plain else []), *_should_pay(record, costs)]
+
+
+NO_SPEED = Finding(
+    "untold",
+    "Whether it pays there, measured",
+    "Plain decoding's speed is given, but this record does not tell its own: tokens of the answers and seconds of "
+    "decoding.",
+)
+
+
+def _should_pay(record: Record, costs: Costs) -> list[Finding]:
+    """Modelled, or the cost at which it would pay."""
     tokens, gamma = record.tokens_per_step, record.gamma
     if tokens is None or gamma is None:
         return []

@@ -85,8 +85,8 @@ def _of_requests(raw: bytes, placed: Sequence[Row], limits: Limits) -> Record | 
     counts = run.total
     return Record(
         engine, form, counts.draft_tokens, counts.accepted_tokens, counts.spec_steps, counts.output_tokens,
-        by_position=counts.reached, longest=counts.longest, branches=run.branches, requests=len(run.requests),
-        silent=run.silent, speculates=counts.draft_tokens > 0, untold=untold,
+        by_position=counts.reached, longest=counts.longest, branches=run.branches, decode_s=run.decode_s,
+        requests=len(run.requests), silent=run.silent, speculates=counts.draft_tokens > 0, untold=untold,
     )  # fmt: skip
 
 

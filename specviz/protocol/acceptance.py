@@ -72,6 +72,8 @@ class AcceptanceRun:
     """there is a whole trace: tree, p, q and verdicts; else these counts are all"""
     branches: bool = False
     """drafts are known to be trees"""
+    decode_s: float | None = None
+    """seconds of decoding; None: not told"""
 
     @property
     def total(self) -> Acceptance:
@@ -362,8 +364,14 @@ def loads(raw: bytes, name: str, limits: Limits = STANDARD) -> AcceptanceRun:
     rows = list(rows_of(text_of(raw, limits), limits))
     if len(rows) == 1 and rows[0][1].get("format") == FORMAT:
         trace = codec.loads(raw, limits)
-        trees = any(map(branches, trace.rounds))
-        return AcceptanceRun(name, trace.started.producer, (of_trace(trace),), traced=True, branches=trees)
+        return AcceptanceRun(
+            name,
+            trace.started.producer,
+            (of_trace(trace),),
+            traced=True,
+            branches=any(map(branches, trace.rounds)),
+            decode_s=None if trace.summary.tokens_per_second is None else trace.finished.decode_s,
+        )
     return of_rows(rows, name)
 
 

@@ -17,13 +17,21 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import TraceError, shown
-from specviz.trace.files import UPLOAD, Limits
+from specviz.trace.files import UPLOAD, Limits, read_file
 from specviz.trace.guard import json_of, sentence_of, text_of
 from specviz.trace.header import Machine
 
 FORMAT = "specviz-hardware"
 VERSION = 1
-LIMITS = replace(UPLOAD, stored_bytes=512 * 2**10, text_bytes=2**20, nesting=4, containers=20_000, string_chars=2_000)
+LIMITS = replace(
+    UPLOAD,
+    what="a curve",
+    stored_bytes=512 * 2**10,
+    text_bytes=2**20,
+    nesting=4,
+    containers=20_000,
+    string_chars=2_000,
+)
 MOST_ROWS = 2_000
 """times in one file"""
 MOST_NODES = 65_536
@@ -187,15 +195,8 @@ def loads(raw: bytes, limits: Limits = LIMITS) -> HardwareCurve:
 
 
 def read(path: str | Path, limits: Limits = LIMITS) -> HardwareCurve:
-    """Raises TraceError where the file is missing or holds no measured curve."""
-    path = Path(path)
-    try:
-        size = path.stat().st_size
-        if size > limits.stored_bytes:
-            raise TraceError(f"{path.name} has {size:,} bytes, but a curve has at most {limits.stored_bytes:,}.")
-        return loads(path.read_bytes(), limits)
-    except OSError as error:
-        raise TraceError(f"{path.name} cannot be read ({error.strerror}); check the path.") from None
+    """Raises TraceError where the file is missing or holds no measured curve; the sentence begins with its name."""
+    return read_file(Path(path), lambda raw: loads(raw, limits), limits)
 
 
 def _check(curve: HardwareCurve) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.app.machine.view import machine_figure, machine_view
+from specviz.app.machine.view import machine_figure, machine_table, machine_view
 from specviz.app.runs.gallery import gallery
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.view import speedup_view
@@ -69,7 +69,8 @@ def test_pass_times_have_their_quartiles_and_the_knee_stands_at_its_width() -> N
     assert list(measured.error_y.array) == numbers([3000] * 5)
     assert list(measured.error_y.arrayminus) == numbers([1000] * 5)
     assert (list(knee.x), list(ridge.x)) == ([4, 4], [4, 4])
-    assert "up to here t ≤ 1.10 × 1.2e+04 ms = 1.32e+04 ms" in knee.hovertemplate
+    assert "knee n = 4: the widest with t ≤ 1.10 × 12 s = 13.2 s" in knee.hovertemplate
+    assert "<td>12000 (11000 to 15000)</td>" in machine_table(machine_view(wide, 10, 1)), "no 1.2e+04"
     assert line.name == "roofline, modelled"
 
 

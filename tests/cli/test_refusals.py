@@ -42,13 +42,18 @@ REFUSED = {
         ("--tree 3,x", "--tree is '3,x'"),
         ("--rates ''", "no acceptance rate is given"),
         ("--batch 4", "name one with --curve"),
+        ("--curve nowhere", "--curve is 'nowhere', which is no file and none of: cpu-2-core-amd-epyc, "),
         ("--replay x.json", "say which with --curve"),
         ("--replay x.json --curve y --gamma 4", "keeps the run's own rounds"),
     ],
     "profile": [("--rows x", "--rows is 'x'"), ("--threads 0", "--threads is 0"), ("--out no/x.json", "folder")],
     "get": [("llama", "there is no model 'llama' to get; choose smollm2.")],
     "doctor tests/golden/trace-1.0-sample.json": [
-        ("--cost-ratio -1", "--cost-ratio is -1, but must be a number of at least 0.")
+        ("--cost-ratio -1", "--cost-ratio is -1, but must be a number of at least 0."),
+        (
+            "--clock tests/golden/trace-1.0-sample.json",
+            "trace-1.0-sample.json: the JSON is nested deeper than 4 levels; a curve",
+        ),
     ],
     "bench asynchronous": [
         ("--lanes lanes.txt", "lanes.txt: a file of lanes is written to a name ending in .json"),

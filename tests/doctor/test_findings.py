@@ -55,6 +55,12 @@ def test_it_pays_where_it_is_faster_than_plain_decoding() -> None:
     assert (slow.level, slow.title) == ("alarm", "It does not pay")
 
 
+def test_a_plain_speed_that_nothing_can_be_held_against_is_not_passed_over() -> None:
+    assert titles(SOUND, Costs(plain_tokens_per_s=100.0))[:2] == [
+        "Whether it pays there, measured", "What drafting may cost"
+    ]  # fmt: skip
+
+
 def test_without_a_cost_the_most_that_drafting_may_cost_is_told() -> None:
     finding = diagnose(SOUND)[0]
     assert (finding.title, finding.formula) == ("What drafting may cost", "(tokens per step - 1) ÷ γ = (2.50 - 1) ÷ 3")

@@ -8,9 +8,10 @@ import pytest
 from specviz.doctor.read import loads
 from specviz.doctor.record import Record
 from specviz.errors import TraceError
+from specviz.resources import ROOT
 from specviz.theory.simulation import Simulation, simulate
 from specviz.theory.what_if import Clock, Shape
-from specviz.trace.codec import dumps
+from specviz.trace.codec import dumps, read
 from specviz.trace.files import UPLOAD
 
 RECORDS = Path(__file__).parent / "records"
@@ -190,3 +191,9 @@ def test_a_trace_says_whether_its_drafts_are_trees(branching: tuple[int, ...], t
     made = simulate(Simulation((0.7,), Shape(branching), Clock.of_ratio(0.1), "", rounds=4))
     record = loads(dumps(made).encode())
     assert (record.branches, record.gamma is None, record.candidates) == (trees, trees, sum(Shape(branching).widths))
+    assert record.tokens_per_s is None, "modelled"
+
+
+def test_a_trace_of_a_real_run_tells_its_speed() -> None:
+    real = read(ROOT / "traces" / "opening.json.gz")
+    assert loads(dumps(real).encode()).tokens_per_s == real.summary.tokens_per_second

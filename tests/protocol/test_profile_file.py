@@ -73,8 +73,8 @@ def test_a_curve_that_cannot_be_true_is_not_written(parts: dict[str, float], rea
 
 
 def test_a_file_that_is_missing_or_huge_is_refused_by_name(tmp_path) -> None:
-    with pytest.raises(TraceError, match=r"gone\.json cannot be read"):
+    with pytest.raises(TraceError, match=r"gone\.json: cannot be read"):
         read(tmp_path / "gone.json")
     (tmp_path / "big.json").write_bytes(b" " * (512 * 2**10 + 1))
-    with pytest.raises(TraceError, match=r"big\.json has 524,289 bytes"):
+    with pytest.raises(TraceError, match=r"big\.json: the file has 524,289 bytes"):
         read(tmp_path / "big.json")

@@ -13,7 +13,7 @@ from math import isclose
 from statistics import median
 from typing import Protocol, TypeVar
 
-from specviz.app.look.style import SHOWN
+from specviz.app.look.style import SHOWN, quantity
 from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
 from specviz.theory.speedup import times_as_fast
 
@@ -172,15 +172,6 @@ def fraction(
     value = numerator / denominator * (1000 if result == "ms" else 1)
     division = " ÷ ".join(quantity(part, unit) for part, unit in zip((numerator, denominator), units, strict=True))
     return f"{name} = {formula} = {division} = {quantity(value, result)}"
-
-
-def quantity(value: float, unit: str = "") -> str:
-    """Three significant digits, whole numbers whole, such as `0.625`, `12`, `1.5 s`."""
-    if isinstance(value, int) or abs(value) >= 100:
-        text = f"{value:.0f}"
-    else:
-        text = f"{value:.3g}"
-    return f"{text} {unit}".rstrip()
 
 
 # --- which series are drawn at first ---------------------------------------------------------------------------------

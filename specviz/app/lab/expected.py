@@ -27,10 +27,10 @@ from math import prod
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, leaders_first, leading, paired, quantity
+from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, leaders_first, leading, paired
 from specviz.app.lab.chart import LabChart
 from specviz.app.lab.depths import Place, places
-from specviz.app.look.style import HEIGHT, TEXT, draw_few, hover, label, left_out, look, style
+from specviz.app.look.style import HEIGHT, TEXT, draw_few, hover, label, left_out, look, quantity, style
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.theory import formulas as theory
 from specviz.theory.formulas import memory_bound_speedup

@@ -20,9 +20,20 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import PLAIN, CaseRuns, Rows, Sums, cases, fastest, fraction, paired, plain_runs, quantity
+from specviz.app.lab.cases import PLAIN, CaseRuns, Rows, Sums, cases, fastest, fraction, paired, plain_runs
 from specviz.app.lab.chart import NO_PLAIN, LabChart
-from specviz.app.look.style import HEIGHT, SERIES, break_even, hover, in_rows, label, legend_above, look, style
+from specviz.app.look.style import (
+    HEIGHT,
+    SERIES,
+    break_even,
+    hover,
+    in_rows,
+    label,
+    legend_above,
+    look,
+    quantity,
+    style,
+)
 from specviz.protocol.sweeps.points import SweepPoint
 
 PHASES: tuple[tuple[str, Callable[[Sums], float]], ...] = (

@@ -243,3 +243,17 @@ def break_even(figure: go.Figure) -> None:
     bars leave no room for them."""
     figure.add_hline(y=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
     figure.update_yaxes(title="× plain decoding (dashed: 1)")
+
+
+def quantity(value: float, unit: str = "") -> str:
+    """Three significant digits, whole numbers whole, such as `0.625`, `12`, `1.5 s`, `1200 ms`."""
+    if isinstance(value, int) or abs(value) >= 100:
+        text = f"{value:.0f}"
+    else:
+        text = f"{value:.3g}"
+    return f"{text} {unit}".rstrip()
+
+
+def took(seconds: float) -> str:
+    """The same of a time, in milliseconds below a second."""
+    return quantity(seconds * 1e3, "ms") if seconds < 1 else quantity(seconds, "s")

@@ -18,7 +18,7 @@ from math import ceil, floor, log10
 
 import plotly.graph_objects as go
 
-from specviz.app.look.style import SERIES, TEXT, style
+from specviz.app.look.style import SERIES, TEXT, quantity, style, took
 from specviz.protocol.profiles import HardwareCurve, PassTime
 from specviz.theory import roofline as hardware
 from specviz.theory.roofline import SLACK, Roofline
@@ -120,7 +120,7 @@ def free_sentence(name: str, measured: Sequence[PassTime]) -> str:
     """How many nodes are free here, with the times that say so. `measured` ascends."""
     first, last = measured[0], hardware.knee(measured)
     beyond = next((pass_time for pass_time in measured if pass_time.n > last.n), None)
-    free = f"Free means at most {SLACK:.0%} more time than a pass over {_rows(first.n)} ({_ms(first.median_s)})."
+    free = f"Free means at most {SLACK:.0%} more time than a pass over {_rows(first.n)} ({took(first.median_s)})."
     if last.n == first.n:
         if beyond is None:
             return f"Only one width was measured on {name}, so it is unknown how many nodes are free. {free}"
@@ -181,8 +181,8 @@ def curve_csv(curve: HardwareCurve) -> str:
 def _pass(pass_time: PassTime, first: PassTime, line: Roofline) -> MeasuredPass:
     ratio = pass_time.median_s / first.median_s
     explanation = (
-        f"median of {pass_time.repeats}, quartiles {_ms(pass_time.low_s)} to {_ms(pass_time.high_s)}<br>"
-        f"t({pass_time.n}) / t({first.n}) = {_ms(pass_time.median_s)} / {_ms(first.median_s)} = {ratio:.2f}"
+        f"median of {pass_time.repeats}, quartiles {took(pass_time.low_s)} to {took(pass_time.high_s)}<br>"
+        f"t({pass_time.n}) / t({first.n}) = {took(pass_time.median_s)} / {took(first.median_s)} = {ratio:.2f}"
     )
     return MeasuredPass(
         pass_time.n,
@@ -207,9 +207,9 @@ def _roof(line: Roofline, n: float) -> str:
     reading = f"{line.bytes_read / 1e6:.1f} MB / {line.bytes_per_s / 1e9:.1f} GB/s"
     arithmetic = f"{n:.3g} × {line.flops_per_row / 1e6:.1f} MFLOP / {line.flops_per_s / 1e9:.1f} GFLOP/s"
     return (
-        f"max(reading, arithmetic) + t0<br>reading: {reading} = {_ms(line.reading_s)}<br>"
-        f"arithmetic: {arithmetic} = {_ms(line.arithmetic_s(n))}<br>"
-        f"t0 = {_ms(line.overhead_s)}, fitted at the first mark"
+        f"max(reading, arithmetic) + t0<br>reading: {reading} = {took(line.reading_s)}<br>"
+        f"arithmetic: {arithmetic} = {took(line.arithmetic_s(n))}<br>"
+        f"t0 = {took(line.overhead_s)}, fitted at the first mark"
     )
 
 
@@ -227,7 +227,7 @@ def _facts(curve: HardwareCurve, line: Roofline) -> tuple[tuple[str, str], ...]:
                     f"{reading.how}"),
         ("arithmetic", f"{arithmetic.median / 1e9:.1f} GFLOP/s ({arithmetic.low / 1e9:.1f} to "
                        f"{arithmetic.high / 1e9:.1f}), {arithmetic.how}"),
-        ("t0", f"{_ms(line.overhead_s)}: what the narrowest pass takes above the roofline"),
+        ("t0", f"{took(line.overhead_s)}: what the narrowest pass takes above the roofline"),
         ("with", f"SpecViz {curve.specviz}, Python {machine.python}, torch {machine.torch}"),
         ("measured", f"{curve.created}{'' if curve.complete else ', stopped early'}"),
         ("again", curve.command),
@@ -236,15 +236,11 @@ def _facts(curve: HardwareCurve, line: Roofline) -> tuple[tuple[str, str], ...]:
 
 
 def _against(pass_time: PassTime, first: PassTime) -> str:
-    return f"{pass_time.median_s / first.median_s:.2f}× as long ({_ms(pass_time.median_s)})"
+    return f"{pass_time.median_s / first.median_s:.2f}× as long ({took(pass_time.median_s)})"
 
 
 def _rows(n: int) -> str:
     return "one row" if n == 1 else f"{n} rows"
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
 # --- the picture -----------------------------------------------------------------------------------------------------
@@ -280,8 +276,9 @@ def machine_figure(view: MachineView) -> go.Figure:
             line={"color": SERIES[1], "width": 1.5, "dash": "dot"},
         )
     )
-    limit = times[0] * (1 + SLACK)
-    knee = f"knee n = {view.knee}: up to here t ≤ {1 + SLACK:.2f} × {times[0]:.3g} ms = {limit:.3g} ms"
+    first_s = times[0] / 1e3
+    limit = f"{1 + SLACK:.2f} × {took(first_s)} = {took(first_s * (1 + SLACK))}"
+    knee = f"knee n = {view.knee}: the widest with t ≤ {limit}"
     figure.add_trace(_upright(view.knee, low, high, f"knee: n = {view.knee}", knee, SERIES[2], "solid"))
     first, last = view.passes[0].n, view.passes[-1].n
     if first <= view.ridge <= last:
@@ -364,9 +361,9 @@ def machine_table(view: MachineView) -> str:
     for pass_ in view.passes:
         cells = (
             f"{pass_.n} (knee)" if pass_.n == view.knee else str(pass_.n),
-            f"{pass_.median_ms:.3g} ({pass_.low_ms:.3g} to {pass_.high_ms:.3g})",
+            f"{quantity(pass_.median_ms)} ({quantity(pass_.low_ms)} to {quantity(pass_.high_ms)})",
             f"{pass_.ratio:.2f}",
-            f"{pass_.roofline_ms:.3g}",
+            quantity(pass_.roofline_ms),
             str(pass_.repeats),
         )
         body.append(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")

@@ -17,6 +17,7 @@ from specviz.app.form.kept import Kept
 from specviz.app.look import notices
 from specviz.app.look.events import CHOSEN, QUIET, latest
 from specviz.app.look.notices import NO_CHOICE
+from specviz.app.look.style import took
 from specviz.app.runs.gallery import Gallery, labelled_files
 from specviz.app.runs.stage import ending, stage_of
 from specviz.app.step.tab import TAB as WATCH_TAB
@@ -150,7 +151,7 @@ class WhatIfActions:
                 raise OptionError("this recorded run has no step times in its header; choose another run or clock.")
             times = StepTimes.of(run.started.step_times)
             step = draft_pass_s(run)
-            return Clock(times, step), f"measured step times of the recorded run, drafter pass {step * 1e3:.3g} ms", 1
+            return Clock(times, step), f"measured step times of the recorded run, drafter pass {took(step)}", 1
         curve = hardware.curves().get(chosen)
         if curve is None:
             raise OptionError(f"there is no curve '{chosen[:40]}' here; choose one from the list.")

@@ -14,7 +14,7 @@ from math import log2
 
 import plotly.graph_objects as go
 
-from specviz.app.look.style import GRID, SERIES, TEXT, style
+from specviz.app.look.style import GRID, SERIES, TEXT, quantity, style, took
 from specviz.theory import what_if
 from specviz.theory.formulas import LEVIATHAN_SETTING, PublishedSpeedup
 from specviz.theory.reclock import measured_overhead, on_its_curve, reclock
@@ -233,8 +233,8 @@ def _tie(setting: Setting, tokens: float) -> Number:
 
 
 def _time(clock: Clock, seconds: float) -> str:
-    """Milliseconds, or a bare number of target passes where the clock has no seconds."""
-    return f"{seconds:.3g}" if clock.unit else f"{seconds * 1e3:.3g} ms"
+    """A time, or a bare number of target passes where the clock has no seconds."""
+    return quantity(seconds) if clock.unit else took(seconds)
 
 
 # --- charts ----------------------------------------------------------------------------------------------------------

@@ -102,7 +102,8 @@ def _report(path: Path, where: dict[str, str]) -> dict[str, Any]:
         audit = recompute(path, where)
     except SpecVizError as error:
         nothing = {"rounds": 0, "recomputed": 0, "compared": 0, "wrong": 0, "counts": {}, "differences": []}
-        return {"file": str(path), "ok": False, "refused": str(error), **nothing, "not_recomputed": [], "how": []}
+        why = str(error).removeprefix(f"{path.name}: ")  # the line begins with the file's name already
+        return {"file": str(path), "ok": False, "refused": why, **nothing, "not_recomputed": [], "how": []}
     return {
         "file": str(path),
         "ok": audit.complete and not audit.wrong,

@@ -157,6 +157,8 @@ def _clock(args: argparse.Namespace, otherwise: float) -> _Chosen:
             raise OptionError("--context and --batch choose from a curve; name one with --curve.")
         return _Chosen(Clock.of_ratio(ratio), f"cost ratio {ratio:g}, target passes of any width count 1 s")
     shipped = hardware.curves()
+    if args.curve not in shipped and not Path(args.curve).is_file():
+        raise OptionError(f"--curve is '{args.curve}', which is no file and none of: {', '.join(shipped)}.")
     curve = shipped[args.curve] if args.curve in shipped else files.read(args.curve)
     times = hardware.step_times(curve, args.context, args.batch)
     context = hardware.passes(curve, args.context, args.batch)[0].context
