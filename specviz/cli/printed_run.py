@@ -82,7 +82,7 @@ def _rows(trace: Trace) -> list[tuple[str, str]]:
         *_number_format(trace.started),
         *_other_weights(trace.started),
         ("ended by", finished.reason + (f": {finished.message}" if finished.message else "")),
-        ("output", f"{summary.num_output_tokens} tokens in {summary.num_target_passes} target passes"),
+        ("output", f"{_many(summary.num_output_tokens, 'token')} in {_many(summary.num_target_passes, 'target pass')}"),
         ("repetition", f"{repetition(finished.output_ids):.0%} of its {NGRAM}-grams came before in it"),
     ]
     rate, length = metrics.acceptance_rate(trace.rounds), metrics.mean_acceptance_length(trace.rounds)
@@ -139,6 +139,10 @@ def _memory_bound(trace: Trace) -> list[tuple[str, str]]:
         + (f"; a drafter pass reads {reads}" if reads else "")
     )
     return [("MBSU", f"{value:.2f} if reading weights were all that costs ({how})")]
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def _millions(count: int) -> str:

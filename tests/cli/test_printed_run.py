@@ -46,6 +46,12 @@ def test_a_drafter_that_learnt_from_other_weights_of_the_target_is_a_warning() -
     assert "warning" not in printed(sample())
 
 
+def test_one_token_of_one_pass_is_no_tokens_of_passes() -> None:
+    assert printed(sample())["output"] == "20 tokens in 8 target passes"
+    one = replace(sample(), summary=replace(sample().summary, num_output_tokens=1, num_target_passes=1))
+    assert printed(one)["output"] == "1 token in 1 target pass"
+
+
 def test_a_slower_run_names_the_factor_and_a_faster_one_its_gain_alone() -> None:
     assert printed(timed(0.8, 0.8, 0.8))["over plain decoding"].startswith(
         "0.80× as fast, measured. Drafting costs most: it takes 4.00 times as long as a plain token, and were it free "

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate, pairwise
+from statistics import median
 
 from specviz.protocol.races import Race, Runner, first_difference
 from specviz.theory import metrics
@@ -30,17 +31,18 @@ def verdict(baseline: bool, ratio: float | None, spread: tuple[float, float] | N
     if ratio is None:
         return "no ratio: these times are not measured"
     slower = ", slower" if ratio < 1 else ""
-    over = f" ({repeats} repeats: {spread[0]:.2f} to {spread[1]:.2f})" if spread else ""
+    over = f", median of {repeats} repeats ({spread[0]:.2f} to {spread[1]:.2f})" if spread else ""
     return f"{ratio:.2f}× plain decoding, engine time{slower}{over}"
 
 
-def formula(trace: Trace, plain: Trace) -> str:
+def formula(trace: Trace, plain: Trace, repeats: int) -> str:
     """The division behind the ratio: tokens per second of the two runs shown."""
 
     def rate(run: Trace) -> str:
         return f"{run.summary.num_output_tokens} tokens / {run.finished.decode_s:.4f} s"
 
-    return f"({rate(trace)}) / ({rate(plain)}); decoding alone, without reading the prompt"
+    several = f"the median of {repeats} repeats; of the runs shown " if repeats > 1 else ""
+    return f"{several}({rate(trace)}) / ({rate(plain)}); decoding alone, without reading the prompt"
 
 
 def output(trace: Trace, plain: Trace, differs_at: int | None) -> str:
@@ -150,7 +152,8 @@ class RunnerView:
     passes: int
     tokens_per_pass: float | None
     ratio: float | None
-    """tokens per second over plain decoding's, of the runs shown; None for plain decoding and where no time counts"""
+    """tokens per second over plain decoding's in the same repeat, of several the median; None for plain decoding and
+    where no time counts"""
     spread: tuple[float, float] | None
     """lowest and highest ratio over the repeats, where there were several"""
     repeats: int
@@ -227,7 +230,7 @@ def arrivals(trace: Trace) -> tuple[Arrival, ...]:
 def _runner(runner: Runner, plain: Runner) -> RunnerView:
     trace, spans = runner.trace, segments(runner.trace.rounds)
     baseline = runner is plain
-    ratio = None if baseline else metrics.speedup(trace, plain.trace)
+    ratio = median(runner.ratios) if runner.ratios and not baseline else None
     several = len(runner.ratios) > 1 and not baseline
     spread = (min(runner.ratios), max(runner.ratios)) if several else None
     differs_at = first_difference(trace, plain.trace)
@@ -248,7 +251,7 @@ def _runner(runner: Runner, plain: Runner) -> RunnerView:
         repeats=max(1, len(runner.ratios)),
         differs_at=differs_at,
         verdict=verdict(baseline, ratio, spread, len(runner.ratios)),
-        formula="" if ratio is None else formula(trace, plain.trace),
+        formula="" if ratio is None else formula(trace, plain.trace, len(runner.ratios)),
         repetition=repetition(trace.finished.output_ids),
         output="" if baseline else output(trace, plain.trace, differs_at),
     )

@@ -25,6 +25,8 @@ from specviz.protocol.runs import Catalog, RunRequest
 from specviz.protocol.sweeps.points import BASELINE
 
 LENGTH = "gamma"
+BETWEEN = "  least to most"
+"""head of a column that is there where everyone ran several times"""
 COLUMNS = 64
 """width of the timeline"""
 SIGNS = {"draft": "░", "target": "█", "judge": "▒", "commit": "▒", "": " "}
@@ -66,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="run everyone N times; the median run is shown, the ratios of all are stated (default %(default)s)",
+        help="run everyone N times; shown are the median run and the median of the ratios (default %(default)s)",
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the race to FILE (.json or .json.gz)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of table and timeline")
@@ -139,9 +141,11 @@ def show(terminal: Terminal, view: RaceView) -> None:
     """The table, the timeline, and whether the outputs agree."""
     width = max(len(runner.label) for runner in view.runners)
     terminal.line(terminal.paint(printable(f"{view.source} {view.provenance}", keep=""), "dim"))
-    terminal.line(f"{'':{width}}  × plain  tokens/pass  passes   engine s  repeats  output")
+    between = any(runner.spread for runner in view.runners)
+    head = f"× plain{BETWEEN if between else ''}  tokens/pass  passes   engine s  repetition  output"
+    terminal.line(f"{'':{width}}  {head}")
     for runner in view.runners:
-        terminal.line(_row(runner, width))
+        terminal.line(_row(runner, width, between))
     terminal.line()
     for runner in view.runners:
         label = runner.label
@@ -158,7 +162,7 @@ def _signs(found: Sequence[Segment] | Sequence[Beside], longest_s: float) -> str
     return "".join(SIGNS[phase] for phase in lane(found, longest_s, COLUMNS)).rstrip()
 
 
-def _row(runner_view: RunnerView, width: int) -> str:
+def _row(runner_view: RunnerView, width: int, between: bool) -> str:
     ratio = (
         "1.00"
         if not runner_view.formula and not runner_view.output
@@ -167,7 +171,8 @@ def _row(runner_view: RunnerView, width: int) -> str:
         else f"{runner_view.ratio:.2f}"
     )
     per_pass = "–" if runner_view.tokens_per_pass is None else f"{runner_view.tokens_per_pass:.2f}"
-    spread = f" ({runner_view.spread[0]:.2f} to {runner_view.spread[1]:.2f})" if runner_view.spread else ""
+    least_most = f"{runner_view.spread[0]:.2f} to {runner_view.spread[1]:.2f}" if runner_view.spread else ""
+    spread = f"{least_most:>{len(BETWEEN)}}" if between else ""
     told = (
         "the baseline"
         if not runner_view.output
@@ -177,7 +182,7 @@ def _row(runner_view: RunnerView, width: int) -> str:
     )
     lossy = "" if runner_view.lossless else ", lossy"
     return (
-        f"{runner_view.label:{width}}  {ratio:>7}  {per_pass:>11}  "
+        f"{runner_view.label:{width}}  {ratio:>7}{spread}  {per_pass:>11}  "
         f"{runner_view.passes:>6}  {runner_view.finish_s:>9.3f}  "
-        f"{runner_view.repetition:>7.0%}  {told}{lossy}{spread}"
+        f"{runner_view.repetition:>10.0%}  {told}{lossy}"
     )

@@ -1,6 +1,7 @@
 """A race by hand: who runs on what and when, ratios and spread, what a stop keeps, lanes and sentences of the view."""
 
 import base64
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from specviz.app.race.view import lane, race_json, race_view
 from specviz.bench.race import Lap, Racer, RaceSpec, progress, race, result
+from specviz.cli.commands.race import show
+from specviz.cli.terminal import Terminal
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol import races as race_file
 from specviz.protocol.choice import Choice
@@ -95,10 +98,16 @@ def test_the_median_run_is_shown_and_the_ratio_of_every_repeat_kept(fake_source:
     assert done.runners[1].ratios == (2.0, 5.0, 1.5)
     told = race_view(done).runners[1]
     assert (told.ratio, told.spread, told.verdict) == (
-        2.25,
+        2.0,
         (1.5, 5.0),
-        "2.25× plain decoding, engine time (3 repeats: 1.50 to 5.00)",
+        "2.00× plain decoding, engine time, median of 3 repeats (1.50 to 5.00)",
     )
+    assert told.formula.startswith("the median of 3 repeats; of the runs shown (8 tokens / 4.0000 s) / (8 tokens / 9.")
+    lines = io.StringIO()
+    show(Terminal(lines, False), race_view(done))
+    head, *rows = lines.getvalue().splitlines()[1:4]
+    assert head.split("  ")[-6:] == ["least to most", "tokens/pass", "passes", " engine s", "repetition", "output"]
+    assert " 2.00   1.50 to 5.00  " in rows[1]
 
 
 def test_progress_says_who_is_being_recorded() -> None:
