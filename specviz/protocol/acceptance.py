@@ -247,10 +247,8 @@ def to_sglang(counts: Acceptance) -> dict[str, Any]:
     _drafted(counts)
     meta: dict[str, Any] = {"spec_verify_ct": counts.spec_steps, "spec_accept_rate": counts.rate}
     if counts.output_tokens is not None:
-        meta |= {
-            "completion_tokens": counts.output_tokens,
-            "spec_accept_length": counts.output_tokens / counts.spec_steps,
-        }
+        meta["completion_tokens"] = counts.output_tokens
+        meta["spec_accept_length"] = counts.output_tokens / counts.spec_steps
     meta |= {"spec_num_correct_drafts": counts.accepted_tokens, "spec_num_proposed_drafts": counts.draft_tokens}
     if counts.histogram is not None:
         meta["spec_correct_drafts_histogram"] = list(counts.histogram)
@@ -355,8 +353,7 @@ ENGINES = {"metrics": "vllm", "meta_info": "sglang", "spec_decode_acceptance": "
 
 def read(path: str | Path, limits: Limits = STANDARD) -> AcceptanceRun:
     """Raises TraceError; the sentence begins with the file's name."""
-    path = Path(path)
-    return read_file(path, lambda raw: loads(raw, path.name, limits), limits)
+    return read_file(Path(path), lambda raw: loads(raw, Path(path).name, limits), limits)
 
 
 def loads(raw: bytes, name: str, limits: Limits = STANDARD) -> AcceptanceRun:
@@ -364,14 +361,9 @@ def loads(raw: bytes, name: str, limits: Limits = STANDARD) -> AcceptanceRun:
     rows = list(rows_of(text_of(raw, limits), limits))
     if len(rows) == 1 and rows[0][1].get("format") == FORMAT:
         trace = codec.loads(raw, limits)
-        return AcceptanceRun(
-            name,
-            trace.started.producer,
-            (of_trace(trace),),
-            traced=True,
-            branches=any(map(branches, trace.rounds)),
-            decode_s=None if trace.summary.tokens_per_second is None else trace.finished.decode_s,
-        )
+        trees, is_timed = any(map(branches, trace.rounds)), trace.summary.tokens_per_second is not None
+        decode_s = trace.finished.decode_s if is_timed else None
+        return AcceptanceRun(name, trace.started.producer, (of_trace(trace),), 0, True, trees, decode_s)
     return of_rows(rows, name)
 
 

@@ -13,14 +13,15 @@ from pathlib import Path
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.points import BASELINE, SweepPoint
 from specviz.resources import ROOT
-from specviz.theory.rows import SweepRow, summarise
+from specviz.theory.rows import SweepRow, repeats_itself, summarise, varied
 
 SHOWN = 2
 """drafters of a family that are named, the fastest first"""
 
 
 def measured_lines(points: Sequence[SweepPoint]) -> dict[str, str]:
-    """Family → its sentence, at the lowest temperature; families of which no draft was measured are left out."""
+    """Family → its sentence, at the lowest temperature; families of which no draft was measured are left out. Texts
+    that repeat themselves are in none, unless a family has no others, which its sentence then says."""
     coldest = min((point.temperature for point in points), default=0.0)
     families: dict[str, list[SweepPoint]] = {}
     for point in points:
@@ -31,13 +32,15 @@ def measured_lines(points: Sequence[SweepPoint]) -> dict[str, str]:
 
 
 def _line(points: Sequence[SweepPoint], temperature: float) -> str:
+    counted = varied(points) or points
     fastest: dict[str, SweepRow] = {}
-    for row in sorted(summarise(points), key=lambda row: -row.ratio.value):
+    for row in sorted(summarise(counted), key=lambda row: -row.ratio.value):
         if row.drafter != BASELINE:
             fastest.setdefault(row.drafter, row)
     named = [f"{_name(row)} {row.ratio.value:.2f} × plain" for row in fastest.values()][:SHOWN]
-    prompts = len({point.prompt for point in points})
+    prompts = len({point.prompt for point in counted})
     asked = f"Measured on {prompts} prompt{'' if prompts == 1 else 's'} at temperature {temperature:g}"
+    asked += ", all of whose texts repeat themselves" if any(map(repeats_itself, counted)) else ""
     return f"{asked}: {', '.join(named)}." if named else ""
 
 

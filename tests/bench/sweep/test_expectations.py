@@ -33,6 +33,15 @@ def test_of_several_prompts_the_median_counts_and_slower_is_said_as_it_is() -> N
     assert measured_lines(points) == {"code": "Measured on 3 prompts at temperature 0: ngram (γ = 2) 0.75 × plain."}
 
 
+def test_a_text_that_repeats_itself_counts_only_where_a_family_has_no_other_and_is_said_then() -> None:
+    looped = replace(point(3.0, 2, "ngram", prompt="again"), repetition=0.5)
+    assert measured_lines([looped, point(1.5, 2, "ngram")]) == {
+        "code": "Measured on 1 prompt at temperature 0: ngram (γ = 2) 1.50 × plain."
+    }
+    said = "Measured on 1 prompt at temperature 0, all of whose texts repeat themselves: ngram (γ = 2) 3.00 × plain."
+    assert measured_lines([looped]) == {"code": said}
+
+
 def test_a_family_without_a_draft_has_no_sentence() -> None:
     assert measured_lines([point(1.0, None, "none")]) == {}
     assert measured_lines([]) == {}
