@@ -40,7 +40,7 @@ FAULTS: Edits = {
             "_upright(view.knee, low, high,", "_upright(view.knee - 1, low, high,"
         ),
         "pass times: the knee's limit is that of the widest pass": edit(
-            "limit = times[0] * (1 + SLACK)", "limit = times[-1] * (1 + SLACK)"
+            "first_s = times[0] / 1e3", "first_s = times[-1] / 1e3"
         ),
     },
     ("specviz/app/train/view.py", TRAINING): {
