@@ -14,7 +14,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -43,7 +42,7 @@ class Category:
     acceptance_length: float
     """mean over the prompts of a prompt's mean length"""
     conditional: tuple[float, ...]
-    """[d-1]: of the steps that accepted d - 1 candidates the share that accepted d"""
+    """[d-1]: of the steps that gave at least d tokens the share that gave more"""
     histogram: Histogram
 
 
@@ -60,11 +59,8 @@ class Report:
 
 
 def lengths_of(counts: RunCounts) -> Counter[int]:
-    """How many steps of a run gave how many tokens, from how many accepted each depth."""
-    reached = [counts.target_passes, *(accepted for _, accepted in counts.by_depth), 0]
-    return Counter(
-        {length: before - after for length, (before, after) in enumerate(pairwise(reached), start=1) if before > after}
-    )
+    """How many steps of a run gave how many tokens of its text."""
+    return Counter({length: steps for length, steps in enumerate(counts.given, start=1) if steps})
 
 
 def filled(lengths: Mapping[int, int]) -> Histogram:
@@ -190,7 +186,7 @@ def markdown(report: Report) -> str:
     )
     note = (
         f"After {about['source']}. Acceptance length: tokens that a step gives, its own last one included, as the mean "
-        "over prompts. Position d: of the steps that accepted d - 1 candidates the share that accepted d."
+        "over prompts. Position d: of the steps that gave at least d tokens the share that gave more."
     )
     return f"# Acceptance by category and position\n\n{settings}\n\n{table(report)}\n\n{note}\n"
 

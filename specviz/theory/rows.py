@@ -97,6 +97,8 @@ class RunCounts:
     """[d-1] = (rounds that drafted to depth d, rounds that accepted depth d)"""
     levels: tuple[tuple[int, int], ...] = ()
     """[d-1] = (rounds that tested depth d, rounds that accepted it)"""
+    given: tuple[int, ...] = ()
+    """[n-1] = target passes that gave n tokens of the text; empty where nobody saw the passes apart"""
     draft_s: float = 0.0
     rounds_s: float = 0.0
     """seconds of all phases; `draft_s` is part of it"""
@@ -106,7 +108,7 @@ class RunCounts:
 
 def counts_of(rounds: Sequence[Round], output_tokens: int, mbsu: float | None = None) -> RunCounts:
     """Of a run's rounds."""
-    steps = metrics.num_spec_steps(rounds)
+    steps, given = metrics.num_spec_steps(rounds), [len(this.committed.tokens) for this in rounds]
     return RunCounts(
         output_tokens=output_tokens,
         target_passes=len(rounds),
@@ -116,6 +118,7 @@ def counts_of(rounds: Sequence[Round], output_tokens: int, mbsu: float | None = 
         lengths=steps * (metrics.mean_acceptance_length(rounds) or 0.0),
         by_depth=tuple((drafted, accepted) for drafted, accepted in metrics.acceptance_by_depth(rounds)),
         levels=metrics.levels_by_depth(rounds),
+        given=tuple(given.count(tokens) for tokens in range(1, max(given, default=0) + 1)),
         draft_s=sum(this.drafted.seconds for this in rounds),
         rounds_s=sum(this.seconds for this in rounds),
         mbsu=mbsu,

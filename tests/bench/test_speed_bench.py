@@ -1,6 +1,8 @@
 """The report in the form of SPEED-Bench: lengths of steps, averages over requests, conditional and joint rates."""
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from specviz.bench.core.contest import ContestRun, Measured
 from specviz.bench.speed_bench import as_data, conditional, filled, lengths_of, markdown, report_of, table, write
 from specviz.errors import BenchError
-from specviz.theory.rows import RunCounts
+from specviz.theory.rows import RunCounts, counts_of
 from tests.trace.changing import sample
 
 HEADER = sample().started
@@ -16,9 +18,8 @@ HEADER = sample().started
 
 def run(prompt: str, family: str, passes: int, *accepted: int, drafter: str = "ngram") -> ContestRun:
     """`accepted`: of the passes how many accepted depth 1, 2, …"""
-    counts = RunCounts(
-        passes + sum(accepted), passes, by_depth=tuple((passes, each) for each in accepted), steps=passes
-    )
+    given = tuple(before - after for before, after in pairwise([passes, *accepted, 0]))
+    counts = RunCounts(passes + sum(accepted), passes, steps=passes, given=given)
     return ContestRun(drafter, prompt, family, 0, Measured([], 1.0, 0.0, counts))
 
 
@@ -29,6 +30,17 @@ def test_a_steps_length_is_what_it_accepted_and_its_own_token() -> None:
     assert lengths_of(RUNS[0].measured.counts) == {1: 4, 2: 4, 3: 2}
     assert lengths_of(RUNS[1].measured.counts) == {1: 20}
     assert filled(lengths_of(RUNS[2].measured.counts)) == {1: 0, 2: 0, 3: 4}
+
+
+def test_the_mean_length_of_a_runs_steps_is_its_tokens_per_pass() -> None:
+    """The last of the sample's eight rounds accepted three, of which two are text, and its bonus is none; with one
+    that rode along in the second, tokens are the same."""
+    rounds = [*sample().rounds]
+    rounds[1] = replace(rounds[1], drafted=replace(rounds[1].drafted, riding=rounds[1].judged.path[-1:]))
+    counts = counts_of(rounds, 20)
+    assert lengths_of(counts) == {1: 2, 2: 3, 3: 1, 4: 1, 5: 1}
+    report = report_of([ContestRun("ngram", "a", "code", 0, Measured([], 1.0, 0.0, counts))], HEADER)
+    assert report.rows[0].acceptance_length == 20 / 8
 
 
 @pytest.mark.parametrize(
