@@ -44,12 +44,6 @@ def expected_tokens(alpha: float, gamma: int) -> float:
     return float(gamma + 1) if alpha == 1 else (1 - alpha ** (gamma + 1)) / (1 - alpha)
 
 
-def ceiling(alpha: float) -> float:
-    """Tokens per target pass as gamma grows without end: 1 / (1 - alpha); infinite at alpha 1."""
-    _probability("alpha", alpha)
-    return float("inf") if alpha == 1 else 1 / (1 - alpha)
-
-
 def expected_tokens_by_depth(rates: Sequence[float]) -> float:
     """Tokens per target pass when depth d is accepted with rates[d-1], given that depth d-1 was: 1 + sum of products.
 

@@ -144,7 +144,8 @@ def time_shares(rounds: Sequence[Round]) -> TimeShares | None:
 
 
 def cost_ratio(rounds: Sequence[Round]) -> float | None:
-    """Measured c: mean seconds of a one-token drafter pass / mean seconds of a target pass; None without either."""
+    """Measured c of a clock on which target passes cost the same at any width: mean seconds of a one-token drafter pass
+    / mean seconds of the run's target passes; None without either."""
     drafts = [pass_.seconds for this in rounds for pass_ in this.drafted.passes if pass_.rows == 1]
     targets = [this.scored.target_pass.seconds for this in rounds]
     return fmean(drafts) / fmean(targets) if drafts and fmean(targets) > 0 else None

@@ -31,10 +31,8 @@ def test_memory_bound_speedup_by_hand() -> None:
         theory.memory_bound_speedup(2.0, 4, 0.0)
 
 
-def test_growth_has_a_ceiling() -> None:
-    assert theory.ceiling(0.75) == 4
-    assert theory.expected_tokens(0.75, 200) == pytest.approx(4)
-    assert theory.ceiling(1.0) == float("inf")
+def test_growth_ends_at_one_over_what_is_rejected() -> None:
+    assert theory.expected_tokens(0.75, 200) == pytest.approx(1 / (1 - 0.75))
 
 
 def test_rates_by_depth_generalise_alpha() -> None:
