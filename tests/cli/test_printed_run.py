@@ -52,6 +52,17 @@ def test_one_token_of_one_pass_is_no_tokens_of_passes() -> None:
     assert printed(one)["output"] == "1 token in 1 target pass"
 
 
+def test_a_speed_says_whether_the_prompt_is_in_it() -> None:
+    live = timed(1.5)
+    first = replace(live.rounds[0], drafted=replace(live.rounds[0].drafted, note={"prompt": "its 8 tokens are read"}))
+    summary = replace(live.summary, tokens_per_second=40.0)
+    said = [printed(replace(live, rounds=rounds, summary=summary))["speed"] for rounds in ([first], live.rounds)]
+    assert said == [
+        "40.0 tokens/s (measured; its prompt was read meanwhile)",
+        "40.0 tokens/s (measured; prompt 0.010 s)",
+    ]
+
+
 def test_a_slower_run_names_the_factor_and_a_faster_one_its_gain_alone() -> None:
     assert printed(timed(0.8, 0.8, 0.8))["over plain decoding"].startswith(
         "0.80× as fast, measured. Drafting costs most: it takes 4.00 times as long as a plain token, and were it free "

@@ -47,6 +47,7 @@ REFUSED = {
         ("--replay x.json --curve y --gamma 4", "keeps the run's own rounds"),
     ],
     "profile": [("--rows x", "--rows is 'x'"), ("--threads 0", "--threads is 0"), ("--out no/x.json", "folder")],
+    "predict": [("--seconds nan", "--seconds is nan, but must be a number above 0"), ("--prompts 0", "--prompts is 0")],
     "get": [("llama", "there is no model 'llama' to get; choose smollm2.")],
     "doctor tests/golden/trace-1.0-sample.json": [
         ("--cost-ratio -1", "--cost-ratio is -1, but must be a number of at least 0."),

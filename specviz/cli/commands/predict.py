@@ -14,7 +14,7 @@ from specviz.bench.prediction import compare, small_sweep, table, verdict
 from specviz.cli.experiment import add_count, at_least_one, deliver, time_limit
 from specviz.cli.sources import SharedModels, live_source
 from specviz.cli.terminal import err, progress
-from specviz.errors import BenchError, ModelError
+from specviz.errors import BenchError, ModelError, OptionError
 from specviz.protocol.clocks import BUDGET_S, ClockRequest, Clocks, MachineClock
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps import store as sweep_store
@@ -54,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     from specviz.bench.core.report import plain_data
 
     at_least_one(args, ("threads", "prompts"))
+    if not args.seconds > 0:
+        raise OptionError(f"--seconds is {args.seconds:g}, but must be a number above 0.")
     result = sweep_store.read(args.result)
     models = SharedModels()
     clock = _clock(live_source(models, args.threads, measure=False), replace(question(result), budget_s=args.seconds))
