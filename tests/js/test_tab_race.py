@@ -9,6 +9,7 @@ import pytest
 from specviz.app.race.view import RaceView, RunnerView, race_view
 from specviz.protocol.races import Race, Runner, read
 from specviz.resources import asset_path
+from specviz.theory import metrics
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.summary import drafts_beside
@@ -24,14 +25,19 @@ def float32(trace: Trace) -> Trace:
     return replace(trace, started=replace(trace.started, machine=replace(trace.started.machine, dtype="float32")))
 
 
+def raced_once(label: str, trace: Trace, ratio: float | None) -> Runner:
+    return Runner(label, trace, () if ratio is None else (ratio,))
+
+
 @pytest.fixture(scope="module")
 def recorded() -> Race:
     """The shipped race under the names that the tab has for its ways; none was repeated, and nobody works beside the
     target there."""
     raced = read(asset_path("races", "opening.json.gz")).runners
-    runners = [one for one in raced if not drafts_beside(one.trace.rounds)][: 1 + len(WAYS)]
+    traces = [float32(one.trace) for one in raced if not drafts_beside(one.trace.rounds)][: 1 + len(WAYS)]
     names = ["plain decoding", *LABELS]
-    return Race(tuple(Runner(name, float32(one.trace), ()) for name, one in zip(names, runners, strict=False)))
+    ratios = [metrics.speedup(trace, traces[0]) for trace in traces]
+    return Race(tuple(map(raced_once, names, traces, ratios)))
 
 
 def raced_in_the_tab(race: Race) -> dict[str, Any]:
