@@ -129,7 +129,7 @@ static int begin_worker(int64_t hand) {
 static void gather(int64_t threads, void (*prepare)(void)) {
   if (threads < 2 || atomic_exchange(&team.taken, 1)) return;
   if (!team.watching) team.watching = !pthread_atfork(0, 0, forget_the_team);
-  team.prepare = prepare;
+  if (!team.workers) team.prepare = prepare; /* read by those that begin, and the same each time */
   if (threads > MOST_HANDS) threads = MOST_HANDS;
   while (team.watching && team.workers + 1 < threads && begin_worker(team.workers + 1)) team.workers++;
   hands = threads < team.workers + 1 ? threads : team.workers + 1;
