@@ -69,11 +69,13 @@ void warp(const float *logits, int64_t n, int64_t vocab, float temperature, floa
   }
 }
 
-/* The first token whose cumulative probability exceeds u; where rounding leaves none, the last one with mass [V] */
+/* The first token whose cumulative probability exceeds u; where rounding leaves none, the last one with mass [V]. -1
+   where nothing has mass, as in a row that was made of what are no numbers. */
 int64_t pick(const float *probs, int64_t vocab, double u) {
   const int64_t blocks = (vocab + BLOCK - 1) / BLOCK;
   double up_to[blocks], sum = 0.0;
   for (int64_t b = 0; b < blocks; b++) up_to[b] = sum += sum_of(probs + b * BLOCK, block_at(b * BLOCK, vocab));
+  if (!(sum > 0.0)) return -1;
   const double wanted = u * sum;
   int64_t block = 0;
   while (block < blocks && !(up_to[block] > wanted)) block++;
@@ -130,7 +132,7 @@ typedef struct {
                               many passed, the mass of what was left */
 } Walk;
 
-/* With its u, the token drawn at the end */
+/* The token drawn at the end, or -1: see `pick` */
 int64_t walk(const Walk *down) {
   const int64_t steps = down->steps, vocab = down->vocab;
   const double *u = down->numbers;
@@ -172,24 +174,29 @@ typedef struct {
   float *probs, *prob; /* [steps, V], what each token was drawn from, and [steps], its probability there */
 } Choice;
 
-static int64_t most_probable(const float *logits, int64_t vocab) { /* the first of equal ones */
+static int64_t most_probable(const float *logits, int64_t vocab) { /* the first of equal ones; -1 where none is a number */
   float top = -INFINITY;
   int64_t first = 0;
   for (int64_t t = 0; t < vocab; t += BLOCK) {
     const float most = largest(logits + t, block_at(t, vocab));
     if (most > top) top = most, first = t;
   }
+  if (top == -INFINITY) return -1;
   while (first < vocab - 1 && logits[first] != top) first++;
   return first;
 }
 
+/* A token in any case, for the next pass reads it: 0 with the probability 0 where there is none */
 int64_t choose(const float *logits, int64_t vocab, int64_t step, const Choice *how) {
-  if (how->temperature == 0.0) return most_probable(logits, vocab);
+  if (how->temperature == 0.0) {
+    const int64_t token = most_probable(logits, vocab);
+    return token < 0 ? 0 : token;
+  }
   float *probs = how->probs + step * vocab;
   warp(logits, 1, vocab, (float)how->temperature, probs);
   const int64_t token = pick(probs, vocab, uniform(how->stream, how->position, how->first + step));
-  how->prob[step] = probs[token];
-  return token;
+  how->prob[step] = token < 0 ? 0.0f : probs[token];
+  return token < 0 ? 0 : token;
 }
 
 /* Of logits [n, V] each row's most probable token [n] */

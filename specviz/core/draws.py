@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from specviz.core.compiled import library
+from specviz.errors import ModelError
 from specviz.trace.uniform_draws import stream
 
 SOURCE = Path(__file__).with_name("draws.c")
@@ -45,6 +46,19 @@ def _library() -> ctypes.CDLL | None:
     return compiled
 
 
+NO_NUMBERS = (
+    "a model's logits are no numbers (NaN), or infinite, so that they make no distribution; its weights are damaged or "
+    "too large for its dtype: choose float32, or load the checkpoint again."
+)
+
+
+def some_token(token: int) -> int:
+    """One that was looked for in a row. Raises ModelError for -1, where the row holds none."""
+    if token < 0:
+        raise ModelError(NO_NUMBERS)
+    return token
+
+
 def warp(logits: Tensor, temperature: float) -> Tensor:
     """logits [..., V] → softmax(logits / temperature) [..., V]."""
     compiled = _compiled(logits)
@@ -65,7 +79,7 @@ def most_probable(logits: Tensor) -> list[int] | None:
     n, vocab = logits.shape
     tokens = array("q", bytes(8 * n))
     compiled.all_most_probable(_pointer(logits.data_ptr()), _whole(n), _whole(vocab), _pointer(_at(tokens)))
-    return tokens.tolist()
+    return list(map(some_token, tokens))
 
 
 def picked(probs: Tensor, u: float) -> int | None:
@@ -178,6 +192,7 @@ def walk(
     keys = stream(seed, "accept"), stream(seed, "target"), position
     at = logits.data_ptr(), 0 if drawn is None else drawn.at, _at(ids), room.at, _at(numbers)
     token: int = compiled.keyed_walk(_WALK.pack(n, vocab, temperature, *keys, *at))
+    some_token(token)
     *known, passed, mass = numbers.tolist()
     u, p, q, thresholds = known[:n], known[2 * n + 1 : 3 * n + 1], known[3 * n + 1 : 4 * n + 1], known[4 * n + 1 :]
     return Walk(room, u, p, q, thresholds, int(passed), mass, token, known[n + int(passed)])
@@ -224,8 +239,14 @@ class Chooser:
         return _CHOICE.pack(self._temperature, *self._noise, room.at, self._prob_at)
 
     def probs(self) -> list[float]:
-        """Of each token in what it was drawn from; empty where the most probable were taken."""
-        return self._prob[: self.steps].tolist() if self._temperature else []
+        """Of each token in what it was drawn from; empty where the most probable were taken. Raises ModelError where
+        one was drawn from what is no distribution."""
+        if not self._temperature:
+            return []
+        probs = self._prob[: self.steps].tolist()
+        if not all(probs):
+            raise ModelError(NO_NUMBERS)
+        return probs
 
 
 @cache

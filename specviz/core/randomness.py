@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from specviz.core.draws import picked
+from specviz.core.draws import picked, some_token
 from specviz.core.sampling import ON_CPU
 from specviz.core.transfer import Fetch
 from specviz.trace.uniform_draws import RACE, RACES, Key, race_purpose, stream, uniform
@@ -86,11 +86,13 @@ class SeededRandom:
         """What `draw` would give for each of the rows [n, V] of a device with its key, waited for when it is seen."""
         if keys[0][0] in (RACE, RACES):
             times = torch.from_numpy(np.stack([self._times_of(key, rows.shape[-1]) for key in keys])).to(rows.device)
-            seen, drawn = fetch.leave((times / rows.double()).argmin(-1)), [None] * len(keys)
-            return lambda: list(map(TokenDraw, map(int, seen()[0].tolist()), drawn))
+            soonest = (times / rows.double()).min(-1)
+            won = torch.where(soonest.values < torch.inf, soonest.indices, -1)
+            seen, drawn = fetch.leave(won), [None] * len(keys)
+            return lambda: list(map(TokenDraw, map(some_token, map(int, seen()[0].tolist())), drawn))
         u = [uniform(self.seed, key) for key in keys]
         picked = fetch.leave(_pick_on_device(rows, u))
-        return lambda: list(map(TokenDraw, map(int, picked()[0].tolist()), u))
+        return lambda: list(map(TokenDraw, map(some_token, map(int, picked()[0].tolist())), u))
 
     def _times_of(self, key: Key, count: int) -> Times:
         """[V]. A round asks for those of its few places again and again; older places are past."""
@@ -110,23 +112,23 @@ Starts = npt.NDArray[np.int64]
 def pick(probs: Tensor, u: float) -> int:
     """Inverse-CDF sampling: the first token whose cumulative probability exceeds u [V] → id.
 
-    Never returns a token of probability zero: rounding at the upper end falls back to the last token with mass.
+    Never returns a token of probability zero: rounding at the upper end falls back to the last token with mass. Raises
+    ModelError where none has any.
     """
     token = picked(probs, u)
-    if token is not None:
-        return token
-    if probs.device.type in ON_CPU:
-        return _pick_on_cpu(probs.cpu(), u)
-    return int(_pick_on_device(probs.unsqueeze(0), [u]))
+    if token is None:
+        here = probs.device.type in ON_CPU
+        token = _pick_on_cpu(probs.cpu(), u) if here else int(_pick_on_device(probs.unsqueeze(0), [u]))
+    return some_token(token)
 
 
 def _pick_on_device(probs: Tensor, u: Sequence[float]) -> Tensor:
-    """Of each row of probs [n, V] with its u the token [n]; nothing is waited for."""
+    """Of each row of probs [n, V] with its u the token [n], -1 where none has mass; nothing is waited for."""
     cumulative, last = torch.cumsum(probs, dim=-1, dtype=torch.float64), probs.shape[-1] - 1
     wanted = torch.tensor(u, dtype=torch.float64, device=probs.device).unsqueeze(1) * cumulative[:, -1:]
     token = torch.searchsorted(cumulative, wanted, right=True).clamp_(max=last)  # [n, 1]
     ids = torch.arange(last + 1, device=probs.device).expand(probs.shape)
-    with_mass = ids.masked_fill(probs <= 0, -1).amax(-1, keepdim=True)
+    with_mass = ids.masked_fill(~(probs > 0), -1).amax(-1, keepdim=True)
     return torch.where(probs.gather(1, token) > 0, token, with_mass).squeeze(1)
 
 
@@ -139,6 +141,8 @@ def _pick_on_cpu(probs: Tensor, u: float) -> int:
     row = probs.numpy()
     sums = np.add.reduceat(row, _block_starts(len(row)), dtype=np.float64)
     cumulative = sums.cumsum()
+    if not cumulative[-1] > 0.0:
+        return -1
     wanted = u * cumulative[-1]
     block = int(cumulative.searchsorted(wanted, side="right"))
     if block == len(sums):
@@ -160,11 +164,13 @@ Words = npt.NDArray[np.uint64] | np.uint64
 def winner(probs: Tensor, times: Times) -> int:
     """The token with the smallest E/p, lowest id on a tie [V], [V] → id: with independent exponential E a draw from p.
 
-    A token of probability zero never wins.
+    A token of probability zero never wins. Raises ModelError where none has any.
     """
     row = probs.double().cpu().numpy()
     with np.errstate(divide="ignore"):
-        return int((times / row).argmin())
+        arrivals = times / row
+    token = int(arrivals.argmin())
+    return some_token(token if arrivals[token] < np.inf else -1)
 
 
 def race_times(seed: int, key: Key, count: int) -> Times:

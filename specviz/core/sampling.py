@@ -17,6 +17,9 @@ ON_CPU = ("cpu", "mps")
 
 NUMPY_FORMATS = (torch.float32, torch.float64)
 
+COLDEST = 1e-30
+"""the lowest temperature above 0; a logit divided by a much lower one is infinite in single precision"""
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
@@ -32,6 +35,10 @@ class Sampling:
         if not 0.0 <= self.temperature <= 10.0:
             raise OptionError(
                 f"temperature is {self.temperature}, but must lie between 0 and 10; use 0 for greedy decoding."
+            )
+        if 0.0 < self.temperature < COLDEST:
+            raise OptionError(
+                f"temperature is {self.temperature}, by which no logit can be divided; use 0 for greedy decoding."
             )
         if self.top_k < 0:
             raise OptionError(f"top-k is {self.top_k}, but must be 0 (off) or a positive number of tokens.")
@@ -54,14 +61,18 @@ class Sampling:
 
 
 def most_probable(logits: Tensor) -> list[int]:
-    """Of each row of logits [n, V] the token with the largest, lowest id on a tie."""
+    """Of each row of logits [n, V] the token with the largest, lowest id on a tie. On a CPU raises ModelError for a row
+    that holds no number."""
     swept = draws.most_probable(logits)
     if swept is not None:
         return swept
-    if logits.device.type == "cpu" and logits.dtype in NUMPY_FORMATS:
-        tokens: list[int] = logits.numpy().argmax(-1).tolist()  # a quarter of what torch takes
-        return tokens
-    return logits.argmax(-1).tolist()
+    if logits.device.type != "cpu":
+        return logits.argmax(-1).tolist()
+    if logits.dtype not in NUMPY_FORMATS:
+        logits = logits.float()
+    rows = logits.numpy()  # a quarter of what torch takes
+    tokens: list[int] = rows.argmax(-1).tolist()
+    return [draws.some_token(token if row[token] > -np.inf else -1) for row, token in zip(rows, tokens, strict=True)]
 
 
 def largest_prob(logits: Tensor) -> float:
@@ -75,15 +86,15 @@ def largest_prob(logits: Tensor) -> float:
 def transform(logits: Tensor, sampling: Sampling) -> Tensor:
     """Logits [..., V] → probabilities [..., V] in float32 (float64 stays float64).
 
-    Temperature 0 is a point mass on the largest logit, lowest id on a tie. Nucleus keeps the smallest set of
-    most probable tokens whose mass reaches top-p, at least one.
+    Temperature 0 is a point mass on the largest logit, lowest id on a tie. Top-k keeps exactly k tokens. Nucleus keeps
+    the smallest set of most probable tokens whose mass reaches top-p, at least one. Of equal tokens at either edge the
+    lowest ids stay.
     """
     logits = logits if logits.dtype == torch.float64 else logits.float()
     if sampling.greedy:
         return torch.zeros_like(logits).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
     if 0 < sampling.top_k < logits.shape[-1]:
-        kept = logits.topk(sampling.top_k, dim=-1)
-        logits = torch.full_like(logits, -torch.inf).scatter_(-1, kept.indices, kept.values)
+        logits = _most_probable_of(logits, sampling.top_k)
     probs = draws.warp(logits, sampling.temperature)
     if sampling.top_p < 1.0:
         probs = _nucleus(probs, sampling.top_p)
@@ -91,8 +102,20 @@ def transform(logits: Tensor, sampling: Sampling) -> Tensor:
     return probs
 
 
+def _most_probable_of(logits: Tensor, count: int) -> Tensor:
+    """logits [..., V], V above `count`, with all but the `count` largest at minus infinity."""
+    best = logits.topk(count + 1, dim=-1)
+    edge, after = best.values[..., count - 1 : count], best.values[..., count:]
+    if logits.device.type in ON_CPU and not bool((edge == after).any()):
+        first = best.indices[..., :count]
+        return torch.full_like(logits, -torch.inf).scatter_(-1, first, best.values[..., :count])
+    above, equal = logits > edge, logits == edge  # of equal ones `topk` takes any
+    kept = above | (equal & (equal.cumsum(-1) <= count - above.sum(-1, keepdim=True)))
+    return logits.masked_fill(~kept, -torch.inf)
+
+
 def _nucleus(probs: Tensor, top_p: float) -> Tensor:
-    """probs [..., V] with everything outside the nucleus set to 0; of equal tokens at its edge the lowest ids stay."""
+    """probs [..., V] with everything outside the nucleus set to 0."""
     if probs.device.type in ON_CPU:
         return _nucleus_on_cpu(probs.cpu(), top_p).to(probs.device)
     ordered = probs.sort(dim=-1, descending=True, stable=True)

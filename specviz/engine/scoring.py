@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from specviz.core.draws import Walk, walk
+from specviz.core.draws import Walk, some_token, walk
 from specviz.core.sampling import ON_CPU, Sampling, most_probable, transform
 from specviz.core.transfer import Fetch, Seen
 from specviz.core.tree import DraftTree
@@ -163,9 +163,10 @@ class ScoredTree:
         return probs[index[0].clamp_(min=0), index[1]]
 
     def _wanted(self) -> list[Tensor]:
-        """What every rule asks of a device: each node's most probable token, when sampled p of each node's token, and q
-        of the tokens that were drawn."""
-        wanted = [self._logits.argmax(-1)]
+        """What every rule asks of a device: each node's most probable token with its logit, when sampled p of each
+        node's token, and q of the tokens that were drawn."""
+        best = self._logits.max(-1)
+        wanted = [best.indices, best.values]
         if not self._sampling.greedy:
             wanted.append(self._picked())
         self._drawn, q = self.tree.drawn_probs()
@@ -173,8 +174,8 @@ class ScoredTree:
 
     def _know(self, seen: Seen) -> None:
         """Hold what was brought over."""
-        best, *numbers = seen()
-        self._argmax = list(map(int, best.tolist()))
+        best, values, *numbers = seen()
+        self._argmax = [some_token(int(token)) for token in torch.where(values > -torch.inf, best, -1).tolist()]
         if not self._sampling.greedy:
             self._candidates = numbers.pop(0).tolist()
         if numbers:

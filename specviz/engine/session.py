@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 
 import torch
 from torch import Tensor
 
 from specviz.core.clock import PhaseClock, now
+from specviz.core.draws import NO_NUMBERS
 from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
@@ -33,7 +35,7 @@ from specviz.drafters.capabilities import (
 from specviz.engine.pairing import check_models, check_pairing
 from specviz.engine.scoring import Foresight, ScoredTree, score
 from specviz.engine.termination import Ending
-from specviz.errors import DraftError, OptionError, PromptError
+from specviz.errors import DraftError, ModelError, OptionError, PromptError
 from specviz.frozen import frozen
 from specviz.lm.base import GivesFeatures, LanguageModel
 from specviz.options import Options
@@ -271,7 +273,10 @@ class Session:
         if self._forced is not None:
             forced, self._forced = self._forced, None
             return Verdict([], forced, "forced")
-        return self.method.verifier.judge(tree, scored, self.method.randomness, len(self.tokens))
+        verdict = self.method.verifier.judge(tree, scored, self.method.randomness, len(self.tokens))
+        if any(isnan(trial.target_prob) or isnan(trial.threshold) for trial in verdict.trials):
+            raise ModelError(NO_NUMBERS)  # to which a rule may have said anything
+        return verdict
 
     def _commit(self, tree: DraftTree, verdict: Verdict, cache_before: int) -> Commitment:
         """Append what was verified until something ends the text; keep the rows of it but the last token's."""

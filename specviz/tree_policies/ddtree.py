@@ -10,9 +10,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from specviz.core.draws import NO_NUMBERS
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT
-from specviz.errors import OptionError
+from specviz.errors import ModelError, OptionError
 from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
@@ -60,10 +61,12 @@ class Ranked:
 def ranked(logits: Tensor, sampling: Sampling, most: int, drawn: bool = False) -> Ranked:
     """Of logits [V]: at most so many, and none that cannot come. At temperature 0 the sampling's distribution is a
     point mass and says nothing of a second candidate, so there the model's own softmax ranks them, unless
-    they are drawn."""
+    they are drawn. Raises ModelError where nothing can come."""
     probs = logits.float().softmax(-1) if sampling.greedy and not drawn else transform(logits[None], sampling)[0]
     best = probs.topk(min(most, len(probs)))
     shares = [share for share in best.values.tolist() if share > 0.0]
+    if not shares:
+        raise ModelError(NO_NUMBERS)
     return Ranked(best.indices.tolist()[: len(shares)], [-log(share) for share in shares])
 
 

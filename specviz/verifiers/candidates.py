@@ -47,7 +47,7 @@ def reach_after(reach: float, left: float) -> float:
 
 def path_reach(reach: float, p: float, q: float) -> float:
     """min(1, A p/q): A of a child from A of its parent; the same quantity is called P_i in block verification."""
-    return min(1.0, reach * p / q) if q > 0.0 else float(reach * p > 0.0)
+    return min(reach * p / q, 1.0) if q > 0.0 else float(reach * p > 0.0)  # in this order what is no number stays none
 
 
 def scaled_rejection(target: Tensor, reach: float, token: int, proposal: Tensor | None) -> tuple[Tensor, float]:

@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from specviz.core import randomness
+from specviz.core import draws, randomness
 from specviz.core.randomness import SeededRandom, pick, uniform
-from specviz.core.sampling import Sampling, largest_prob, most_probable, residual, transform, without
-from specviz.errors import OptionError
+from specviz.core.sampling import COLDEST, Sampling, largest_prob, most_probable, residual, transform, without
+from specviz.core.transfer import Fetch
+from specviz.errors import ModelError, OptionError
 from tests.scripted_random import ScriptedRandom
 
 
@@ -57,6 +58,26 @@ def test_of_equal_tokens_at_the_edge_of_the_nucleus_the_lowest_ids_stay():
     assert probs.tolist() == [0.5, 0.5, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("top_k", [1, 2, 3, 4, 5, 6])
+def test_of_equal_tokens_at_the_edge_of_top_k_the_lowest_ids_stay(top_k, dtype):
+    """In every row of a pass, whatever stands in the others."""
+    logits = torch.tensor([[1, 3, 0, 3, 2, 3, 2], [2, 2, 2, 2, 2, 2, 2], [0, 1, 2, 3, 4, 5, 6]], dtype=dtype)
+    ordered = logits.sort(dim=-1, descending=True, stable=True).indices[:, :top_k]
+    kept = [row.nonzero().flatten().tolist() for row in transform(logits, Sampling(1.0, top_k=top_k))]
+    assert kept == [sorted(row.tolist()) for row in ordered]
+
+
+def test_a_single_token_kept_is_the_one_of_temperature_zero():
+    logits = torch.tensor([[1.0, 3.0, 0.0, 3.0, 2.0, 3.0, 2.0], [2.0] * 7])
+    assert torch.equal(transform(logits, Sampling(0.9, top_k=1)), transform(logits, Sampling(0.0)))
+
+
+def test_as_many_tokens_as_have_mass_are_kept_where_that_is_less_than_top_k():
+    logits = torch.tensor([0.0, -torch.inf, 0.0, -torch.inf, -torch.inf])
+    assert transform(logits, Sampling(1.0, top_k=3)).tolist() == [0.5, 0.0, 0.5, 0.0, 0.0]
+
+
 def test_rows_are_transformed_one_by_one():
     rows = torch.stack([tensor(0.4, 0.1, 0.5).log(), tensor(0.9, 0.05, 0.05).log()])
     probs = transform(rows, Sampling(0.7, top_p=0.8))
@@ -72,6 +93,13 @@ def test_a_draw_peeked_at_is_the_draw_and_moves_with_its_distribution():
     assert source.draw(rows[0], key).token == 1
 
 
+def test_the_lowest_temperature_shares_between_equal_tokens_with_and_without_a_compiler(monkeypatch):
+    logits, coldest = torch.tensor([-300.0, 300.0, 300.0]), Sampling(COLDEST)
+    assert transform(logits, coldest).tolist() == [0.0, 0.5, 0.5]
+    monkeypatch.setattr(draws, "_library", lambda: None)
+    assert transform(logits, coldest).tolist() == [0.0, 0.5, 0.5]
+
+
 def test_half_precision_logits_become_single_precision_probabilities():
     assert transform(torch.zeros(2, dtype=torch.bfloat16), Sampling(1.0)).dtype == torch.float32
 
@@ -81,6 +109,7 @@ def test_half_precision_logits_become_single_precision_probabilities():
     [
         ({"temperature": -0.1}, "temperature is -0.1"),
         ({"temperature": 11}, "temperature is 11"),
+        ({"temperature": 1e-31}, "temperature is 1e-31, by which no logit can be divided"),
         ({"top_k": -1}, "top-k is -1"),
         ({"top_p": 0.0}, "top-p is 0.0"),
         ({"top_p": 1.5}, "top-p is 1.5"),
@@ -125,6 +154,18 @@ def test_rounding_at_the_upper_end_never_gives_a_token_without_mass():
     probs = torch.full((1000,), 1e-3)
     probs[990:] = 0.0
     assert pick(probs, 1 - 2**-53) == 989
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("value", [0.0, float("nan")])
+def test_where_nothing_has_mass_no_token_is_drawn_here_or_on_a_device(value):
+    row = torch.full((150,), value)
+    with pytest.raises(ModelError, match="no numbers"):
+        pick(row, 0.5)
+    for purpose in ("target", "race"):
+        drawn = SeededRandom(0).peek_each(Fetch(), torch.stack([row, row]), [(purpose, 3, 0), (purpose, 4, 0)])
+        with pytest.raises(ModelError, match="no numbers"):
+            drawn()
 
 
 @pytest.mark.usefixtures("way")

@@ -12,10 +12,11 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal
 from specviz.drafters.drafting.growing import GrowingDraft
+from specviz.errors import ModelError
 from specviz.resources import ROOT as ASSETS
 from specviz.stop_policies.fixed import FixedStopPolicy, StopOptions
 from specviz.trace import codec
-from specviz.tree_policies.ddtree import DDTreeOptions, DDTreePolicy
+from specviz.tree_policies.ddtree import DDTreeOptions, DDTreePolicy, ranked
 
 PLACES = [[0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]]
 """what a block of three holds probable at each place, whatever stands before it"""
@@ -94,10 +95,10 @@ def test_above_temperature_0_the_tempered_distribution_ranks_and_all_are_point_m
 
 
 def test_drawn_the_tree_has_the_shape_of_the_ranks():
-    ranked, drawn = grown(9, temperature=1.0), grown(9, temperature=1.0, draw="without_replacement")
-    assert drawn.tree.parents == ranked.tree.parents
+    likeliest, drawn = grown(9, temperature=1.0), grown(9, temperature=1.0, draw="without_replacement")
+    assert drawn.tree.parents == likeliest.tree.parents
     assert set(drawn.tree.kinds[ROOT + 1 :]) == {"without_replacement"}
-    assert paths(drawn) != paths(ranked)
+    assert paths(drawn) != paths(likeliest)
     assert paths(grown(9, draw="without_replacement")) == [(0,), (0, 3), (0, 3, 0)], "a chain at temperature 0"
 
 
@@ -116,3 +117,9 @@ def test_the_page_counts_the_recorded_branches_that_contradict_themselves():
     assert [drafted[level] for level in range(1, 8)] == [10, 11, 16, 9, 6, 5, 3]
     assert [unlikely[level] for level in range(1, 8)] == [4, 5, 8, 4, 3, 2, 2]
     assert (round(expected, 1), round(right, 1)) == (18.1, 18.6)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_where_no_token_can_come_nothing_is_ranked(temperature):
+    with pytest.raises(ModelError, match="no numbers"):
+        ranked(torch.full((5,), torch.nan), Sampling(temperature), 4)

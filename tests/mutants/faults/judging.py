@@ -60,7 +60,7 @@ FAULTS: Edits = {
     },
     ("specviz/core/randomness.py", "tests/proof/test_coupled.py"): {
         "race: times are compared with probabilities upside down": edit(
-            "return int((times / row).argmin())", "return int((times * row).argmin())"
+            "arrivals = times / row", "arrivals = times * row"
         )
     },
     ("specviz/verifiers/ensemble.py", f"{RULES}/test_frontier.py"): {
@@ -86,7 +86,7 @@ FAULTS: Edits = {
     },
     ("specviz/verifiers/candidates.py", *proved(CHAIN.format("block"))): {
         "block: the probability of a path forgets what is above": edit(
-            "return min(1.0, reach * p / q)", "return min(1.0, p / q)"
+            "return min(reach * p / q, 1.0)", "return min(p / q, 1.0)"
         ),
         "block, traversal: what is left is weighed without the reach": edit(
             "below = left + 1.0 - reach", "below = left + 1.0"
