@@ -9,15 +9,28 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
+from specviz.drafters.base import DRAFTERS
 from specviz.drafters.dflash import DFlashShape
 from specviz.drafters.eagle import EagleModule
 from specviz.drafters.learned import weights as module_weights
 from specviz.drafters.learned.eagle_network import EagleShape
 from specviz.drafters.learned.eight_bits import SCALE, less, more, restored, stored
 from specviz.drafters.learned.module import MODULES, TargetParts, fresh
-from specviz.drafters.learned.weights import fill_from, keeping, module_for, pack, read_module, unpack, write_module
+from specviz.drafters.learned.weights import (
+    fill_from,
+    keeping,
+    module_for,
+    pack,
+    read_module,
+    shown_weights,
+    unpack,
+    write_module,
+)
 from specviz.errors import ModelError
+from specviz.options import from_mapping
 from specviz.protocol.trainings import SHIPPED
+
+SHAPES = {"kangaroo": {"exit_layer": 1}}
 
 
 def numbers(target, folder: Path) -> dict[str, torch.Tensor]:
@@ -68,6 +81,35 @@ def test_a_block_may_learn_on_as_causal_and_nothing_else_of_it_changes(target, t
     assert (causal.options.causal, causal.options.anchors) == (True, 4)
     with pytest.raises(ModelError, match="holds a 'dflash' with options"):
         fill_from(tmp_path, fresh(MODULES.get("dflash"), TargetParts.of(target), DFlashShape(slots=4, causal=True)))
+
+
+@pytest.mark.parametrize("name", MODULES.names())
+def test_a_trace_names_the_folder_of_weights_and_not_where_it_lies(name, target, tmp_path):
+    kind, drafter = MODULES.get(name), DRAFTERS.get(name)
+    write_module(
+        fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, SHAPES.get(name, {}))), tmp_path, {}
+    )
+    made = drafter(from_mapping(drafter.options_type, {"weights": str(tmp_path)}))
+    made.attach(target, target.new_cache())
+    assert made.options.weights == tmp_path.name
+
+
+def test_weights_on_the_hub_are_named_as_they_are(tmp_path, monkeypatch):
+    assert shown_weights("owner/head@v1") == "owner/head@v1"
+    assert shown_weights("shipped") == "shipped"
+    monkeypatch.chdir(tmp_path)
+    Path("owner/head").mkdir(parents=True)
+    assert shown_weights("owner/head") == "head", "a folder"
+
+
+@pytest.mark.parametrize(("name", "shape"), [("eagle", {"parallel": 2}), ("dflash", {"slots": 2})])
+def test_weights_that_draft_few_places_shorten_chains_and_take_trees_as_they_are(name, shape, target, tmp_path):
+    kind, drafter = MODULES.get(name), DRAFTERS.get(name)
+    write_module(fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape)), tmp_path, {})
+    for asked, widths in (({}, (1, 1)), ({"gamma": 1}, (1,)), ({"branching": (2, 1, 1)}, (2, 1, 1))):
+        made = drafter(from_mapping(drafter.options_type, {"weights": str(tmp_path), **asked}))
+        made.attach(target, target.new_cache())
+        assert made.options.widths == widths
 
 
 def test_what_is_written_over_unpacked_weights_counts(target, folder):

@@ -123,6 +123,16 @@ def test_what_rounding_does_to_a_small_remainder_is_no_contradiction(seed: int) 
     assert check(trace) == []
 
 
+@pytest.mark.parametrize("temperature", [0.001, 1e-5])
+def test_distributions_next_to_temperature_0_are_no_contradiction(temperature: float) -> None:
+    """Powers of a small probability by 1 / temperature are 0 in every format, and so would be their sum."""
+    source = LiveSource(load=loader(24, precise=False), measure=False)
+    trace = collect(source, RunRequest("abcab", max_new_tokens=24, temperature=temperature, top=5))
+    heads = [node.target_raw.probs for this in trace.rounds for node in this.nodes if node.target_raw is not None]
+    assert min(head[0] ** (1 / temperature) for head in heads) == 0.0
+    assert check(trace) == []
+
+
 def _off(this: Round, trial: Trial) -> bool:
     """Whether Q of a trial differs from what the rounded numbers give by more than rounding alone."""
     node = this.nodes[trial.node]

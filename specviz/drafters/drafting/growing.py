@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -304,6 +304,10 @@ class ShapeOptions(GrowingOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_size(self.branching)
+
+    def no_deeper(self, levels: int) -> Self:
+        """The same with chains of so many levels at most; trees are cut where they are drafted."""
+        return self if self.branching else replace(self, gamma=min(self.gamma, levels))
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ from specviz.drafters.base import DraftContext, Proposal, RoundOutcome, bytes_of
 from specviz.drafters.capabilities import Observes, ReadsFeatures, reading
 from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, PlainChains, ShapeOptions
 from specviz.drafters.learned.eagle_network import EagleTrunk
-from specviz.drafters.learned.weights import WEIGHTS_HELP
+from specviz.drafters.learned.weights import WEIGHTS_HELP, shown_weights
 from specviz.lm.base import Cache, Chain, GivesFeatures, LanguageModel
 from specviz.options import option
 from specviz.protocol.trainings import SHIPPED
@@ -61,8 +61,9 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         self._network = self.network(reading(target, self.name))
         self.learnt_from = self._network.learnt_from
+        self.options = replace(self.options, weights=shown_weights(self.options.weights))
         if deepest := self._network.options.parallel:
-            self.options = replace(self.options, gamma=min(self.options.gamma, deepest))
+            self.options = self.options.no_deeper(deepest)
         self._lean = self._network.lean()
         self._reads, self._fuse_reads = self._network.weights_read(), bytes_of(self._network.fuse)
         self._lean.replay_as(target)

@@ -288,8 +288,8 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
         self.trunk, self.device, self.learnt_from = module, target.device, module.learnt_from
         self.lean, self._reads = lean_of(module), module.weights_read()
         self._text = self.lean.new_text()
-        gamma = min(self.options.gamma, module.options.slots)
-        self.options = replace(self.options, weights=shown_weights(self.options.weights), gamma=gamma)
+        shown = replace(self.options, weights=shown_weights(self.options.weights))
+        self.options = shown.no_deeper(module.options.slots)
 
     def load(self, target: GivesFeatures) -> DrafterModule[Options]:
         """The module that the options name, also in the layouts that others publish. Raises ModelError where there is

@@ -39,6 +39,7 @@ from specviz.drafters.learned.module import MODULES, DrafterModule, TargetParts,
 from specviz.errors import ModelError, TraceError
 from specviz.lm.base import GivesFeatures
 from specviz.lm.fetched import family
+from specviz.lm.hub.files import is_hub_id
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.resources import ROOT, altered, take_over, without
@@ -236,8 +237,9 @@ def keeping(modules: int) -> Iterator[None]:
 
 
 def shown_weights(weights: str) -> str:
-    """As a trace names them: no path of this machine."""
-    return weights if weights in (SHIPPED, UNTRAINED) else Path(weights).name
+    """As a trace names them: no path of this machine, and an id on the hub as it is."""
+    everywhere = weights in (SHIPPED, UNTRAINED) or (is_hub_id(weights) and not Path(weights).is_dir())
+    return weights if everywhere else Path(weights).name
 
 
 MODULES_FOLDER = ROOT / "modules"

@@ -163,10 +163,10 @@ def _out_of_proportion(where: str, head: TopK, raw: TopK, sampling: SamplingCard
 
 def sharpened(raw: TopK, sampling: SamplingCard, size: int) -> dict[int, Range]:
     """The raw head's tokens after temperature, top-k and nucleus, as ranges."""
-    power = 1 / sampling.temperature
+    power, largest = 1 / sampling.temperature, recorded(raw.probs[0]).high
     ranges = [recorded(prob) for prob in raw.probs]
-    weights = [Range(there.low**power, there.high**power) for there in ranges]
-    rest = _rest(raw, power, size)
+    weights = [Range((there.low / largest) ** power, (there.high / largest) ** power) for there in ranges]
+    rest = _rest(raw, power, largest, size)
     surely, perhaps = _ahead(raw, beyond=len(raw.tokens) < size)
     if 0 < (k := sampling.top_k) < size:
         sure = [len(one) < k and BEYOND not in one for one in perhaps]
@@ -206,11 +206,12 @@ def _ahead(raw: TopK, beyond: bool) -> tuple[Ahead, Ahead]:
     return surely, perhaps
 
 
-def _rest(raw: TopK, power: float, size: int) -> Range:
-    """Sum of x^power over the tokens outside the head: none is above the head's last, and together they are `rest`."""
+def _rest(raw: TopK, power: float, largest: float, size: int) -> Range:
+    """Sum of (x / largest)^power over the tokens outside the head: none is above the head's last, and together they are
+    `rest`. Against the largest, because at low temperatures powers of probabilities are smaller than any number."""
     others = max(0, size - len(raw.tokens))
-    mass = Bounds.of_head(raw).rest
-    each = min(recorded(raw.probs[-1]).high, mass.high)
+    mass = Range(*(total / largest for total in Bounds.of_head(raw).rest))
+    each = min(recorded(raw.probs[-1]).high / largest, mass.high)
     if others == 0 or each <= 0:
         return Range(0.0, 0.0)
     evenly = [others * (total / others) ** power for total in mass]
