@@ -196,7 +196,7 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
     target's last layer, whose rows end before the root, for drafted tokens have none. GliDe has rows of its own for the
     whole text, Tandem projects the target's states up to the last verified block. Trees are attended to apart from the
     text, and the two merged by log-sum-exp. LongSpec (Yang et al., 2502.17421), GliDe (Du et al., 2402.02082), Tandem
-    Transformers (Nair et al., 2402.08644); of the last two our reading.
+    Transformers (Aishwarya et al., 2402.08644); of the last two our reading.
     """
 
     needs: ClassVar[Needs | None] = Needs(

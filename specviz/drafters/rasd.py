@@ -179,7 +179,7 @@ class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
         own = tree.drafted
         depth = min(self.options.snippet, context.max_depth)
         if depth > 0:
-            retrieved = list(self._retrieve(context.tokens, depth))
+            retrieved = list(self._retrieve(context, depth))
             scored = [(branches, prune(branches, q, self.options.likely)) for branches, _ in retrieved]
             fuse(tree, scored, self.options.max_nodes)
             for branches, exhibits in retrieved:
@@ -194,21 +194,21 @@ class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
             self._text.extend(token)
         self._read = len(tokens)
 
-    def _retrieve(self, tokens: Sequence[int], depth: int) -> Iterator[tuple[Branches, Iterator[Exhibit]]]:
+    def _retrieve(self, context: DraftContext, depth: int) -> Iterator[tuple[Branches, Iterator[Exhibit]]]:
         """Continuations from each source that has any; the exhibits are drawn up after the fusion."""
-        options = self.options
+        options, tokens, marks = self.options, context.tokens, (context.ends, context.unsaid)
         if options.look_in != DATASTORE:
             match = next(self._text.suffixes(self._text.shorter[self._text.whole], options.max_match), None)
             if match is not None and match[0] >= 2:
                 length, state = match
-                found = best_first(state, self._text.after, CONSIDERED, depth, RARE)
+                found = best_first(state, self._text.after, CONSIDERED, depth, RARE, 0, *marks)
                 branches = Branches(TEXT, found)
                 yield branches, _from_text(branches, self._text, length, state, tokens)
         if self._store is not None and options.look_in != TEXT:
             wanted = Wanted(2, options.max_match, depth, options.places)
             snippets = Snippets.look_up(self._store, tokens, wanted)
             if snippets is not None:
-                found = best_first(snippets.start, snippets.after, CONSIDERED, depth, RARE)
+                found = best_first(snippets.start, snippets.after, CONSIDERED, depth, RARE, 0, *marks)
                 branches = Branches(DATASTORE, found)
                 yield branches, snippets.exhibits(tokens, found, branches.nodes)
 

@@ -74,7 +74,8 @@ class RestDrafter(Drafter[RestOptions], Retrieves, Begins):
         snippets = Snippets.look_up(self._store, context.tokens, wanted) if depth > 0 else None
         if snippets is None:
             return Proposal(tree, note={"match_length": 0})
-        best = best_first(snippets.start, snippets.after, options.max_nodes, depth, floor=0.0)
+        marks = context.ends, context.unsaid
+        best = best_first(snippets.start, snippets.after, options.max_nodes, depth, 0.0, 0, *marks)
         nodes = plant(tree, best, self.name)
         note = {"match_length": snippets.match.length, "places": snippets.match.count}
         return Proposal(tree, note=dict(note), exhibits=list(snippets.exhibits(context.tokens, best, nodes)))

@@ -32,12 +32,12 @@ def own_tree():
     return tree
 
 
-def draft(tokens, options, store=None):
+def draft(tokens, options, store=None, **marks):
     drafter = with_model(RasdDrafter(options), TableModel(8, seed=2))
     if store is not None:
         drafter.consult(store)
     drafter.begin(tokens)
-    return proposed(drafter, tokens, temperature=0.9, seed=3)
+    return proposed(drafter, tokens, temperature=0.9, seed=3, **marks)
 
 
 def test_a_branch_survives_where_its_first_token_is_among_the_models_most_probable():
@@ -92,6 +92,19 @@ def test_every_node_keeps_its_source_and_its_kind():
         "looked up in the datastore",
         "what followed there",
     ]
+
+
+@pytest.mark.parametrize("look_in", ["text", "datastore"])
+def test_nothing_is_retrieved_behind_an_end_of_text_nor_a_mark_of_the_template(look_in):
+    text, other = [1, 2, 5, 6, 7, 1, 2, 3, 4, 0, 1, 2], [1, 2, 5, 6, 7, 1, 2, 3, 4]
+    store, options = from_ids("test", [("a.py", other)], "", 8), RasdOptions(branching=(1,), look_in=look_in)
+
+    def found(**marks):
+        return {tuple(path) for path in paths(draft(text, options, store, **marks).tree, look_in)}
+
+    assert {(5, 6, 7), (3, 4)} <= found()
+    assert found(ends=frozenset({5, 3})) <= {(5,), (3,)}
+    assert not any({6, 3} & {*path} for path in found(unsaid=frozenset({6, 3})))
 
 
 def test_what_the_model_speaks_against_is_shown_with_its_probability():

@@ -10,11 +10,15 @@ from tests.drafters.asking import paths, proposed
 DOCUMENTS = [("a.py", [1, 2, 3, 4]), ("b.py", [1, 2, 3, 5]), ("c.py", [1, 2, 6]), ("d.py", [9, 2, 7, 7, 7])]
 
 
-def draft(tokens, max_depth=9, **options):
+def retriever(tokens, **options):
     drafter = RestDrafter(RestOptions(**options))
     drafter.consult(from_ids("test", DOCUMENTS, "", 10))
     drafter.begin(tokens)
-    return proposed(drafter, tokens, max_depth)
+    return drafter
+
+
+def draft(tokens, max_depth=9, **options):
+    return proposed(retriever(tokens, **options), tokens, max_depth)
 
 
 def test_the_most_frequent_prefixes_of_all_snippets_are_merged_into_a_tree():
@@ -34,6 +38,12 @@ def test_the_draft_is_held_to_its_budget_snippet_and_depth():
     assert paths(draft([9, 2], snippet=2).tree) == [[7], [7, 7]]
     assert paths(draft([9, 2], max_depth=1).tree) == [[7]]
     assert draft([9, 2], max_depth=0).tree.drafted == 0
+
+
+def test_nothing_is_drafted_behind_an_end_of_text_nor_a_mark_of_the_template():
+    drafter = retriever([1, 2])
+    assert paths(proposed(drafter, [1, 2], ends=frozenset({3})).tree) == [[3], [6]]
+    assert paths(proposed(drafter, [1, 2], unsaid=frozenset({4, 6})).tree) == [[3], [3, 5]]
 
 
 def test_nothing_is_drafted_where_nothing_matches_or_nothing_followed():

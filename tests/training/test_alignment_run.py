@@ -178,7 +178,8 @@ def test_the_stage_leaves_a_drafter_that_loads_anywhere(options: TrainOptions) -
         ({"align_domain": "french"}, "no domain 'french'"),
         ({"align_temperatures": "warm"}, "'warm' is no list"),
         ({"align_temperatures": "-1"}, "temperatures of 0 or more"),
-        ({"align_tokens": 10}, "tokens or more"),
+        ({"align_tokens": 10}, "'target' needs 1536 tokens or more"),
+        ({"align_data": "corpus+target", "align_tokens": 3_000}, "needs 3072 tokens or more .* raise --align-tokens"),
     ],
 )
 def test_wrong_choices_are_named(change: dict[str, object], sentence: str) -> None:

@@ -13,7 +13,7 @@ from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import STOP_POLICIES, Recipe
 from specviz.stop_policies.learned import Network, shipped
 from specviz.theory.formulas import StepTimes
-from specviz.training.stop_classifiers.learn import _rule, accuracy, auc, fit, learnable
+from specviz.training.stop_classifiers.learn import _rule, _split, accuracy, auc, fit, learnable
 from specviz.training.stop_classifiers.rounds import Costs, LoggedRound, logged_rounds, outcome
 from tests.proof.letters import toy_loader, toy_source
 
@@ -99,6 +99,12 @@ def test_too_little_to_learn_from_says_how_much_there_is(source, traces):
         source.learn(traces[:1], "disco")
     with pytest.raises(OptionError, match="nothing to learn; choose one of decision, disco, specdecpp"):
         source.learn(traces, "fixed")
+
+
+@pytest.mark.parametrize(("rounds", "held_out"), [(2, [1]), (3, [2]), (9, [7, 8])])
+def test_of_few_rounds_one_is_held_out_too(rounds, held_out):
+    one = LoggedRound("p", [-1, 0], [0, 1], [1], {}, {})
+    assert _split([one] * rounds) == ([*range(held_out[0])], held_out)
 
 
 def test_a_trace_with_short_heads_is_refused_with_the_cure(source):

@@ -201,8 +201,12 @@ def recipe_of(options: TrainOptions) -> Recipe:
         ) from error
     loss_named(options.loss)
     diet = Diet(options.align_data, options.align_domain, temperatures, options.align_tokens)
-    if diet.tokens < TOKENS_PER_STEP or min(temperatures) < 0 or not (diet.names and diet.domains):
-        raise TrainingError(f"An alignment needs {TOKENS_PER_STEP} tokens or more and temperatures of 0 or more.")
+    least = TOKENS_PER_STEP * len(diet.names)
+    if diet.tokens < least or min(temperatures) < 0 or not diet.domains:
+        raise TrainingError(
+            f"An alignment on '{diet.data}' needs {least} tokens or more and temperatures of 0 or more: raise "
+            "--align-tokens, or write others with --align-temperatures."
+        )
     return Recipe(options.loss, diet, options.align_lr, options.seed)
 
 

@@ -166,7 +166,10 @@ class ModuleLoop:
                 optimiser.zero_grad(set_to_none=True)
             losses[label] = {name: round(float(term.detach()), 5) for name, term in terms.items()}
             if not all(value == value for value in losses[label].values()):
-                raise TrainingError(f"The loss of '{label}' is not a number at step {self.progress.step}: lower --lr.")
+                raise TrainingError(
+                    f"The loss of '{label}' is not a number at step {self.progress.step}: lower the learning rate "
+                    "(--module-lr)."
+                )
             self.progress.seconds[label] = self.progress.seconds.get(label, 0.0) + time.monotonic() - began
         self.progress.step += 1
         self.progress.tokens += reading.tokens.numel()

@@ -2,8 +2,8 @@
 
     traces ─► logged rounds ─► examples ─► fit ─► threshold by replaying the rounds ─► held-out numbers
 
-Rounds of every fourth prompt are held out; where there are fewer than four prompts, the last quarter of the rounds. The
-network is small: full batches, AdamW, a fixed number of steps, so the same examples give the same weights.
+Rounds of every fourth prompt are held out; where there are fewer than four prompts, the last quarter of the rounds, one
+at least. The network is small: full batches, AdamW, a fixed number of steps, so the same examples give the same weights.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _split(rounds: Sequence[LoggedRound]) -> tuple[list[int], list[int]]:
         away = set(prompts[3::4])
         held_out = [i for i, logged_round in enumerate(rounds) if logged_round.prompt in away]
     else:
-        held_out = list(range(len(rounds) - len(rounds) // 4, len(rounds)))
+        held_out = list(range(len(rounds) - max(1, len(rounds) // 4), len(rounds)))
     return sorted(set(range(len(rounds))) - set(held_out)), held_out
 
 
