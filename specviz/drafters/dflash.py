@@ -195,7 +195,7 @@ class DFlashDrafter(FlashDrafter[DFlashOptions]):
     each is drawn from those scores, and judged by them. DFlash (2602.06036).
     """
 
-    candidates: ClassVar[Candidates] = Candidates(deepest="gamma", from_states=True)
+    candidates: ClassVar[Candidates] = Candidates(slots="slots", from_states=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the target's states of the whole text at several depths, a block of masked places at once",
         training="a network of two layers, on the target's states",

@@ -121,7 +121,7 @@ class DSparkDrafter(FlashDrafter[DSparkOptions]):
     likely the target takes it, for the stop policy `survival`. DSpark (2607.05147).
     """
 
-    candidates: ClassVar[Candidates] = Candidates(deepest="gamma", from_states=True)
+    candidates: ClassVar[Candidates] = Candidates(slots="slots", from_states=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the target's states of the whole text, a block of masked places, and which token follows which",
         training="a network of two layers, a table and a small head, on the target's states",

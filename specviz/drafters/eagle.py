@@ -40,7 +40,7 @@ class EagleDrafter(StateDrafter[StateOptions]):
     `eagle2`.
     """
 
-    candidates: ClassVar[Candidates] = Candidates(pairs=True)
+    candidates: ClassVar[Candidates] = Candidates(slots="slots", pairs=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the target's states along its own passes",
         training="one layer, on the target's states",

@@ -189,6 +189,10 @@ class Foresight:
         self._target = target
         self._cache = target.new_cache()
 
+    def __deepcopy__(self, memo: object) -> Foresight:
+        """Of a policy that is copied for each of several drafters: they ask one target."""
+        return self
+
     def __call__(self, tokens: Sequence[int]) -> int:
         """The most probable token after `tokens`, by one pass over those that the last question did not share."""
         cache, shared = self._cache, 0

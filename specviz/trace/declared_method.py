@@ -29,6 +29,8 @@ class Candidates:
     """the option that bounds them per round"""
     deepest: str = ""
     """the option that bounds their depth"""
+    slots: str = ""
+    """the note with the levels that its one pass fills, however many are asked for"""
     reaches: bool = False
     """every path is as deep as that option says, or as there is room, or as a copy goes"""
     leaves: str = ""
@@ -179,6 +181,8 @@ class KnownDrafter:
     """the option that bounds its candidates per round; empty: none does"""
     deepest: str
     """the option that bounds their depth; empty: none does"""
+    slots: str
+    """the note with the levels that its one pass fills; empty: there is none"""
     reaches: bool
     """every path is as deep as that option says, or as there is room"""
     leaves: str

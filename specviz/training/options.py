@@ -83,7 +83,9 @@ class TrainOptions:
         "where no weights are written over",
     )
     loss: str = option(
-        "fkl", "loss of `drafter-align`, `module`: ce-hard, fkl, rkl, jsd, tvd, tvdpp-…, nla or lk-hybrid"
+        "fkl",
+        "loss of `drafter-align`, `module`: ce-hard, fkl, rkl, jsd, tvd, tvdpp-…, nla or lk-hybrid; of a module that "
+        "learns from text alone also ce-text",
     )
     align_data: str = option("target", "texts of `drafter-align`: corpus, target, drafter, or several joined by a plus")
     align_domain: str = option("both", "domain of those texts: english, python or both")

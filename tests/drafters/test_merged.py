@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Self
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from specviz.drafters.base import DraftPolicies
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.merged import SOURCES, MergedDrafter, MergedOptions, merge
 from specviz.engine.pairing import check_pairing, follow
+from specviz.engine.scoring import Foresight
 from specviz.errors import ModelError, OptionError, PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
@@ -19,6 +21,7 @@ from specviz.proof.exhaustive import WARM, ProofCase, branches
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStopPolicy
+from specviz.stop_policies.oracle import OracleOptions, OracleStopPolicy
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 from tests.drafters.asking import context, proposed
@@ -107,6 +110,20 @@ def test_each_model_has_a_stop_policy_of_its_own_that_learns_from_its_own_drafts
         seen.append([found.note["stop_levels"], found.note["model_2_stop_levels"]])
         text = [*text, 5]
     assert seen == [[5, 5], [4, 4], [3, 3]]
+
+
+def test_the_oracle_of_each_model_asks_the_one_target() -> None:
+    class Whole(TableModel):
+        def __deepcopy__(self, memo: object) -> Self:
+            raise AssertionError("a target was copied, with all its weights")
+
+    made, oracle = MergedDrafter.of({"branching": ()}), OracleStopPolicy(OracleOptions())
+    with_model(made, TableModel(6, seed=2), [TableModel(6, seed=3)])
+    oracle.consult(Foresight(Whole(6, seed=1)))
+    made.follow(DraftPolicies(stop_policy=oracle))
+    made.begin([1, 2])
+    found = proposed(made, [1, 2])
+    assert {"stop_asked_target", "model_2_stop_asked_target"} <= found.note.keys()
 
 
 @pytest.mark.parametrize("others", ["", " , ", "a,b,c,d"])

@@ -27,7 +27,7 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "evenly": said.evenly,
         "passes": grows,
         "model": issubclass(kind, UsesModel) and not said.hybrid,
-        **_same(said, "most deepest reaches leaves"),
+        **_same(said, "most deepest slots reaches leaves"),
         "pass_reads": kind.pass_reads,
         **_same(said, "hybrid planned from_states pairs hands_over own_tokens riding merged shows in_turn beside"),
     }

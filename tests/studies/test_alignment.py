@@ -1,10 +1,14 @@
 """The alignment study's own numbers: changes are against the same drafter before, rows on the same texts together."""
 
+from argparse import Namespace
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from specviz.errors import OptionError
+from specviz.studies.alignment.measure import TOKENS, measure
 from specviz.studies.alignment.result import (
     NUMBERS,
     STUDY,
@@ -18,6 +22,7 @@ from specviz.studies.alignment.result import (
     view,
 )
 from specviz.theory.formulas import memory_bound_speedup
+from specviz.training.alignment.texts import TOKENS_PER_STEP
 
 ALPHA, TAU, MBSU, _, LAST = NUMBERS
 
@@ -102,3 +107,10 @@ def test_the_shipped_study_is_small_and_its_mbsu_follows_from_its_tau() -> None:
                     memory_bound_speedup(one.block_efficiency, study.gamma, ratio), abs=2e-4
                 )
                 assert len(one.by_position) == study.gamma
+
+
+def test_tokens_that_end_within_a_step_are_refused_before_anything_is_trained() -> None:
+    workplace: Any = SimpleNamespace(args=Namespace(tokens=2 * TOKENS_PER_STEP + 1))
+    with pytest.raises(OptionError, match=f"choose a multiple of {TOKENS_PER_STEP}, such as {TOKENS}"):
+        measure(workplace)
+    assert TOKENS % TOKENS_PER_STEP == 0

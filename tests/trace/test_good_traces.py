@@ -179,3 +179,11 @@ def test_a_trace_of_the_bundled_pair_has_no_finding(draft: dict[str, Any], place
     request = RunRequest("def read(path):\n", max_new_tokens=6, seed=place, dtype=dtype, **with_choices(draft))
     sampled = replace(request, temperature=temperature, top_k=top_k, top_p=top_p)
     assert check(collect(pair, sampled)) == [], sampled
+
+
+@pytest.mark.parametrize("prompt", ["Hello<|endoftext|>", "<|endoftext|>Hello", "Hello"])
+def test_a_prompt_that_ends_with_an_end_of_text_is_spelt_by_its_ids(prompt: str, pair: LiveSource) -> None:
+    """The tokenizer puts one before it, which is no part of what was written."""
+    trace = collect(pair, RunRequest(prompt, drafter=Choice("none"), max_new_tokens=2))
+    assert len(trace.started.prompt_ids) == 1 + len(prompt.replace("Hello", ".").replace("<|endoftext|>", "."))
+    assert check(trace) == []

@@ -6,8 +6,9 @@ import pytest
 
 from specviz.drafters.eagle import EagleModule
 from specviz.drafters.learned.eagle_network import EagleShape
-from specviz.drafters.learned.module import TargetParts, fresh
+from specviz.drafters.learned.module import MODULES, TargetParts, fresh
 from specviz.drafters.learned.weights import write_module
+from specviz.options import from_mapping
 from specviz.trace.check import check
 from tests.proof.letters import toy_loader, toy_run, toy_source
 
@@ -69,3 +70,29 @@ def test_a_pass_over_placeholders_has_a_row_for_all_of_the_text(source, tmp_path
     short = replace(trace.rounds[1], drafted=replace(drafted, passes=[replace(made, rows=0)]))
     wrong = replace(trace, rounds=[trace.rounds[0], short, *trace.rounds[2:]])
     assert f"makes {made.cached_rows} cached rows, but the text has" in sentences(wrong)
+
+
+@pytest.mark.parametrize(("name", "shape"), [("eagle", {"parallel": 2}), ("dflash", {"slots": 2})])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"drafter_options": {"branching": (2, 1, 1)}},
+        {"tree_policy": "chain", "tree_policy_options": {"length": 6}},
+        {"tree_policy": "ddtree", "tree_policy_options": {"budget": 40}},
+        {"stop_policy": "fixed", "stop_policy_options": {"longest": 6}},
+        {"stop_policy": "heuristic"},
+    ],
+    ids=["branching", "chain", "ddtree", "longest", "heuristic"],
+)
+def test_a_draft_is_no_deeper_than_its_pass_has_slots_whatever_asks_for_more(source, name, shape, asked, tmp_path):
+    kind = MODULES.get(name)
+    target = TargetParts.of(toy_loader()("target", "cpu", "float32").model)
+    write_module(fresh(kind, target, from_mapping(kind.options_type, shape)), tmp_path, {})
+    options = {"weights": str(tmp_path), **asked.get("drafter_options", {})}
+    trace = toy_run(source, **{**asked, "drafter": name, "drafter_options": options, "max_new_tokens": 12})
+    (which,) = {place for place, this in enumerate(trace.rounds) if len(this.nodes) > 1} & {1}
+    drafted = trace.rounds[which].drafted
+    assert drafted.note["slots"] == 2 == max(node.depth for node in trace.rounds[which].nodes)
+    told = replace(trace.rounds[which], drafted=replace(drafted, note={**drafted.note, "slots": 1}))
+    wrong = replace(trace, rounds=[*trace.rounds[:which], told, *trace.rounds[which + 1 :]])
+    assert f"hold 2 levels, but '{name}' ran with slots 1" in sentences(wrong)

@@ -168,7 +168,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
             rows = len(following) + slots - 1
             proposal.passes.append(Pass(rows, cached, now(device) - began, None, read))
             proposal.note["depths"] = ",".join(map(str, self.depths()))
-            proposal.note["placeholders"] = slots - 1
+            proposal.note["slots"] = self._network.options.parallel
         assert self._slots is not None, "the root is asked first."
         depths = proposal.tree.depths
         return self._slots[[depths[node] for node in nodes]]

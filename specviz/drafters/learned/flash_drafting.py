@@ -371,7 +371,7 @@ class FlashDrafter(GrowingDrafter[FlashOptionsT_co], ReadsFeatures, ReadsBranche
                     by_depth=self.by_depth(),
                 )
                 self.tree_policy.grow(draft)
-            proposal.note.update(stop_policy.state() | {"context_rows": self._text.length})
+            proposal.note.update(stop_policy.state() | {"context_rows": self._text.length, "slots": slots})
             proposal.late_exhibits.append(partial(self._exhibit, proposal.tree, self.slots))
         self._last.remember(proposal.tree, context.tokens)
         return proposal

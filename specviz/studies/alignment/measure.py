@@ -19,7 +19,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from specviz.bench.core.report import origin_here
 from specviz.corpus.prompt_set import PYTHON
-from specviz.errors import TrainingError
+from specviz.errors import OptionError, TrainingError
 from specviz.resources import ROOT
 from specviz.studies.alignment.result import (
     DOMAINS,
@@ -33,7 +33,7 @@ from specviz.studies.study import Workplace
 from specviz.theory.formulas import memory_bound_speedup
 from specviz.training.alignment.align import LOSSES, Recipe, aligned, source_of, weights_key
 from specviz.training.alignment.measure import JudgedText, WrittenText, judged, measured
-from specviz.training.alignment.texts import BOTH, DATA, Diet, Source
+from specviz.training.alignment.texts import BOTH, DATA, TOKENS_PER_STEP, Diet, Source
 from specviz.training.generation import continue_batch
 from specviz.training.options import TrainOptions
 from specviz.training.pair_report import first_of_each
@@ -161,6 +161,10 @@ def measure(workplace: Workplace) -> AlignmentStudy:
     args = workplace.args
     disable_progress_bar()
     tokens = args.tokens or TOKENS
+    if tokens % TOKENS_PER_STEP:
+        raise OptionError(
+            f"--tokens {tokens} ends within a step: choose a multiple of {TOKENS_PER_STEP}, such as {TOKENS}."
+        )
     material = material_of(ROOT / "models", ROOT / "prompts" / "prompts.json", args.work_dir, tokens)
     wanted = [plan for plan in plans()[: args.cells] if not args.finished or material.file(plan).is_file()]
     starts: dict[str, AlignmentStart] = {}

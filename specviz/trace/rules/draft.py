@@ -52,7 +52,7 @@ def candidates(scene: Scene) -> Iterator[Problem]:
         elif (not drafter.draws or node.source in drafter.found) and node.kind != "point_mass":
             stated = f"is '{node.kind}', but what '{started.drafter.name}' does not draw are point masses"
             yield Problem(f"{where}.kind", stated)
-    yield from _bounded(scene, started.drafter, drafter.most, drafter.deepest)
+    yield from _bounded(scene, started.drafter, drafter)
     if drafter.reaches or drafter.leaves:
         yield from _paths(scene, started.drafter, drafter)
     yield from _riding(scene, drafter)
@@ -111,11 +111,14 @@ def _drawn_kind(scene: Scene) -> str | None:
     return "iid" if max(widths(scene) or [1]) == 1 else "without_replacement"
 
 
-def _bounded(scene: Scene, card: MethodCard, most: str, deepest: str) -> Iterator[Problem]:
-    drafted = len(scene.round.nodes) - 1
-    depth = max(node.depth for node in scene.round.nodes)
-    for name, value, what in ((most, drafted, "candidates"), (deepest, depth, "levels")):
-        bound = card.options.get(name)
+def _bounded(scene: Scene, card: MethodCard, drafter: KnownDrafter) -> Iterator[Problem]:
+    drafted, depth = len(scene.round.nodes) - 1, max(node.depth for node in scene.round.nodes)
+    bounds = [
+        (drafter.most, card.options.get(drafter.most), drafted, "candidates"),
+        (drafter.deepest, card.options.get(drafter.deepest), depth, "levels"),
+        (drafter.slots, scene.round.drafted.note.get(drafter.slots), depth, "levels"),
+    ]
+    for name, bound, value, what in bounds:
         if isinstance(bound, int) and value > bound:
             stated = f"hold {value} {what}, but '{card.name}' ran with {name} {bound}"
             yield Problem(f"{scene.place}.nodes", stated)

@@ -180,10 +180,12 @@ def prompt(trace: Trace) -> Iterator[Problem]:
     started = trace.started
     special = set(started.tokenizer.special_ids)
     plain = [token for token in started.prompt_ids if token not in special]
-    spelt = {
-        _bare(decoded(b"".join(token_bytes(trace, token) for token in ids))) for ids in (started.prompt_ids, plain)
-    }
     is_special = [token in special for token in started.prompt_ids]
+    written = started.prompt_ids[is_special.index(False) if plain else 0 :]  # without what a tokenizer puts before it
+    spelt = {
+        _bare(decoded(b"".join(token_bytes(trace, token) for token in ids)))
+        for ids in (started.prompt_ids, plain, written)
+    }
     unspelt = all(is_special) or any(is_special[1:-1])  # an unknown word's id has no text of its own
     if _bare(started.prompt_text) not in spelt and not unspelt:
         yield Problem("started.prompt_text", "is not what the bytes of the prompt ids decode to")

@@ -52,6 +52,8 @@ def deepest(scene: Scene) -> int:
             return 0  # the target has left no state yet
         heads = started.drafter.options.get(drafter.deepest)
         rooms += [heads] if isinstance(heads, int) else []
+        filled = scene.round.drafted.note.get(drafter.slots)
+        rooms += [filled] if isinstance(filled, int) else []
     if started.drafter.model is not None:
         rooms.append(started.drafter.model.context_length - length + 1)
     if (most := levels(scene)) is not None:

@@ -3,7 +3,8 @@
     traces ─► logged rounds ─► examples ─► fit ─► threshold by replaying the rounds ─► held-out numbers
 
 Rounds of every fourth prompt are held out; where there are fewer than four prompts, the last quarter of the rounds, one
-at least. The network is small: full batches, AdamW, a fixed number of steps, so the same examples give the same weights.
+at least. The network is small: full batches, AdamW, a fixed number of steps, so the same examples give the same
+weights.
 """
 
 from __future__ import annotations
