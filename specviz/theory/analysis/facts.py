@@ -15,7 +15,7 @@ from math import log2
 from specviz.theory.metrics import accepted_drafts, counted
 from specviz.trace.characters import decoded, token_alone, token_bytes
 from specviz.trace.events import Agreement, Node, Round, TopK, Trace
-from specviz.trace.summary import behind_the_end, ends_text
+from specviz.trace.summary import behind_the_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,8 @@ class RoundFacts:
     saved_by_sibling: bool
     """a sibling of a rejected candidate was accepted"""
     surprise_bits: float | None
-    """-log2 of what the drafter's model gave the token that ended the round; None: its word there is not recorded"""
+    """-log2 of what the drafter's model gave the token that ended the round; None: its word there is not recorded, or
+    that token did not stay"""
     surprise_at_least: bool
     """the token lies outside the recorded head, and the surprise is at least the number"""
 
@@ -290,11 +291,9 @@ class _Place:
         )
 
     def _wanted(self, node: Node) -> int | None:
-        """What became text where the candidate stands: the next accepted one, or the round's last token."""
-        if node.parent not in self.visited:
-            return None
-        depth = self.visited.index(node.parent) + 1
-        return self.this.nodes[self.visited[depth]].token if depth < len(self.visited) else self.this.judged.token
+        """What became text where the candidate stands, which a round that left its last token open did not decide."""
+        output, place = self.trace.finished.output_ids, self.start + node.depth - 1
+        return output[place] if node.parent in self.visited and place < len(output) else None
 
     def _in_draft(self, node: Node, parent: Node) -> tuple[float | None, int | None]:
         """The drafter's probability of a candidate, and its rank there, as far as they are recorded."""
@@ -309,7 +308,7 @@ class _Place:
         end = self.this.nodes[self.this.judged.final_node]
         head = end.draft_raw or (end.draft if self._drawn(end) else None)
         token = self.this.judged.token
-        if head is None or not head.tokens or ends_text(self.this):
+        if head is None or not head.tokens or self.this.committed.trimmed is not None:
             return None, False
         if token in head.tokens:
             return -log2(max(head.probs[head.tokens.index(token)], LEAST)), False

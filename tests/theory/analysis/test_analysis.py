@@ -72,6 +72,19 @@ def test_acceptance_by_depth_class_rank_and_position(found: Analysis) -> None:
     }
 
 
+def test_where_a_round_leaves_its_last_token_open_the_next_rounds_is_wanted(sample: Trace) -> None:
+    """Round 2 drew `{{x}}` instead and left it open; the text has a backtick there."""
+    this = sample.rounds[2]
+    other = sample.rounds[3].judged.token
+    committed = replace(this.committed, tokens=this.committed.tokens[:-1], trimmed="open", trimmed_tokens=1)
+    rounds = [*sample.rounds]
+    rounds[2] = replace(this, judged=replace(this.judged, token=other), committed=committed)
+    facts = facts_of("open", replace(sample, rounds=rounds))
+    (failed,) = [one for one in facts.candidates if one.round == 2 and one.fate == "rejected"]
+    assert (failed.wanted, failed.wanted_text) == (this.judged.token, "`")
+    assert facts.rounds[2].surprise_bits is None, "it did not stay"
+
+
 def test_agreement_counts_places_of_the_text_whatever_the_verdict(found: Analysis) -> None:
     """Of the drafter's second choices ` +` and `é` were the target's favourites, ` a` and ` #` not; ` a` was not
     tested."""
