@@ -7,14 +7,16 @@ names and their sources: `docs/doctor.md`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from specviz.doctor.logs import off_by
 from specviz.doctor.record import Record, total
 from specviz.errors import TraceError, shown
-from specviz.protocol.acceptance import Acceptance
+from specviz.protocol.acceptance import Acceptance, of_trace
+from specviz.trace.events import Trace
 from specviz.trace.guard import whole
+from specviz.trace.summary import ends_text
 
 Data = Mapping[str, Any]
 CLOSE = 1e-3
@@ -112,6 +114,14 @@ def to_timings(counts: Acceptance, decode_s: float) -> dict[str, Any]:
     if counts.draft_tokens:
         timings |= {"draft_n": counts.draft_tokens, "draft_n_accepted": counts.accepted_tokens}
     return {"timings": timings}
+
+
+def timings_of(trace: Trace) -> dict[str, Any]:
+    """A trace as `to_timings` writes it. llama.cpp counts an answer's tokens, too, before it looks for the end: those
+    behind the end are among them, so that every target pass has one of its own. Raises as `to_timings`."""
+    behind = sum(this.committed.trimmed_tokens for this in trace.rounds if ends_text(this))
+    counts = replace(of_trace(trace), output_tokens=len(trace.finished.output_ids) + behind)
+    return to_timings(counts, trace.finished.decode_s)
 
 
 def from_llama_dump(rows: Sequence[Data]) -> Record:

@@ -1,14 +1,16 @@
 """llama.cpp's two forms that are JSON: our counts written as `timings` and read back, and its dump of drafts."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from specviz.doctor.read import loads
-from specviz.doctor.responses import to_timings
+from specviz.doctor.responses import timings_of, to_timings
 from specviz.errors import TraceError
 from specviz.protocol.acceptance import Acceptance
+from tests.trace.changing import sample
 
 
 def step(number: int, made: int, kept: int, seq: int = 0) -> dict[str, Any]:
@@ -35,6 +37,17 @@ def test_our_counts_come_back_from_llama_cpps_field_names() -> None:
     record = loads(json.dumps(written).encode())
     assert (record.engine, record.drafted, record.accepted, record.steps) == ("llama.cpp", 40, 25, 10)
     assert (record.output_tokens, record.decode_s, record.tokens_per_s) == (35, 0.5, 70.0)
+
+
+def test_a_pass_that_went_beyond_the_end_counts_its_tokens_as_llama_cpp_does() -> None:
+    """Eight passes, 20 tokens, and behind the end one of 14 accepted candidates and a bonus."""
+    record = loads(json.dumps(timings_of(sample())).encode())
+    assert (record.output_tokens, record.accepted, record.steps, record.broken) == (22, 14, 8, ())
+    this = sample().rounds[5]
+    cut = replace(this.committed, tokens=this.committed.tokens[:1], trimmed="eos", trimmed_tokens=4)
+    finished = replace(sample().finished, output_ids=[cut.tokens[0].token])
+    short = replace(sample(), rounds=[replace(this, committed=cut)], finished=finished)
+    assert loads(json.dumps(timings_of(short)).encode()).broken == (), "4 candidates of an answer of one token"
 
 
 def test_a_run_without_drafts_writes_none_as_llama_cpp_does() -> None:

@@ -116,10 +116,9 @@ def _acceptance(engine: str) -> Callable[[Trace, int | None], bytes]:
 
 
 def _timings(trace: Trace, _: int | None) -> bytes:
-    from specviz.doctor.responses import to_timings
-    from specviz.protocol.acceptance import of_trace
+    from specviz.doctor.responses import timings_of
 
-    return json.dumps(to_timings(of_trace(trace), trace.finished.decode_s), allow_nan=False).encode() + b"\n"
+    return json.dumps(timings_of(trace), allow_nan=False).encode() + b"\n"
 
 
 WRITERS: Mapping[str, Callable[[Trace, int | None], bytes]] = {
