@@ -170,7 +170,8 @@ class RowStatistics:
     same_output: int | None
     """runs whose tokens equal plain decoding's; None where plain decoding did not run beside them"""
     mbsu: Estimate | None = None
-    """memory-bound speedup, runs weighted by their target passes; None where one of them has none"""
+    """memory-bound speedup of all runs together: their tokens / the plain passes whose reading takes as long as all of
+    theirs, tokens / MBSU of each; so it is the formula on the row's sums. None where one of them has none"""
 
 
 def statistics(runs: Mapping[str, Sequence[RunCounts]], same_output: int | None = None, seed: int = 0) -> RowStatistics:
@@ -195,7 +196,7 @@ def statistics(runs: Mapping[str, Sequence[RunCounts]], same_output: int | None 
         same_output=same_output,
         mbsu=None
         if any(run.mbsu is None for run in every)
-        else estimate(lambda run: ((run.mbsu or 0.0) * run.target_passes, run.target_passes)),
+        else estimate(lambda run: (run.output_tokens, run.output_tokens / run.mbsu if run.mbsu else 0.0)),
     )
 
 

@@ -9,11 +9,13 @@ from tests.app.lab.sweeps import drafted
 
 
 def test_a_sweep_s_row_weighs_its_runs_by_their_rounds() -> None:
-    """One round of length 4 and three of length 2 are a mean of 2.5; 2 × over 10 passes and 1 × over 30 are 1.25 ×."""
+    """One round of length 4 and three of length 2 are a mean of 2.5; 20 tokens at 2 × and 30 at 1 × are 1.25 ×."""
     point = drafted()
     runs = [
-        replace(point, mean_acceptance_length=4.0, accepted_lengths=(0, 0, 0, 1), rounds=10, mbsu=2.0),
-        replace(point, mean_acceptance_length=2.0, accepted_lengths=(0, 3), rounds=30, mbsu=1.0),
+        replace(
+            point, mean_acceptance_length=4.0, accepted_lengths=(0, 0, 0, 1), rounds=10, output_tokens=20, mbsu=2.0
+        ),
+        replace(point, mean_acceptance_length=2.0, accepted_lengths=(0, 3), rounds=30, output_tokens=30, mbsu=1.0),
     ]
     (row,) = summarise(runs)
     assert row.statistics.mean_acceptance_length.value == 2.5

@@ -18,6 +18,7 @@ from specviz.bench.core.rows import (
 from specviz.bench.speed.table import overhead, part
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.points import Quartiles
+from specviz.theory.formulas import memory_bound_speedup
 from specviz.theory.rows import RunCounts, counts_of
 from specviz.trace.codec import read
 
@@ -50,13 +51,14 @@ def test_counts_are_divided_by_what_they_are_named_after() -> None:
     assert row.draft_share == pytest.approx(seconds[0] / sum(this.seconds for this in rounds))
 
 
-def test_memory_bound_speedups_weigh_as_much_as_their_target_passes() -> None:
-    """2 × over 10 passes and 1 × over 30 are 1.25 ×, not 1.5 ×; one that nobody counted leaves none."""
+def test_the_memory_bound_speedup_of_several_runs_is_the_formula_on_their_sums() -> None:
+    """c 4: 40 tokens in 10 passes with 40 of the drafter, and 30 in 30 with none: what 20 and 30 plain passes read."""
+    parts = [(40, 10, 40), (30, 30, 0)]
     runs = [
-        outcome("x", ran(9, 1.0, counts=RunCounts(9, 10, mbsu=2.0))),
-        outcome("x", ran(9, 1.0, counts=RunCounts(9, 30, mbsu=1.0))),
+        outcome("x", ran(9, 1.0, counts=RunCounts(n, passes, mbsu=memory_bound_speedup(n / passes, own / passes, 4.0))))
+        for n, passes, own in parts
     ]
-    assert row_statistics(runs).mbsu.value == (2.0 * 10 + 1.0 * 30) / 40
+    assert row_statistics(runs).mbsu.value == pytest.approx(memory_bound_speedup(70 / 40, 40 / 40, 4.0)) == 1.4
     assert row_statistics([*runs, outcome("x", ran(9, 1.0))]).mbsu is None
 
 
