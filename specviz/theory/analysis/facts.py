@@ -292,8 +292,8 @@ class _Place:
 
     def _wanted(self, node: Node) -> int | None:
         """What became text where the candidate stands, which a round that left its last token open did not decide."""
-        output, place = self.trace.finished.output_ids, self.start + node.depth - 1
-        return output[place] if node.parent in self.visited and place < len(output) else None
+        output, position = self.trace.finished.output_ids, self.start + node.depth - 1
+        return output[position] if node.parent in self.visited and position < len(output) else None
 
     def _in_draft(self, node: Node, parent: Node) -> tuple[float | None, int | None]:
         """The drafter's probability of a candidate, and its rank there, as far as they are recorded."""
