@@ -62,7 +62,7 @@ FAULTS: Edits = {
             'return self.fate in ("accepted", "rejected")', 'return self.fate in ("accepted", "rejected", "unreached")'
         ),
         "analysis: what was wanted is the token after it": edit(
-            "self.visited.index(node.parent) + 1", "self.visited.index(node.parent) + 2"
+            "self.start + node.depth - 1\n        return", "self.start + node.depth\n        return"
         ),
     },
     ("specviz/theory/analysis/failures.py", ANALYSIS): {
