@@ -39,6 +39,7 @@ MOST_ROUNDS = 64
 """rounds drawn"""
 BROWSER, BROWSER_ADAPTER = "in your browser", "lean-llama-js"
 SERVER = "on the server"
+DRAFTERS_MODEL, NONE = "drafter's model", "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,11 @@ def settings_of(started: Started) -> dict[str, str]:
     tree = f"tree {','.join(map(str, shape))}" if isinstance(shape, list) and shape else ""
     told = {
         "drafter": started.drafter.name,
-        "γ": tree or str(options.get("gamma", "–")),
+        "γ": tree or str(options.get("gamma", NONE)),
         "tree policy": _method(started.tree_policy),
         "stop policy": _method(started.stop_policy),
         "verifier": _method(started.verifier),
-        "drafter's model": "–" if started.drafter.model is None else started.drafter.model.name,
+        DRAFTERS_MODEL: NONE if started.drafter.model is None else started.drafter.model.name,
         "target": started.target.name,
         "number format": started.target.dtype,
         "temperature": f"{started.sampling.temperature:g}",
@@ -118,7 +119,7 @@ def settings_of(started: Started) -> dict[str, str]:
 
 def _method(card: MethodCard | None) -> str:
     if card is None:
-        return "–"
+        return NONE
     options = ", ".join(f"{name} {value}" for name, value in card.options.items() if value is not None)
     return f"{card.name} ({options})" if options else card.name
 
@@ -130,12 +131,13 @@ def _quoted(text: str) -> str:
 
 def changed(before: Shown, now: Shown) -> tuple[str, str]:
     """What differs between two runs, as each had it: `γ 2` and `γ 8`. The verifier goes unnamed where it follows the
-    temperature. The same run in the visitor's browser and elsewhere differs by its time."""
+    temperature, and of two drafters what is each one's own. The same run in the visitor's browser and elsewhere differs
+    by its time."""
     names = [name for name in {**before.settings, **now.settings} if _of(before, name) != _of(now, name)]
     if "temperature" in names and "verifier" in names:
         names.remove("verifier")
     if "drafter" in names:
-        names = [name for name in names if name in ("drafter", "temperature", "prompt", "target")]
+        names = [name for name in names if not _goes_with_drafter(name, before, now)]
     if not names and before.where != now.where and BROWSER in (before.where, now.where):
         return _timed(before), _timed(now)
     if not names:
@@ -143,12 +145,18 @@ def changed(before: Shown, now: Shown) -> tuple[str, str]:
     return _told(before, names), _told(now, names)
 
 
+def _goes_with_drafter(name: str, before: Shown, now: Shown) -> bool:
+    """Whether two drafters need not share the setting: an option of one's own, or what one of them has none of."""
+    own = tuple(f"{_of(one, 'drafter')} " for one in (before, now))
+    return name == DRAFTERS_MODEL or name.startswith(own) or NONE in (_of(before, name), _of(now, name))
+
+
 def _timed(run: Shown) -> str:
     return f"{run.where}, {run.seconds:.2f} s of engine time"
 
 
 def _of(one: Shown, name: str) -> str:
-    return one.settings.get(name, "–")
+    return one.settings.get(name, NONE)
 
 
 def _told(one: Shown, names: list[str]) -> str:

@@ -148,3 +148,19 @@ def test_a_run_without_a_measured_gain_speaks_of_passes_and_hostile_prompts_stay
 @pytest.mark.parametrize(("change", "told"), [({"seed": 9}, ("seed 7", "seed 9")), ({}, ("before", "the same again"))])
 def test_only_what_differs_is_named(change: dict[str, Any], told: tuple[str, str]) -> None:
     assert changed(shown(run_of(2)), shown(run_of(2, **change))) == told
+
+
+def test_two_drafters_are_named_with_what_else_differs_but_not_with_what_is_each_ones_own() -> None:
+    def drafted_by(name: str, gamma: int | None, **started: Any) -> Trace:
+        trace = run_of(0, **started)
+        options = {"branching": []} if gamma is None else {"gamma": gamma, f"{name}_only": 1}
+        drafter = replace(trace.started.drafter, name=name, options=options)
+        return replace(trace, started=replace(trace.started, drafter=drafter))
+
+    model, ngram = drafted_by("model", 4), drafted_by("ngram", 2, seed=9, max_new_tokens=99)
+    tokens = model.started.max_new_tokens
+    assert changed(shown(model), shown(ngram)) == (
+        f"model, γ 4, seed 7, new tokens {tokens}",
+        "ngram, γ 2, seed 9, new tokens 99",
+    )
+    assert changed(shown(model), shown(drafted_by("none", None))) == ("model", "none")
