@@ -1,6 +1,6 @@
 /* A checkpoint's files in the browser: its config as a shape, its safetensors file as tensors, and what identifies it.
    Knows nothing about where files come from or how a pass runs. */
-// needs: nothing
+// needs: sha256
 /** @typedef {object} LlamaShape the names of specviz/lm/llama/shape.py
     @property {number} layers
     @property {number} hidden
@@ -18,25 +18,16 @@
     @property {Uint8Array} bytes
     @property {Float32Array} [scale] of eight bits: what each row is multiplied by */
 
-const checkpoint = (function () {
+const checkpoint = (function (S) {
   "use strict";
 
   const SCALE = ".row_scale"; // behind the name of a matrix of eight bits (specviz/drafters/learned/weights.py)
-  const HEX = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-  /** SHA-256 of bytes, in hexadecimal.
-      @param {Uint8Array<ArrayBuffer>} bytes */
-  async function sha256(bytes) {
-    if (!globalThis.crypto?.subtle)
-      throw new Error("this browser computes no checksums here; open the page over https or from localhost.");
-    return HEX(new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes)));
-  }
 
   /** What a model card says of weights in one file: the hash over the file's hash.
       @param {Uint8Array<ArrayBuffer>} file */
   async function weightsHash(file) {
-    const hash = await sha256(file);
-    return sha256(Uint8Array.from(hash.match(/../g), (pair) => parseInt(pair, 16)));
+    const hash = await S.sha256(file);
+    return S.sha256(Uint8Array.from(hash.match(/../g), (pair) => parseInt(pair, 16)));
   }
 
   /** The shape that a `config.json` describes. Throws in a sentence where the engine cannot run it.
@@ -103,6 +94,6 @@ const checkpoint = (function () {
     for (let i = 0; i < wide.length; i++) wide[i] = ((bytes[2 * i] << 16) | (bytes[2 * i + 1] << 24)) >>> 0;
   }
 
-  return { sha256, weightsHash, llamaShape, readSafetensors, widen };
-})();
+  return { weightsHash, llamaShape, readSafetensors, widen };
+})(SpecViz);
 Object.assign(SpecViz, checkpoint);

@@ -3,7 +3,7 @@
 
    files ─► BrowserEngine.load ─► run(request): Started ─► Round ─► … ─► Finished ─► traceOf */
 // needs: arena, beam_trees, cheap_target, checkpoint, header, llama, methods, randomness, recorder, session
-// needs: step_times, stop_policies, tokenizer, trained_stops
+// needs: sha256, step_times, stop_policies, tokenizer, trained_stops
 /** @typedef {{ config: any, weights: Uint8Array<ArrayBuffer> }} ModelFiles
     @typedef {{ kernels: BufferSource[], tokenizer: Uint8Array<ArrayBuffer>, eosIds: number[], version: string,
       catalog: BrowserCatalog, vectors: MeasuredVectors, stops: Record<string, StopWeights>,

@@ -2,7 +2,7 @@
    script that fetches, and in a worker alone.
 
    manifest.json ─► [ cache ] or fetch, with progress ─► SHA-256 ─► files as `BrowserEngine.load` takes them */
-// needs: checkpoint
+// needs: sha256
 /** @typedef {{ name: string, bytes: number, sha256: string }} FileEntry
     @typedef {{ version: string, eos_ids: number[], kernels: string[], models: string[],
       modules: string[], stops: string[], files: FileEntry[] }} Manifest

@@ -1,6 +1,6 @@
 /* The header of a run in the browser, sealed by its id as the engine seals it (specviz/trace/seal.py), and the numbers
    that a trace states about itself (trace/summary.py). Pure but for the clock. */
-// needs: checkpoint, numbers
+// needs: numbers, sha256
 const browserHeader = (function (S) {
   "use strict";
 
