@@ -9,7 +9,6 @@ interface Names extends page.Slots {
   eightBits: typeof cheapTarget.eightBits;
   eightNumbers: typeof cheapTarget.eightNumbers;
   costsOfTargets: typeof cheapTarget.costsOfTargets;
-  sha256: typeof checkpoint.sha256;
   weightsHash: typeof checkpoint.weightsHash;
   llamaShape: typeof checkpoint.llamaShape;
   readSafetensors: typeof checkpoint.readSafetensors;
@@ -63,6 +62,8 @@ interface Names extends page.Slots {
   runSeries: typeof series.runSeries;
   Ending: typeof session.Ending;
   Session: typeof session.Session;
+  sha256: typeof sha256.sha256;
+  sha256ByHand: typeof sha256.sha256ByHand;
   stepTimes: typeof browserTimes.stepTimes;
   draftStep: typeof browserTimes.draftStep;
   StopPolicy: typeof stopPolicies.StopPolicy;
@@ -289,6 +290,7 @@ interface Names extends page.Slots {
   onDrag: typeof dom.onDrag;
   set: typeof dom.set;
   setText: typeof dom.setText;
+  copyText: typeof dom.copyText;
   tokenText: typeof dom.tokenText;
   sentence: typeof dom.sentence;
   termPlaces: typeof dom.termPlaces;
@@ -299,6 +301,7 @@ interface Names extends page.Slots {
   question: typeof headline.question;
   answer: typeof headline.answer;
   outcome: typeof headline.outcome;
+  nothingToShow: typeof headline.nothingToShow;
   upTo: typeof headline.upTo;
   headline: typeof headline.headline;
   openAt: typeof headline.openAt;

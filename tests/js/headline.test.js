@@ -60,6 +60,25 @@ test("passes come first, and a gain is said only where plain decoding was timed,
   assert.equal(S.gain(simulated), null);
 });
 
+test("a run that broke off says so, and what went wrong, where its gain would stand", () => {
+  const ended = (reason, message, rounds = 8) => {
+    const trace = timed(1.5);
+    Object.assign(trace.finished, { reason, message });
+    trace.rounds.length = rounds;
+    return trace;
+  };
+  const failed = S.outcome(ended("failed", "the device has no memory left."));
+  assert.equal(failed.said, "the run failed: the device has no memory left");
+  assert.equal(failed.slower, true);
+  assert.equal(S.outcome(ended("cancelled", null)).said, "stopped before its end");
+  assert.equal(S.outcome(ended("eos", null)).said, "1.50× as fast as plain decoding, measured");
+  assert.equal(S.outcome(ended("failed", "x".repeat(5000))).said.length, 216);
+  assert.equal(S.nothingToShow(null), "No run to show yet.");
+  const before = S.nothingToShow(ended("failed", "the device has no memory left.", 0));
+  assert.equal(before, "The run failed before its first round: the device has no memory left.");
+  assert.equal(S.nothingToShow(ended("cancelled", null, 0)), "Stopped before its first round.");
+});
+
 test("a slower run says which factor it was, and no other run does", () => {
   const slow = timed(0.85);
   for (const round of slow.rounds) round.drafted.seconds *= 100;

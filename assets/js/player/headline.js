@@ -56,17 +56,42 @@ const headline = (function (S) {
     return `It keeps ${drafted ? keeps + share : ""}${beside} and ${last}: ${many(tokens.length, "token")} from one pass.`;
   }
 
+  const LONGEST = 200; // characters of what an engine says went wrong
+
+  /** Why a run is over before its text is, in a sentence without its end; "" where the text ended.
+      @param {trace.Trace} trace */
+  function brokenOff({ rounds, finished }) {
+    if (finished?.reason === "cancelled") return `stopped before ${rounds.length ? "its end" : "its first round"}`;
+    if (finished?.reason !== "failed") return "";
+    const message = Array.from(finished.message || "nothing was said of why")
+      .slice(0, LONGEST)
+      .join("");
+    return `the run failed${rounds.length ? "" : " before its first round"}: ${message.replace(/\.$/, "")}`;
+  }
+
+  /** What stands in the place of a stage without rounds.
+      @param {trace.Trace | null} trace */
+  function nothingToShow(trace) {
+    const why = trace ? brokenOff(trace) : "";
+    return why ? `${why.slice(0, 1).toUpperCase()}${why.slice(1)}.` : "No run to show yet.";
+  }
+
   /** The whole run in a sentence, its passes first: they are counted, times are only measured. What no plain decoding
-      was timed beside speaks of passes alone, and a gain that noise could have made is not told. A slower run says why.
+      was timed beside speaks of passes alone, and a gain that noise could have made is not told. A slower run says why,
+      and one that broke off that it did.
       @param {trace.Trace} trace */
   function outcome(trace) {
     const tokens = trace.rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
     if (!trace.finished)
       return { text: `${passesOf(trace.rounds.length)} of the big model for ${many(tokens, "token")} so far` };
     const drafted = trace.rounds.some((round) => S.drafts(round).length);
-    if (!drafted)
-      return { text: `${passesOf(trace.rounds.length)} of the big model, one token each: nothing was guessed` };
-    const text = `${passesOf(trace.rounds.length)} of the big model instead of ${tokens}`;
+    const text = drafted
+      ? `${passesOf(trace.rounds.length)} of the big model instead of ${tokens}`
+      : `${passesOf(trace.rounds.length)} of the big model, one token each: nothing was guessed`;
+    const broken = brokenOff(trace);
+    const failed = trace.finished.reason === "failed";
+    if (broken) return { text, said: broken, slower: failed, noisy: !failed };
+    if (!drafted) return { text };
     const ratio = S.gain(trace);
     if (ratio === null) return { text };
     const plain = trace.finished.plain;
@@ -187,6 +212,6 @@ const headline = (function (S) {
     if (!arrived()) waiting = handle.subscribe(arrived);
   }
 
-  return { question, answer, outcome, upTo, headline, openAt };
+  return { question, answer, outcome, nothingToShow, upTo, headline, openAt };
 })(SpecViz);
 Object.assign(SpecViz, headline);

@@ -16,6 +16,7 @@ const specviz = (function (S) {
     const { own } = player;
     const there = !!own.trace && own.trace.rounds.length > 0;
     player.empty.hidden = there;
+    S.setText(player.empty, S.nothingToShow(own.trace));
     player.stage.hidden = !there;
     if (there) {
       const moment = player.act.now();
@@ -348,7 +349,7 @@ const specviz = (function (S) {
       props,
       own,
       stage: h("div", { class: "svp" }),
-      empty: h("p", { class: "svp-empty" }, "No run to show yet."),
+      empty: h("p", { class: "svp-empty" }),
       help: S.helpDialog(),
       watchers: new Set(), // called after each drawing
       resting: 0,
