@@ -92,6 +92,26 @@ def test_presenting_fills_the_window_and_escape_leaves(editor: Locator) -> None:
     assert (box["x"], box["y"]) == (0, 0)
     editor.page.keyboard.press("Escape")
     expect(editor).not_to_have_attribute("data-view", "present")
+    editor.get_by_role("button", name="Present").click()
+    editor.page.mouse.click(5, 5)  # beside everything: the focus is nowhere
+    editor.page.keyboard.press("Escape")
+    expect(editor).not_to_have_attribute("data-view", "present")
+
+
+def test_a_line_is_copied_where_a_browser_gives_no_clipboard_as_over_plain_http(editor: Locator) -> None:
+    page = editor.page
+    page.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    editor.get_by_label("task", exact=True).select_option("exact")
+    editor.get_by_label("your name").fill("Anna")
+    editor.get_by_role("button", name="Check and hand in").click()
+    line = editor.get_by_label("line to hand in")
+    expect(line).to_have_value(re.compile(r"^specviz\|"))
+    editor.get_by_role("button", name="Copy", exact=True).click()
+    expect(editor.get_by_role("button", name="Copied")).to_be_focused()
+    rule = editor.get_by_label("the rule, a line each")
+    rule.fill("")
+    page.keyboard.press("Control+V")
+    expect(rule).to_have_value(line.input_value())
 
 
 def test_the_editor_is_no_wider_than_a_phone(editor: Locator) -> None:

@@ -1,10 +1,10 @@
 /* Charts as files and links. Plotly draws them and makes its own pictures; here they get the page's ground and a
    name. A link
    is the page's address with the tab and the chart in its query, which the server reads when the page opens. */
-// needs: nothing
+// needs: dom
 /** @typedef {HTMLElement & { data: object[], layout: { font: object } }} Plot what plotly has drawn */
 
-const charts = (function () {
+const charts = (function (S) {
   "use strict";
 
   const SCALE = { png: 2, svg: 1 };
@@ -48,14 +48,11 @@ const charts = (function () {
     const url = linkTo(location.href, { tab: "when-it-pays", chart: name });
     history.replaceState(history.state, "", url);
     if (window.parent !== window) window.parent.postMessage({ queryString: new URL(url).search.slice(1) }, SPACES);
-    try {
-      await navigator.clipboard.writeText(url);
-      return '<p class="sv-note">The link to this chart is on the clipboard, and in the address bar.</p>';
-    } catch {
-      return '<p class="sv-note">The address bar now has the link to this chart; copy it from there.</p>';
-    }
+    return (await S.copyText(url))
+      ? '<p class="sv-note">The link to this chart is on the clipboard, and in the address bar.</p>'
+      : '<p class="sv-note">The address bar now has the link to this chart; copy it from there.</p>';
   }
 
   return { linkTo, saveChart, shareChart, takeAway };
-})();
+})(SpecViz);
 Object.assign(SpecViz, charts);

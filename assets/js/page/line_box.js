@@ -13,12 +13,11 @@ const lineBox = (function (S) {
 
     async function copied() {
       line.select();
-      try {
-        await navigator.clipboard.writeText(line.value);
-        S.setText(said, "The line is on the clipboard.");
-      } catch {
-        S.setText(said, "The line is marked: copy it with the keys of your system.");
-      }
+      const done = await S.copyText(line.value);
+      S.setText(
+        said,
+        done ? "The line is on the clipboard." : "The line is marked: copy it with the keys of your system.",
+      );
     }
 
     /** Show a line; an empty one hides the box. */

@@ -59,11 +59,8 @@ const ruleEditor = (function (S) {
 
     async function copied() {
       line.select();
-      const done = await navigator.clipboard.writeText(line.value).then(
-        () => "Copied",
-        () => "Marked: copy it with the keys of your system",
-      );
-      S.setText(copy, done);
+      const done = await S.copyText(line.value);
+      S.setText(copy, done ? "Copied" : "Marked: copy it with the keys of your system");
     }
     return {
       root,
@@ -198,7 +195,9 @@ const ruleEditor = (function (S) {
       document.documentElement.classList.toggle("sv-presenting", isPresenting());
       S.set(present, "aria-pressed", String(isPresenting()));
     }
-    place.addEventListener("keydown", (event) => event.key === "Escape" && isPresenting() && turn());
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !event.defaultPrevented && place.isConnected && isPresenting()) turn();
+    });
     return h("div", { class: "svw-row svw-top" }, tasks.field, h("div", { class: "svw-row" }, words, link, present));
   }
 

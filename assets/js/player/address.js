@@ -1,7 +1,7 @@
 /* The page's address as a whole moment: which run, where in it, and what stands around it. It is kept up while
    stepping, and opened elsewhere it shows the same moment. Everything lies behind the `#`, which browsers send to no
    server; the query of earlier releases is read too. Names: docs/links.md. */
-// needs: bytes, state
+// needs: bytes, dom, state
 /** @typedef {Record<string, string>} Fields what an address names, by the names of docs/links.md */
 
 const address = (function (S) {
@@ -329,12 +329,7 @@ const address = (function (S) {
     const url = await write();
     const branch = page.handle && page.handle.trace.started.branch;
     const but = branch ? "; it runs from the prompt, without the token that was forced" : "";
-    try {
-      await navigator.clipboard.writeText(url);
-      return `link copied${but}`;
-    } catch {
-      return `the link is in the address bar${but}`;
-    }
+    return `${(await S.copyText(url)) ? "link copied" : "the link is in the address bar"}${but}`;
   }
 
   return {

@@ -99,6 +99,28 @@ const dom = (function (S) {
     termPlaces.labels.push(...labels);
   }
 
+  /** Puts a text on the clipboard; whether that worked. Over plain http, as a class is served from a teacher's laptop,
+      a page is given no clipboard, but what is selected is copied all the same.
+      @param {string} text */
+  async function copyText(text) {
+    if (navigator.clipboard)
+      return navigator.clipboard.writeText(text).then(
+        () => true,
+        () => false,
+      );
+    const around = [...document.querySelectorAll("dialog[open]")].pop() || document.body; // else it gets no focus
+    const [field, before] = [h("textarea", { readonly: true }), document.activeElement];
+    Object.assign(field.style, { position: "fixed", opacity: "0", visibility: "visible" }); // a presentation hides all
+    field.value = text;
+    around.append(field);
+    field.focus({ preventScroll: true });
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    return done;
+  }
+
   const SHAPES = {
     root: "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0M-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0",
     drafted: "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0",
@@ -147,6 +169,7 @@ const dom = (function (S) {
     onDrag,
     set,
     setText,
+    copyText,
     tokenText,
     sentence,
     termPlaces,
