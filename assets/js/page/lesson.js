@@ -87,12 +87,14 @@ const lesson = (function (S) {
     }
   }
 
-  /** Ask for a run until it is there: a page drops a request that comes while an earlier one is under way. */
-  function ask(learning, run) {
+  /** Ask for a run until it is there: a page drops a request that comes while an earlier one is under way. A server that
+      does not answer `again` may be out of reach: then what the lesson brought along is shown, and goes on without. */
+  function ask(learning, run, again = false) {
     learning.asked.add(run.run_id);
     learning.options.load(run.file);
+    if (again && learning.texts.has(run.file)) return handle(learning).load(learning.texts.get(run.file));
     setTimeout(() => {
-      if (learning.open && learning.waiting === run.run_id) ask(learning, run);
+      if (learning.open && learning.waiting === run.run_id) ask(learning, run, true);
     }, ASK_AGAIN_MS);
   }
 
