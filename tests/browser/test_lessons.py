@@ -144,6 +144,19 @@ def test_the_html_file_exported_from_within_a_lesson_plays_it_from_disk(home: Pa
     alone.context.close()
 
 
+def test_a_lesson_goes_on_where_the_server_does_not_answer_any_more(page_of_its_own: Page, learning: str) -> None:
+    page = opened(page_of_its_own, learning, LESSON_LIST)
+    one = start(page, "guess_and_check")
+    standing(page, one, one["beats"][0])
+    page.wait_for_function("() => SpecViz.lessonAtHand() !== null")
+    page.route("**/gradio_api/**", lambda route: None)  # nobody answers
+    place = next(place for place, beat in enumerate(one["beats"]) if beat["run"] != one["beats"][0]["run"])
+    for _ in range(place):
+        page.keyboard.press("PageDown")
+    standing(page, one, one["beats"][place])
+    expect(page.locator(".svl-where")).to_contain_text(f"{place + 1} of")
+
+
 def test_every_lesson_is_played_to_its_end_by_keys_alone_from_disk(page: Page, tmp_path: Path) -> None:
     told = json.loads(lessons_of(gallery(ASSETS / "traces")))
     used = {run["file"] for each in told["lessons"] for run in each["runs"].values()}
