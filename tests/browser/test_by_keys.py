@@ -201,6 +201,7 @@ def test_the_tree_of_a_presented_lesson_has_half_the_screen_on_its_fullest_pages
     home.evaluate(f"{HANDLE}.set({{ view: 'present' }})")
     lessons = home.evaluate("() => SpecViz.lesson.data.lessons")
     beats = [beat | {"in": (each["id"], place)} for each in lessons for place, beat in enumerate(each["beats"])]
+    beats = [beat for beat in beats if not beat["touch"] and not beat["write"]]  # those have the window
     chosen = fullest(beats)
     assert len(chosen) > 10
     split = dict.fromkeys([(1280, 720), (390, 844)], 0)

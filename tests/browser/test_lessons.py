@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from specviz.app.learn import lessons_of
 from specviz.app.runs.gallery import gallery
@@ -255,6 +255,46 @@ def test_run_pressed_unchanged_solves_no_exercise_and_a_run_of_ones_own_ticks_it
     home.locator(".svl-title").focus()
     home.keyboard.press("PageUp")
     standing(home, one, one["beats"][last - 1])
+
+
+def test_a_link_of_a_presented_lesson_leads_to_a_tab_that_is_seen(page: Page, shipped: str) -> None:
+    """Without the presentation, whose player is hidden there: the window would be empty, and no key would help."""
+    opened(page, shipped, LESSON_LIST)
+    one = start(page, "when_it_pays")
+    standing(page, one, one["beats"][0])
+    page.keyboard.press("p")
+    page.locator(".svl-link:not(.is-leave)").click()
+    expect(page.locator("#sv-what-if-verdict")).to_be_visible()
+    open_tab(page, "Watch")
+    expect(page.locator(".svl")).to_be_visible()
+    page.wait_for_function("() => !location.hash.includes('view=present')")
+
+
+def test_a_presented_question_shows_every_answer_and_then_its_verdict(home: Page) -> None:
+    """The six with the most words, in the window of a projector."""
+    home.set_viewport_size({"width": 1280, "height": 720})
+    start(home, "guess_and_check")
+    home.keyboard.press("p")
+    beats = [(each["id"], place, beat) for each in lessons(home) for place, beat in enumerate(each["beats"])]
+    asking = [
+        (name, place, json.dumps([beat["text"], beat["question"]])) for name, place, beat in beats if beat["question"]
+    ]
+    choices, verdict, foot = (home.locator(f".svl .svl-{part}") for part in ("choice", "verdict", "foot"))
+    for name, place, _ in sorted(asking, key=lambda one: len(one[2]))[-6:]:
+        home.evaluate("([name, place]) => SpecViz.lesson.open(name, place)", [name, place])
+        expect(home.locator(".svl")).to_have_attribute("aria-busy", "false")
+        expect(verdict).to_be_hidden()
+        assert bottom(choices.last) <= foot.bounding_box()["y"], (name, place)
+        home.keyboard.press("a")
+        home.keyboard.press("PageDown")
+        expect(verdict).to_be_visible()
+        assert bottom(verdict) <= foot.bounding_box()["y"], (name, place)
+        assert choices.first.bounding_box()["y"] > 0, (name, place)
+
+
+def bottom(part: Locator) -> float:
+    box = part.bounding_box()
+    return box["y"] + box["height"]
 
 
 def test_on_a_phone_the_guesses_that_are_asked_about_come_next_and_play_once_it_is_answered(

@@ -225,15 +225,20 @@ def test_plain_words_change_every_explanation_at_once(lesson: Page) -> None:
     expect(page.locator(".svl .svt-words")).to_contain_text("The drafter proposes by q")
 
 
-def test_the_lesson_is_presented_with_the_bars_beside_it(lesson: Page) -> None:
+def test_what_a_presented_lesson_puts_under_the_hands_has_the_window(lesson: Page) -> None:
     page = lesson
     page.set_viewport_size({"width": 1280, "height": 720})
     page.keyboard.press("p")
     page.keyboard.press("PageDown")
     expect(page.locator(".svl .svt-step").first).to_be_visible()
-    page.locator(".svl [data-step=refill]").click()
-    expect(page.locator(".svl .svt-words")).to_contain_text("30 of 100")
+    page.locator(".svl [data-step=formula]").click()
+    expect(page.locator(".svl .svt-lines")).to_contain_text("max(0, p − q)")
+    bars = page.locator(".svl .svt").bounding_box()
+    assert bars["y"] + bars["height"] < 720, "all of it is in the window, at its fullest step"
+    expect(page.locator(".svp-scroll")).to_be_hidden()
     picture(page, "9-present")
+    page.keyboard.press("PageDown")
+    expect(page.locator(".svp-scroll")).to_be_visible()
 
 
 def test_a_test_is_taken_by_keys_and_read_on_the_board(lesson: Page) -> None:

@@ -100,6 +100,7 @@ const lesson = (function (S) {
 
   /** The player has drawn: perhaps the run that was waited for, perhaps one of the visitor's own. */
   function arrived(learning) {
+    learning.panel.fit();
     if (!learning.open || learning.open.ended) return;
     const trace = handle(learning).trace;
     if (learning.waiting && trace && trace.started.run_id === learning.waiting) {

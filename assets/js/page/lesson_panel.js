@@ -113,16 +113,19 @@ const lessonPanel = (function (S) {
     const homework = button("Homework of this lesson", () => S.openExercises(`homework-${homework.value}`));
     const leave = button("Leave the lesson", act.leave, { class: "svl-link is-leave" });
     const foot = h("div", { class: "svl-foot" }, back, next, homework, link, h("span", { class: "svl-hint" }, HINT));
-    const box = h(
-      "section",
-      { class: "svl", "aria-label": "lesson" },
-      h("div", { class: "svl-head" }, where, bar, leave),
-      h("div", { class: "svl-body" }, said, h("div", { class: "svl-side" }, asked, verdict), foot),
-    );
+    const body = h("div", { class: "svl-body" }, said, h("div", { class: "svl-side" }, asked, verdict), foot);
+    const head = h("div", { class: "svl-head" }, where, bar, leave);
+    const box = h("section", { class: "svl", "aria-label": "lesson" }, head, body);
     const editor = lessonEditor(act);
     let drawn = null;
     let read = ""; // the words of the text
     let headed = ""; // those of the title
+
+    /** In a presentation the panel has one height: what does not fit is set smaller, as far as a room can read it. */
+    function fit() {
+      box.classList.remove("is-tight");
+      box.classList.toggle("is-tight", body.scrollHeight > body.clientHeight + 1);
+    }
 
     function draw(shown) {
       const { lesson, place, beat, ended } = shown;
@@ -135,6 +138,7 @@ const lessonPanel = (function (S) {
       const now = `${lesson.id} ${ended ? "end" : place} ${reworded}`;
       if (drawn !== now) {
         drawn = now;
+        body.scrollTop = 0;
         asked.replaceChildren(...(ended ? [] : beside(beat, act, editor)));
       }
       const heading = ended ? "That was the lesson" : labelOf(beat, beat.title);
@@ -144,6 +148,7 @@ const lessonPanel = (function (S) {
       if (read !== words) text.replaceChildren(...S.sentence(words));
       read = words;
       if (!ended && beat.question) mark(asked, beat.question, shown);
+      const before = verdict.textContent;
       S.setText(verdict, ended ? "" : verdictOf(shown));
       S.set(verdict, "class", `svl-verdict${shown.good ? " is-right" : ""}`);
       link.hidden = ended || !beat.link || !shown.tabs;
@@ -152,9 +157,11 @@ const lessonPanel = (function (S) {
       homework.value = lesson.id;
       back.disabled = place === 0 && !ended;
       S.setText(next, nextWords(shown));
+      fit();
+      if (verdict.textContent !== before) body.scrollTop = body.scrollHeight; // it stands last
     }
 
-    return { box, draw, focus: () => title.focus({ preventScroll: true }) };
+    return { box, draw, fit, focus: () => title.focus({ preventScroll: true }) };
   }
 
   /** All lessons in order, as [a line on them, their list, what is for a class]; `progress` by id; `open(id, beat)`

@@ -197,7 +197,7 @@ const address = (function (S) {
     page.handle = handle;
     const drawn = () => {
       if (!handle.trace || !handle.trace.rounds.length || page.wanted || !handle.trace.finished) return;
-      const seen = handle.trace.started.run_id + writeMoment(handle.cursor, handle.selected);
+      const seen = `${handle.trace.started.run_id} ${handle.view} ${writeMoment(handle.cursor, handle.selected)}`;
       if (page.drawn && page.drawn !== seen && !handle.alone) later(); // nobody stepped there
       page.drawn = seen;
       followLesson();

@@ -14,8 +14,9 @@ const present = (function (S) {
   /** Whether the address asks for the presentation. */
   const asksToPresent = (search) => new URLSearchParams(search).get("view") === "present";
 
-  /** Switches a player between page and presentation. */
-  function presenter(root, redraw) {
+  /** Switches a player between page and presentation; `leave` is called where the player is hidden meanwhile, as by a
+      link to another tab: a window that shows nothing would have no way out. */
+  function presenter(root, redraw, leave) {
     let on = false;
     let before = 0;
     /** @type {any} */
@@ -52,6 +53,8 @@ const present = (function (S) {
       size();
       redraw();
     });
+    if (globalThis.ResizeObserver)
+      new ResizeObserver(() => on && root.isConnected && !root.getClientRects().length && leave()).observe(root);
     return { set, on: () => on };
   }
 

@@ -366,7 +366,8 @@ const specviz = (function (S) {
       draw: () => draw(player),
       race: () => player.bars({ race: own.race }),
     });
-    player.present = S.presenter(root, () => own.trace && draw(player));
+    const leave = () => set(player, { view: "" });
+    player.present = S.presenter(root, () => own.trace && draw(player), leave);
     own.run = (name) => run(player, name);
     own.visible = () => root.getClientRects().length > 0;
     listen(player);
