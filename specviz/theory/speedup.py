@@ -70,5 +70,11 @@ def at_least(trace: Trace) -> float | None:
     return between[0] if between and between[1] > _most(trace) and not is_noisy(trace) else None
 
 
+def sure_gain(trace: Trace) -> float | None:
+    """What may be said of a gain where there is room for one number: the least where more cannot be said; None where
+    noise could have made it, or nothing was timed."""
+    return None if is_noisy(trace) else at_least(trace) or gain(trace)
+
+
 def _most(trace: Trace) -> float:
     return len(trace.finished.output_ids) / len(trace.rounds)

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from specviz.app.runs.gallery import card_of
 from specviz.bench.plain import TURNS, in_turns, plain_beside, run_beside_plain
 from specviz.errors import TraceError
 from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
-from specviz.theory.speedup import at_least, gain, interval, is_noisy
+from specviz.theory.speedup import at_least, gain, interval, is_noisy, sure_gain
 from specviz.trace import codec
 from specviz.trace.check import check
 from specviz.trace.events import PlainDecoding, Trace
@@ -104,6 +105,12 @@ def test_a_gain_that_noise_could_have_made_is_none_to_speak_of() -> None:
 def test_where_a_turn_passes_the_tokens_per_pass_only_the_least_can_be_told() -> None:
     assert (is_noisy(turned(2.1, 2.2, 2.6)), at_least(turned(2.1, 2.2, 2.6))) == (False, 2.1)
     assert [at_least(turned(*ratios)) for ratios in [(2.1, 2.2, 2.5), (0.9, 1.4, 2.6), (2.1, 2.6)]] == [None] * 3
+
+
+def test_one_number_for_a_gain_is_the_least_where_more_is_not_sure_and_none_where_noise_could_have_made_it() -> None:
+    told = [sure_gain(turned(*ratios)) for ratios in [(1.4, 1.5, 1.9), (2.1, 2.2, 2.6), (0.9, 1.4, 1.6)]]
+    assert told == [1.5, 2.1, None]
+    assert [card_of(turned(*ratios), "a.json.gz").gain for ratios in [(1.4, 1.5, 1.9), (0.9, 1.4, 1.6)]] == [1.5, None]
 
 
 def test_a_run_that_drafted_nothing_gains_nothing() -> None:

@@ -53,7 +53,8 @@ const headline = (function (S) {
     const keeps = kept === 0 ? "none" : kept === drafted && !over ? `all ${drafted}` : `${kept}`;
     const share = kept && kept < drafted && !over ? ` of ${drafted}` : "";
     const beside = rode ? `${drafted ? " and " : ""}${rode} that rode along,` : "";
-    return `It keeps ${drafted ? keeps + share : ""}${beside} and ${last}: ${many(tokens.length, "token")} from one pass.`;
+    const what = `${drafted ? keeps + share : ""}${beside}`;
+    return `It keeps ${what} and ${last}: ${many(tokens.length, "token")} from one pass.`;
   }
 
   const LONGEST = 200; // characters of what an engine says went wrong

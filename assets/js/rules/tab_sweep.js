@@ -81,10 +81,8 @@ const tabSweep = (function (S) {
       if (!counted.length) return [];
       const ratios = counted.map(({ repeat, trace }) => timesAsFast(trace, plain.get(repeat)));
       const sum = (of) => counted.reduce((total, { trace }) => total + of(trace), 0);
-      const [drafted, tokens, passes] = [
-        sum(draftedIn), sum(({ summary }) => summary.num_output_tokens), sum(({ summary }) => summary.num_target_passes),
-      ]; // prettier-ignore
-      const perPass = tokens / passes;
+      const drafted = sum(draftedIn);
+      const perPass = sum(({ summary }) => summary.num_output_tokens) / sum(({ summary }) => summary.num_target_passes);
       const interval = [Math.min(...ratios), Math.max(...ratios)];
       return {
         label: wayWords(way),

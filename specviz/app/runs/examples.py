@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from specviz.theory.speedup import gain
+from specviz.theory.speedup import sure_gain
 from specviz.trace.events import Round, Trace
 from specviz.trace.summary import branches
 
@@ -129,20 +129,20 @@ def _saved_by_a_sibling(trace: Trace) -> Place | None:
 
 
 def _tree_that_pays(trace: Trace) -> Place | None:
-    ratio = gain(trace)
+    ratio = sure_gain(trace)
     if ratio is None or ratio < PAYS or not (_by_model(trace) and any(branches(this) for this in trace.rounds)):
         return None
     return _best(trace, lambda this: len(this.judged.path) + ratio if branches(this) else None)
 
 
 def _slower_than_plain(trace: Trace) -> Place | None:
-    ratio = gain(trace)
+    ratio = sure_gain(trace)
     return None if ratio is None or ratio > 1 / PAYS else Place(0, 1 - ratio)
 
 
 def _copying_wins(trace: Trace) -> Place | None:
     """A drafter that only looks the continuation up in the text, and gains by it."""
-    ratio = gain(trace)
+    ratio = sure_gain(trace)
     if ratio is None or ratio < PAYS or _by_model(trace) or trace.started.datastore is not None:
         return None
     copied = [node.kind == "point_mass" for this in trace.rounds for node in this.nodes[1:]]

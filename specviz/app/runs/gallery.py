@@ -21,7 +21,7 @@ from specviz.protocol.runs import RunRequest
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.result import SweepResult
 from specviz.resources import RECORDINGS, without
-from specviz.theory.speedup import gain
+from specviz.theory.speedup import sure_gain
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.files import STANDARD, SUFFIXES
@@ -48,7 +48,7 @@ class GalleryCard:
     length: float | None
     """mean acceptance length"""
     gain: float | None = None
-    """measured, over plain decoding timed beside it; None: not timed"""
+    """measured, over plain decoding timed beside it; None: not timed, or too noisy to say"""
     comment: str = ""
     """what is wrong in its text, as the list of recordings says it; empty: nothing known"""
     target: str = BUNDLED
@@ -119,7 +119,7 @@ def card_of(trace: Trace, file: str, comment: str = "") -> GalleryCard:
         source="simulated" if started.source == "simulated" else "recorded",
         rate=acceptance_rate(trace.rounds),
         length=mean_acceptance_length(trace.rounds),
-        gain=gain(trace),
+        gain=sure_gain(trace),
         comment=comment,
         target=started.target.name,
     )

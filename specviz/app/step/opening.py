@@ -27,7 +27,7 @@ from specviz.errors import TraceError
 from specviz.protocol.pairs import pair_named, pair_of
 from specviz.protocol.runs import Catalog, RunRequest
 from specviz.protocol.sweeps.store import is_sweep
-from specviz.theory.speedup import at_least, gain, is_noisy
+from specviz.theory.speedup import sure_gain
 from specviz.trace import codec
 from specviz.trace.check import checked, outcome
 from specviz.trace.events import Trace
@@ -77,9 +77,9 @@ class Pair:
 
 def shown(trace: Trace) -> Shown:
     """What is kept of a run."""
-    ratio, summary = at_least(trace) or gain(trace), trace.summary
+    ratio, summary = sure_gain(trace), trace.summary
     per_pass = summary.num_output_tokens / max(1, summary.num_target_passes)
-    total = f"{per_pass:.2f} tokens per pass" if ratio is None or is_noisy(trace) else f"{ratio:.2f}×"
+    total = f"{per_pass:.2f} tokens per pass" if ratio is None else f"{ratio:.2f}×"
     lengths = tuple(len(this.committed.tokens) for this in trace.rounds)
     packed = pack(codec.dumps(trace))
     return Shown(settings_of(trace.started), total, lengths, packed, where(trace.started), trace.finished.decode_s)

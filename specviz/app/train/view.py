@@ -15,7 +15,7 @@ from specviz.app.look.style import MARKS, SERIES, TEXT, style
 from specviz.protocol.runs import Catalog
 from specviz.protocol.trainings import HeldOut, Stage, Training, TrainingQuestion
 from specviz.theory import metrics
-from specviz.theory.speedup import gain
+from specviz.theory.speedup import sure_gain
 from specviz.trace.events import Trace
 
 UNTRAINED, TRAINED, SHIPPED = "untrained", "just trained", "shipped"
@@ -82,7 +82,7 @@ def texts(training: Training) -> str:
 
 
 def _card(label: str, stage: Stage) -> str:
-    summary, measured = stage.trace.summary, gain(stage.trace)
+    summary, measured = stage.trace.summary, sure_gain(stage.trace)
     speed = "" if measured is None else f", {measured:.2f}× plain decoding, measured"
     return (
         f'<section class="sv-trained-one"><h3>{escape(label)}</h3>'
