@@ -31,13 +31,13 @@ test("at temperature 0 tree, reader, bars and card say the same probabilities, t
     const now = moment(trace, index, Infinity);
     for (const node of round.nodes.slice(1)) {
       const parent = round.nodes[node.parent];
-      if (!S.cold(parent)) continue;
+      if (!S.cold(trace, parent)) continue;
       seen += 1;
-      const [draft, target] = S.odds(round, node, true);
-      const data = S.barData(round, node.parent, now.at, node.id, now.judged(node.id));
+      const [draft, target] = S.odds(trace, round, node, true);
+      const data = S.barData(trace, round, node.parent, now.at, node.id, now.judged(node.id));
       const bar = S.known(data.topRows.target, node.token);
       if (bar !== null) assert.equal(target, S.prob(bar));
-      assert.ok(S.oddsWords(round, node, true).endsWith(`target ${target}`));
+      assert.ok(S.oddsWords(trace, round, node, true).endsWith(`target ${target}`));
       const { numbers } = S.explain(now, node.id);
       const p = numbers.find(([name]) => name === "p");
       assert.equal(p[1], target);
@@ -47,12 +47,30 @@ test("at temperature 0 tree, reader, bars and card say the same probabilities, t
   assert.ok(seen > 10);
 });
 
+test("above temperature 0 nothing speaks of what was before it, also where one token has all of the mass", () => {
+  const trace = recorded().find(([name]) => name.startsWith("model-tree-story"))[1];
+  assert.equal(trace.started.sampling.temperature, 0.8);
+  let sure = 0;
+  trace.rounds.forEach((round, index) => {
+    const now = moment(trace, index, Infinity);
+    for (const node of round.nodes.slice(1)) {
+      const parent = round.nodes[node.parent];
+      if (parent.target_raw && parent.target.probs[0] === 1) sure += 1;
+      assert.equal(S.odds(trace, round, node, true)[1], S.prob(node.target_prob));
+      for (const [, , said] of S.explain(now, node.id).numbers) assert.doesNotMatch(said, /before temperature 0/);
+    }
+    for (const [, , said] of S.explain(now, S.END).numbers) assert.doesNotMatch(said, /before temperature 0/);
+    assert.doesNotMatch(S.roundTable(trace, index), /before temperature 0/);
+  });
+  assert.ok(sure > 10);
+});
+
 test("the last token of a greedy round shows the p of its bar, not 1", () => {
   const trace = greedy();
   let seen = 0;
   trace.rounds.forEach((round, index) => {
     const final = round.nodes[round.judged.final_node];
-    if (!S.cold(final)) return;
+    if (!S.cold(trace, final)) return;
     seen += 1;
     const { numbers } = S.explain(moment(trace, index, Infinity), S.END);
     assert.equal(numbers[0][1], S.prob(S.known(final.target_raw, round.judged.token)));
@@ -67,7 +85,7 @@ test("a rejected token has nothing left in the residual: exactly 0", () => {
   trace.rounds.forEach((round) => {
     if (!round.judged.residual) return;
     const final = round.judged.final_node;
-    const data = S.barData(round, final, S.view(round, Infinity), S.END);
+    const data = S.barData(trace, round, final, S.view(round, Infinity), S.END);
     const { rows } = S.bars(data.topRows, data.exact, data.keep);
     for (const trial of round.judged.trials.filter((one) => round.nodes[one.node].parent === final)) {
       seen += 1;
@@ -79,11 +97,11 @@ test("a rejected token has nothing left in the residual: exactly 0", () => {
 
 test("a later sibling's bars are p and Q of its own trial: they hold its numbers and add up to at most one", () => {
   let seen = 0;
-  const rounds = [sample(), ...runs].flatMap((trace) => trace.rounds);
-  rounds.forEach((round) => {
+  const rounds = [sample(), ...runs].flatMap((trace) => trace.rounds.map((round) => [trace, round]));
+  rounds.forEach(([trace, round]) => {
     for (const trial of round.judged.trials) {
       const node = round.nodes[trial.node];
-      const data = S.barData(round, node.parent, S.view(round, Infinity), node.id, true);
+      const data = S.barData(trace, round, node.parent, S.view(round, Infinity), node.id, true);
       if (!data.left) continue;
       seen += 1;
       const worked = S.known(data.topRows.target, node.token);
@@ -128,8 +146,8 @@ test("where two drafters proposed, the draft bars are the first one's, whatever 
   const nodes = [root, ...first, child(3, 5, "model_2", 0.1, 0.3)];
   const round = { nodes, judged: { rule: "sequential", trials, path: [2] } };
   const at = { scored: true, level: 1, drawn: false };
-  assert.equal(S.barData(round, 0, at, 1).exact.get(5).draft, 0.75);
-  const { draft } = S.barData(round, 0, at, 2, true).topRows;
+  assert.equal(S.barData(sample(), round, 0, at, 1).exact.get(5).draft, 0.75);
+  const { draft } = S.barData(sample(), round, 0, at, 2, true).topRows;
   assert.ok(Math.abs(S.known(draft, 6) - 0.8) < 1e-9); // 0.2 / (1 - 0.75), not 0.2 / (1 - 0.1)
 });
 

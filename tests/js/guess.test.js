@@ -100,7 +100,7 @@ test("where the target's choice itself is asked, nothing of its answer is told",
   const at = S.guessView(own, S.view(trace.rounds[index], S.guessCursor(own).beat));
   assert.ok(at.scored && !S.told(at));
   const { parent } = trace.rounds[index].nodes[trace.rounds[index].judged.trials[0].node];
-  assert.equal(S.barData(trace.rounds[index], parent, at, parent).topRows.target, null);
+  assert.equal(S.barData(trace, trace.rounds[index], parent, at, parent).topRows.target, null);
   S.guessRun(own, "guessYes", nothing);
   assert.ok(S.told(S.guessView(own, S.view(trace.rounds[index], S.guessCursor(own).beat))));
   const sampled = player(sample(), 0, 0); // there p and q are the question

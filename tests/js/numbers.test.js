@@ -121,10 +121,11 @@ test("what a node knows exactly beats the head, and kept tokens always have a ro
 });
 
 test("in the sample every chart adds up to one", () => {
-  for (const round of sample().rounds) {
+  const trace = sample();
+  for (const round of trace.rounds) {
     const at = S.view(round, Infinity);
     for (const node of round.nodes) {
-      const data = S.barData(round, node.id, at, node.id);
+      const data = S.barData(trace, round, node.id, at, node.id);
       const { rows, rest } = S.bars(data.topRows, data.exact, data.keep);
       for (const name of ["draft", "target"]) {
         if (!data.topRows[name]) continue;

@@ -12,7 +12,7 @@ const bars = (function (S) {
       @param {Moment} now @param {Act} act */
   function sceneOf(now, parent, focus, act) {
     const judged = focus !== S.END && now.judged(focus);
-    const data = S.barData(now.round, parent, now.at, focus, judged);
+    const data = S.barData(now.trace, now.round, parent, now.at, focus, judged);
     const names = ["draft", "target", "residual"].filter((name) => data.topRows[name]);
     const { rows, rest } = S.bars(data.topRows, data.exact, data.keep);
     const highest = Math.max(

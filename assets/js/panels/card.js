@@ -51,8 +51,8 @@ const card = (function (S) {
       return { words: at.scored ? cached : `${begins} ${S.quote(labels[0])}.`, numbers: [] };
     }
     const told = S.told(at);
-    const [q, p] = S.odds(round, node, told);
-    const frozen = told && S.cold(round.nodes[node.parent]);
+    const [q, p] = S.odds(now.trace, round, node, told);
+    const frozen = told && S.cold(now.trace, round.nodes[node.parent]);
     const before = frozen ? ", before temperature 0" : "";
     const odds = [
       ["p", p, `target${before}`],
@@ -120,7 +120,7 @@ const card = (function (S) {
   function ended(now) {
     const { judged } = now.round;
     const final = now.round.nodes[judged.final_node];
-    const frozen = S.cold(final);
+    const frozen = S.cold(now.trace, final);
     const from = judged.residual ? judged.residual : frozen ? final.target_raw : final.target;
     const probability = S.known(from, judged.token);
     const numbers = [

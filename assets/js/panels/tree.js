@@ -162,7 +162,7 @@ const tree = (function (S) {
   /** @param {Moment} now */
   function odds(now, id) {
     if (id === END || id === 0) return "";
-    const [draft, target] = S.odds(now.round, now.round.nodes[id], S.told(now.at));
+    const [draft, target] = S.odds(now.trace, now.round, now.round.nodes[id], S.told(now.at));
     return target === "–" ? draft : `${draft === "–" ? "" : draft} → ${target}`;
   }
 
@@ -242,7 +242,7 @@ const tree = (function (S) {
           now.labels[node.id],
           node.parent < 0 ? "–" : String(node.parent),
           String(node.depth),
-          ...(node.parent < 0 ? ["–", "–"] : S.odds(now.round, node, S.told(now.at))),
+          ...(node.parent < 0 ? ["–", "–"] : S.odds(now.trace, now.round, node, S.told(now.at))),
           S.fateWord(now.stateOf(node.id)) +
             (now.changes.has(node.id) ? `; ${S.CHANGES[now.changes.get(node.id)].words}` : ""),
         ]),

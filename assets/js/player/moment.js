@@ -91,7 +91,7 @@ const moment = (function (S) {
     if (stateOf(own.selected) === undefined || stateOf(own.selected) === "hidden") own.selected = S.subject(round, at);
     const nameOf = (id) => {
       const node = id === END ? null : round.nodes[id];
-      const odds = node && node.id > 0 ? S.oddsWords(round, node, S.told(at)) : "";
+      const odds = node && node.id > 0 ? S.oddsWords(own.trace, round, node, S.told(at)) : "";
       const parent = id === END ? round.judged.final_node : node.parent;
       const after = parent < 0 ? "" : `, after ${names[parent]}`;
       const change = changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : "";

@@ -10,8 +10,10 @@ const distributions = (function (S) {
       @param {View} at */
   const told = (at) => at.scored && !at.veiled;
 
-  /** Temperature 0: the models' own beliefs are shown, and only the target's first choice counts. */
-  const cold = (node) => !!node.target_raw && node.target.probs[0] === 1;
+  /** Temperature 0: the models' own beliefs are shown, and only the target's first choice counts. Above it the first
+      choice may have all of the mass as well, to the digits that are stored.
+      @param {{ started: trace.Started }} trace */
+  const cold = ({ started }, node) => started.sampling.temperature === 0 && !!node.target_raw;
 
   /** What was rejected below `parent` before `focus` was tried, and under a rule that takes it from the target.
       @param {trace.Round} round */
@@ -85,10 +87,10 @@ const distributions = (function (S) {
 
   /** Pure: the distributions behind the children of `parent`, as far as the view has got. `judged`: the
       selection was tried, so that p and Q are those of its own trial.
-      @param {trace.Round} round @param {View} at */
-  function barData(round, parent, at, focus, judged = false) {
+      @param {trace.Trace} trace @param {trace.Round} round @param {View} at */
+  function barData(trace, round, parent, at, focus, judged = false) {
     const node = round.nodes[parent];
-    const frozen = cold(node);
+    const frozen = cold(trace, node);
     const topRows = frozen
       ? { draft: node.draft_raw || node.draft, target: node.target_raw }
       : { draft: node.draft, target: node.target };
@@ -143,23 +145,23 @@ const distributions = (function (S) {
 
   /** What draft and target think of a node's token, as two texts, the same wherever they are shown; at temperature 0
       before it, where the trace has that; "–" for what is not known or was not predicted.
-      @param {trace.Round} round */
-  function odds(round, node, scored) {
+      @param {trace.Trace} trace @param {trace.Round} round */
+  function odds(trace, round, node, scored) {
     const parent = round.nodes[node.parent];
     const believed = (head) => {
       const value = S.known(head, node.token);
       return value === null ? S.below(S.atMost(head)) : S.prob(value);
     };
-    const guessed = parent.draft_raw && (node.kind === "point_mass" || cold(parent));
+    const guessed = parent.draft_raw && (node.kind === "point_mass" || cold(trace, parent));
     const draft = guessed ? believed(parent.draft_raw) : node.kind === "point_mass" ? "–" : S.prob(node.draft_prob);
     if (!scored) return [draft, "–"];
-    return [draft, cold(parent) ? believed(parent.target_raw) : S.prob(node.target_prob)];
+    return [draft, cold(trace, parent) ? believed(parent.target_raw) : S.prob(node.target_prob)];
   }
 
   /** The same for those who listen.
-      @param {trace.Round} round */
-  function oddsWords(round, node, scored) {
-    const [draft, target] = odds(round, node, scored);
+      @param {trace.Trace} trace @param {trace.Round} round */
+  function oddsWords(trace, round, node, scored) {
+    const [draft, target] = odds(trace, round, node, scored);
     return (draft === "–" ? "" : `, draft ${draft}`) + (target === "–" ? "" : `, target ${target}`);
   }
 

@@ -63,7 +63,7 @@ const exports = (function (S) {
     const rows = round.nodes.slice(1).map((node) => {
       const trial = trials.get(node.id);
       const parent = round.nodes[node.parent];
-      const cold = S.cold(parent);
+      const cold = S.cold(trace, parent);
       return [
         node.id,
         node.parent === 0 ? "root" : node.parent,
@@ -90,11 +90,11 @@ const exports = (function (S) {
       `## Round ${index + 1} of ${trace.rounds.length}`,
       "",
       `Prompt ${code(promptOf(started))}, ${methodsOf(started).join(" + ")}, ` +
-        `temperature ${number(started.sampling.temperature)}, seed ${started.seed}; ` +
+        `temperature ${started.sampling.temperature}, seed ${started.seed}; ` +
         `${started.source} run ${started.run_id}.`,
       "",
       ...(rows.length ? table : ["Nothing was drafted."]),
-      ...(round.nodes.slice(1).some((node) => S.cold(round.nodes[node.parent])) ? ["", BELIEVED] : []),
+      ...(round.nodes.slice(1).some((node) => S.cold(trace, round.nodes[node.parent])) ? ["", BELIEVED] : []),
       "",
       ending,
       "",

@@ -55,7 +55,7 @@ const words = (function (S) {
       place: family.indexOf(node) + 1,
       earlier: before.length,
       drawn,
-      shown: S.odds(round, node, true),
+      shown: S.odds(trace, round, node, true),
       first: first === undefined ? null : S.label(trace, first, labels.after(node.parent)),
       ratio: trial.draft_prob > 0 ? trial.target_prob / trial.draft_prob : Infinity,
     };

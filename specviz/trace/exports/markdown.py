@@ -33,7 +33,7 @@ def round_table(trace: Trace, index: int) -> str:
     rows += [_row(trace, this, node, trials.get(node.id), node.id in behind) for node in this.nodes if node.id > 0]
     lines = [f"## Round {index + 1} of {len(trace.rounds)}", "", _run(trace), ""]
     lines += [f"| {' | '.join(row)} |" for row in rows] if len(this.nodes) > 1 else ["Nothing was drafted."]
-    lines += ["", BELIEVED] if any(_cold(this.nodes[node.parent]) for node in this.nodes if node.id > 0) else []
+    lines += ["", BELIEVED] if any(_cold(trace, this.nodes[node.parent]) for node in this.nodes if node.id > 0) else []
     return "\n".join([*lines, "", _end(trace, this), ""])
 
 
@@ -51,7 +51,7 @@ def _run(trace: Trace) -> str:
         card.name for card in (started.drafter, started.tree_policy, started.stop_policy, started.verifier) if card
     ]
     return (
-        f"Prompt {code(_prompt(trace))}, {' + '.join(methods)}, temperature {number(started.sampling.temperature)}, "
+        f"Prompt {code(_prompt(trace))}, {' + '.join(methods)}, temperature {started.sampling.temperature:g}, "
         f"seed {started.seed}; {started.source} run {started.run_id}."
     )
 
@@ -65,7 +65,7 @@ def _prompt(trace: Trace) -> str:
 def _row(trace: Trace, this: Round, node: Node, trial: Trial | None, behind: bool) -> tuple[str, ...]:
     p, q = (trial.target_prob, trial.draft_prob) if trial else (node.target_prob, node.draft_prob)
     parent = this.nodes[node.parent]
-    cold = _cold(parent)
+    cold = _cold(trace, parent)
     return (
         str(node.id),
         "root" if node.parent == 0 else str(node.parent),
@@ -78,9 +78,9 @@ def _row(trace: Trace, this: Round, node: Node, trial: Trial | None, behind: boo
     )
 
 
-def _cold(parent: Node) -> bool:
+def _cold(trace: Trace, parent: Node) -> bool:
     """Temperature 0, and the trace says what the target believes before it."""
-    return parent.target_raw is not None and parent.target.probs[:1] == [1.0]
+    return trace.started.sampling.temperature == 0 and parent.target_raw is not None
 
 
 def _believed(head: TopK | None, token: int) -> str:
