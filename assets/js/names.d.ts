@@ -191,6 +191,7 @@ interface Names extends page.Slots {
   tabIsOver: typeof tabEngine.tabIsOver;
   tabWords: typeof tabEngine.tabWords;
   paceWords: typeof tabEngine.paceWords;
+  typedBefore: typeof typed.typedBefore;
   waysHere: typeof waysHere.waysHere;
   barsPanel: typeof bars.barsPanel;
   captionPanel: typeof caption.captionPanel;
@@ -298,6 +299,7 @@ interface Names extends page.Slots {
   SHAPES: typeof dom.SHAPES;
   glyph: typeof dom.glyph;
   memory: typeof dom.memory;
+  visit: typeof dom.visit;
   question: typeof headline.question;
   answer: typeof headline.answer;
   outcome: typeof headline.outcome;

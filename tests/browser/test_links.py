@@ -364,3 +364,23 @@ def test_an_old_link_without_a_run_opens_the_first_and_one_that_chooses_methods_
     page.locator("#sv-settings").click()
     expect(page.get_by_label("longest", exact=False).locator("visible=true").first).to_have_value("5")
     assert len(source.requests) == before
+
+
+@pytest.mark.parametrize("link", ["", "#run=b-greedy&round=2"])
+def test_a_prompt_that_was_typed_outlives_a_reload_as_after_a_lost_connection_and_no_new_visit(
+    page: Page, address: str, link: str
+) -> None:
+    prompt, where = page.locator("#sv-prompt textarea"), page.locator(".svp-where")
+    shown = "Round 2 of 2" if link else "of 8"
+    opened(page, address + link)
+    expect(where).to_contain_text(shown)
+    filled = prompt.input_value()
+    prompt.fill("my own question")
+    for _ in range(2):
+        page.reload()
+        expect(where).to_contain_text(shown)
+        expect(prompt).to_have_value("my own question")
+    page.goto("about:blank")
+    opened(page, address + link)
+    expect(where).to_contain_text(shown)
+    expect(prompt).to_have_value(filled)

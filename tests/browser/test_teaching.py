@@ -268,6 +268,25 @@ def test_a_test_is_taken_by_keys_and_read_on_the_board(lesson: Page) -> None:
     picture(page, "11-board")
 
 
+def test_answers_outlive_a_reload_as_after_a_lost_connection_and_no_closing(lesson: Page) -> None:
+    page = lesson
+    page.evaluate("() => SpecViz.openExercises('before')")
+    for at, place in ((0, 1), (7, 2)):
+        page.locator(f"input[name=svx-{at}]").nth(place).check()
+    page.locator(".svx-name").fill("Ada | B")
+    page.wait_for_function("() => location.hash.includes('exercises=before')")
+    page.reload()
+    expect(page.locator("input[name=svx-0]").nth(1)).to_be_checked()
+    expect(page.locator("input[name=svx-7]").nth(2)).to_be_checked()
+    expect(page.locator(".svx input:checked")).to_have_count(2)
+    expect(page.locator(".svx-name")).to_have_value("Ada | B")
+    page.keyboard.press("Escape")
+    expect(page.locator(".svx")).to_have_count(0)
+    page.evaluate("() => SpecViz.openExercises('before')")
+    expect(page.locator(".svx-name")).to_have_value("")
+    expect(page.locator(".svx input:checked")).to_have_count(0)
+
+
 def test_a_name_on_the_board_is_text(lesson: Page) -> None:
     page = lesson
     line = page.evaluate("(name) => SpecViz.handInLine({ task: 'before', name, answer: 'BBBBBBBBBB' })", HOSTILE)

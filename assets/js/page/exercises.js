@@ -12,13 +12,27 @@ const exercises = (function (S) {
 
   const allSets = () => S.EXERCISES || [];
 
-  /** A question as a field of choices. */
-  function asked(exercise, at, chosen) {
+  /** What was answered before the page was loaded anew: {name, chosen}. */
+  function keptAnswers(set) {
+    const [letters, ...name] = S.visit.get(`answers.${set.id}`, "").split("|");
+    const chosen = set.exercises.map(({ choices }, at) => {
+      const place = S.LETTERS_OF_ANSWERS.indexOf(letters[at]);
+      return choices[place] ? place : null;
+    });
+    return { name: name.join("|"), chosen };
+  }
+
+  /** A question as a field of choices; `took` is called when one is chosen. */
+  function asked(exercise, at, chosen, took) {
+    const take = (place) => {
+      chosen[at] = place;
+      took();
+    };
     const choices = exercise.choices.map((choice, place) =>
       h(
         "label",
         { class: "svl-choice" },
-        h("input", { type: "radio", name: `svx-${at}`, onchange: () => (chosen[at] = place) }),
+        h("input", { type: "radio", name: `svx-${at}`, checked: chosen[at] === place, onchange: () => take(place) }),
         h("span", { class: "svl-number", "aria-hidden": "true" }, S.LETTERS_OF_ANSWERS[place]),
         h("span", { class: "svl-words" }, choice.text),
         h("span", { class: "svl-mark", role: "img" }),
@@ -64,14 +78,17 @@ const exercises = (function (S) {
   /** The form of a set.
       @param {page.ExerciseSet} set */
   function exerciseForm(set) {
-    const chosen = set.exercises.map(() => null);
-    const questions = set.exercises.map((exercise, at) => asked(exercise, at, chosen));
+    const { name: before, chosen } = keptAnswers(set);
+    const keep = () => S.visit.set(`answers.${set.id}`, `${S.lettersOf(chosen)}|${name.value}`);
+    const questions = set.exercises.map((exercise, at) => asked(exercise, at, chosen, keep));
     const name = h("input", {
       type: "text",
       class: "svx-name",
       autocomplete: "name",
       maxlength: 40,
       "aria-label": "your name",
+      value: before,
+      oninput: keep,
     });
     const said = h("p", { class: "svx-said", role: "status" });
     const line = S.lineBox(said);
@@ -130,6 +147,7 @@ const exercises = (function (S) {
     dialog.addEventListener("close", () => {
       dialog.remove();
       shown = null;
+      S.visit.set(`answers.${id}`, ""); // the next one begins anew
       S.setAddress({ exercises: "" });
     });
     const around =

@@ -142,23 +142,28 @@ const dom = (function (S) {
       svg("path", { d: SHAPES[fate], class: `svp-mark is-${fate}` }),
     );
 
-  /** What the visitor prefers, remembered where the browser allows it. */
-  const memory = {
+  /** Texts by name, where the browser allows it: in a private window nothing is remembered.
+      @param {() => Storage} store */
+  const remembered = (store) => ({
     get(name, otherwise) {
       try {
-        return localStorage.getItem(`specviz.${name}`) ?? otherwise;
+        return store().getItem(`specviz.${name}`) ?? otherwise;
       } catch {
         return otherwise;
       }
     },
     set(name, value) {
       try {
-        localStorage.setItem(`specviz.${name}`, value);
+        store().setItem(`specviz.${name}`, value);
       } catch {
-        /* a private window: not remembered */
+        /* not allowed */
       }
     },
-  };
+  });
+  /** What the visitor prefers. */
+  const memory = remembered(() => localStorage);
+  /** What this tab of the browser was in the middle of. */
+  const visit = remembered(() => sessionStorage);
 
   return {
     h,
@@ -177,6 +182,7 @@ const dom = (function (S) {
     SHAPES,
     glyph,
     memory,
+    visit,
   };
 })(SpecViz);
 Object.assign(SpecViz, dom);

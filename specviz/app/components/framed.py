@@ -147,17 +147,22 @@ class Address(Framed):
     What is written into the address is written in the browser (`assets/js/player/address.js`), while stepping.
 
     Listeners, both with the fields of `docs/links.md`: `asked` for what is there already, `rerun` for a run to be made
-    again."""
+    again. A page that was loaded anew sends along the prompt that was `typed` before."""
 
     FRAME = '<div class="sv-recordings" hidden></div>'
     SCRIPT = """
 SpecViz.named(JSON.parse(props.value || "{}"));
 SpecViz.followTabs();
-SpecViz.openLinks((fields) => {
+let typed = SpecViz.typedBefore();
+const open = (link) => {
+  const fields = typed ? { ...link, typed } : link;
+  typed = "";
   const again = fields.ask && !fields.run;
   if (again) trigger("rerun", fields);
   else trigger("asked", fields);
-});
+};
+SpecViz.openLinks(open);
+if (typed) open({});
 """
     VALUE = "names of recorded runs by run id, as JSON text"
 

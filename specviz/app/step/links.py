@@ -103,7 +103,7 @@ class LinkActions:
             updates |= self._elsewhere(event)
         except SpecVizError as error:
             updates[message] = notices.message(str(error), "error")
-        return updates
+        return updates | self._typed(event)
 
     def waits(self, event: gr.EventData, visitor: gr.Request) -> Updates:
         """Show what a link asks to run, and that it waits for the engine; or why it cannot be run."""
@@ -115,7 +115,7 @@ class LinkActions:
             request = replace(request_from(form, self.step.catalog, limits), dtype=asked.dtype)
             elsewhere = self._elsewhere(event)
         except SpecVizError as error:
-            return {message: notices.message(str(error), "error"), self.waiting: None}
+            return {message: notices.message(str(error), "error"), self.waiting: None, **self._typed(event)}
         tab = _text(event, "tab")
         _, run, stop = self.step.arm(visitor)
         return {
@@ -125,6 +125,7 @@ class LinkActions:
             parts.stop: stop,
             **self._fill(asked),
             **elsewhere,
+            **self._typed(event),
             self.waiting: Again(request, _text(event, "text")),
         }
 
@@ -144,6 +145,12 @@ class LinkActions:
 
         for update in self.step.run_again(again.request, visitor, said):
             yield dict(zip(shown, update, strict=True))
+
+    def _typed(self, event: gr.EventData) -> Updates:
+        """The prompt that the visitor had typed before the page was loaded anew, whatever the link fills in."""
+        typed = _text(event, "typed")
+        fits = bool(typed) and len(typed) <= self.step.limits.prompt_chars
+        return {self.parts.form["prompt"]: typed} if fits else {}
 
     def _recorded(self, name: str, expected: str) -> Updates:
         """The recorded run of that name. Raises TraceError where there is none."""

@@ -175,3 +175,14 @@ def test_a_simulated_run_is_drawn_again_from_the_values_of_the_tab_that_makes_su
 def test_fields_that_are_no_texts_are_none(linked: Linked) -> None:
     """Whoever writes an event may put anything into it."""
     assert linked.asked(run=3, tab=["race"], choose={}, set=None) == linked.asked()
+
+
+def test_a_prompt_that_was_typed_before_a_reload_stands_after_whatever_the_link_fills_in(linked: Linked) -> None:
+    typed = {"typed": "my own question"}
+    assert linked.asked(**typed)["prompt"] == "my own question"
+    assert linked.asked(run="a", **typed)["prompt"] == "my own question"
+    assert linked.asked(run="../a", **typed)["prompt"] == "my own question"
+    assert linked.waits(ask=pack_request(ASKED), **typed)["prompt"] == "my own question"
+    assert linked.waits(ask="?", **typed)["prompt"] == "my own question"
+    assert "prompt" not in linked.asked(typed="x" * 1_000_000), "longer than a prompt may be"
+    assert "prompt" not in linked.asked(typed=3)
