@@ -26,7 +26,7 @@ function told(rule, tree, trials, more = {}, options = {}) {
   const labels = nodes.map((_, id) => "rabcdefg"[id]);
   labels[S.END] = "z";
   labels.after = () => new Uint8Array();
-  const trace = { started: { verifier: { options } }, vocab: {} };
+  const trace = { started: { verifier: { options }, sampling: { temperature: 1 } }, vocab: {} };
   const at = (place) => S.trialFacts(trace, { nodes, judged }, labels, trials[place]);
   const { words, numbers, steps } = S.ruleOf({ judged });
   return {

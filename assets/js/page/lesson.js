@@ -88,7 +88,8 @@ const lesson = (function (S) {
   }
 
   /** Ask for a run until it is there: a page drops a request that comes while an earlier one is under way. A server
-      that does not answer `again` may be out of reach: then what the lesson brought along is shown, and goes on without. */
+      that gave no answer, so that it is asked `again`, may be out of reach: then what the lesson brought along is
+      shown. */
   function ask(learning, run, again = false) {
     learning.asked.add(run.run_id);
     learning.options.load(run.file);

@@ -61,8 +61,8 @@ FAULTS: Edits = {
             "renamed(values.get(kept.tab, {}))", "renamed(next(iter(values.values()), {}))"
         ),
         "links: what cannot be run waits all the same": edit(
-            'return {message: notices.message(str(error), "error"), self.waiting: None}',
-            'return {message: notices.message(str(error), "error")}',
+            'return {message: notices.message(str(error), "error"), self.waiting: None, **self._typed(event)}',
+            'return {message: notices.message(str(error), "error"), **self._typed(event)}',
         ),
         "links: a simulated run is drawn with values of no control": edit(
             "tab.simulated(tab.fitting(given) if isinstance(given, dict) else {})", "tab.simulated(given)"
