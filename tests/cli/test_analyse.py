@@ -61,6 +61,13 @@ def test_json_holds_everything_that_is_printed_and_more(specviz: Call, folder: P
     assert len(data["skipped"]) == 1
 
 
+@pytest.mark.parametrize("bits", ["nan", "-1"])
+def test_bits_that_no_surprise_has_are_refused(specviz: Call, bits: str) -> None:
+    result = specviz("analyse", GOLDEN / "trace-1.1-sample.json", "--pattern", "surprise", "--bits", bits)
+    assert (result.code, result.out) == (2, "")
+    assert f"not counted in {bits} bits" in result.err
+
+
 def test_rounds_of_a_pattern_are_named(specviz: Call) -> None:
     out = specviz("analyse", GOLDEN / "trace-1.1-sample.json", "--pattern", "saved by a sibling").out
     assert "round 1: 3 of 15 accepted, bonus" in out

@@ -38,6 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.write is not None:
         return _write_page(args.traces, args.write)
+    if not args.bits >= 0:
+        raise OptionError(f"a surprise is not counted in {args.bits:g} bits; give --bits a number of at least 0.")
     files = trace_files(args.traces)
     if args.compare and len(files) != 2:
         raise OptionError(f"--compare sets two traces side by side, but {len(files)} are given.")

@@ -34,13 +34,14 @@ def run(args: argparse.Namespace) -> int:
     trace = codec.read(args.trace)
     names = [name.strip() for name in args.drafters.split(",") if name.strip()]
     terminal = out()
-    if not args.json:
-        terminal.line(f"counterfactual at round {args.round}: the run is not changed; one round is no measure of speed")
-    for other in others(live_source(), trace, args.round, names):
+    heading = f"counterfactual at round {args.round}: the run is not changed; one round is no measure of speed"
+    for index, other in enumerate(others(live_source(), trace, args.round, names)):
         if args.json:
             terminal.line(json.dumps(as_data(other)))
-        else:
-            show(terminal, other)
+            continue
+        if index == 0:
+            terminal.line(heading)
+        show(terminal, other)
     return 0
 
 
