@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from specviz.lm import kernels
+from specviz.lm.llama.model import LlamaModel
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.lm.vocabulary import TrimmedModel
@@ -48,6 +49,23 @@ def test_a_head_of_other_rows_is_another_head(checkpoint):
     for kept in (KEPT, [5, 1], KEPT[:2], [1, 5]):
         smaller = model.with_head(kept)
         torch.testing.assert_close(smaller.forward([1, 2], smaller.new_cache()), whole[:, kept], atol=1e-5, rtol=0.0)
+
+
+def test_a_head_made_meanwhile_by_another_run_is_not_this_ones(checkpoint):
+    """Another thread's comes to be the one that is kept as soon as this one is."""
+
+    others = [KEPT[:2]]
+
+    class Crowded(LlamaModel):
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+            if name == "_last_trimmed" and others:
+                self.with_head(others.pop())
+
+    model = load(str(checkpoint("llama")), adapter="lean-llama").model
+    model.__class__ = Crowded
+    assert model.with_head(KEPT)._head_weight.shape[0] == len(KEPT)
+    assert not others
 
 
 @pytest.mark.parametrize("routine", ["linear", "transposed", "packed"])

@@ -85,9 +85,10 @@ class LlamaModel(LlamaRows):
     @torch.inference_mode()
     def with_head(self, tokens: Sequence[int]) -> LlamaModel:
         """See `lm.vocabulary.TrimsHead`. The head's rows are read by asking the head itself, in whatever form its
-        routines keep them: products with 0 and 1 are exact. The last one made is kept for the next run."""
-        key = tuple(tokens)
-        if self._last_trimmed is None or self._last_trimmed[0] != key:
+        routines keep them: products with 0 and 1 are exact. The last one made is kept for the next run, which may begin
+        in another thread at any moment."""
+        key, known = tuple(tokens), self._last_trimmed
+        if known is None or known[0] != key:
             trimmed = copy(self)
             ones = torch.eye(self.shape.hidden_size, device=self.device, dtype=self.dtype)
             trimmed._head_weight = self.head()[list(tokens)]
@@ -98,8 +99,8 @@ class LlamaModel(LlamaRows):
             trimmed._few_rows = self._compiled_with(trimmed._head)
             if not self._few_rows:
                 trimmed.kernels = self.kernels | {"head": calibrate([[trimmed._head]])[0]}
-            self._last_trimmed = key, trimmed
-        return self._last_trimmed[1]
+            known = self._last_trimmed = key, trimmed
+        return known[1]
 
     def _compiled_with(self, head: Projection) -> FewRows | None:
         few_rows = FewRows.of(self.shape, self._layers, self.turns.cos, (self._norm, head))

@@ -305,7 +305,7 @@ FAULTS: Edits = {
     },
     ("specviz/lm/llama/model.py", "tests/lm/test_trimmed.py"): {
         "trimmed head: the last one serves for other tokens too": edit(
-            "if self._last_trimmed is None or self._last_trimmed[0] != key:", "if self._last_trimmed is None:"
+            "if known is None or known[0] != key:", "if known is None:"
         )
     },
 }
