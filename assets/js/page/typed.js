@@ -1,5 +1,5 @@
-/* A prompt that was typed outlives a reload of the page, which Gradio asks for by itself as soon as a connection that
-   was lost is back. It is kept for this tab of the browser alone; the server fills it in after what the link fills in. */
+/* A prompt that was typed outlives a reload of the page, which Gradio asks for by itself as soon as a lost connection
+   is back. It is kept for this tab of the browser alone; the server fills it in after what the link fills in. */
 // needs: dom
 const typed = (function (S) {
   "use strict";
