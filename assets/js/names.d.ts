@@ -344,6 +344,7 @@ interface Names extends page.Slots {
   turnWording: typeof wording.turnWording;
   followWording: typeof wording.followWording;
   word: typeof wording.word;
+  inRole: typeof wording.inRole;
   fateWord: typeof wording.fateWord;
   sayNumber: typeof wording.sayNumber;
   worded: typeof wording.worded;

@@ -117,3 +117,9 @@ test("captions, cards, reasons, counters and the timeline of recorded runs are a
     assert.ok(rules.size > 5, [...rules].join());
   });
 });
+
+test("a model that is called what it is is named once", () => {
+  assert.equal(S.inRole("target", "target"), "target");
+  assert.equal(S.inRole("target", "smollm2"), "target smollm2");
+  inPlainWords(() => assert.equal(S.inRole("target", "target"), "big model"));
+});

@@ -98,9 +98,6 @@ const lanes = (function (S) {
     };
   }
 
-  /** `target` for the bundled target of that name, as `in_role` in Python. */
-  const inRole = (role, name) => (name === role ? S.word(role) : `${S.word(role)} ${name}`);
-
   /** Pure: where the run comes from: the source, then [{text, note, lossy}], every method with its options as the
      note. */
   function provenance(started) {
@@ -125,7 +122,7 @@ const lanes = (function (S) {
       clock.length || methods.some((one) => one.lossy)
         ? []
         : [{ text: S.word("✓ lossless"), note: S.word("the output follows the target's distribution exactly") }];
-    const whole = inRole("target", started.target.name);
+    const whole = S.inRole("target", started.target.name);
     const target =
       started.target.dtype === "int8"
         ? {

@@ -62,7 +62,7 @@ const momentCard = (function (S) {
       @param {{ started: trace.Started }} trace */
   const comesFrom = ({ started }) =>
     `${started.source} run · ${S.word("drafter")} ${started.drafter.name}, ${S.word("verifier")} ` +
-    `${started.verifier.name}, ${S.word("target")} ${started.target.name}`;
+    `${started.verifier.name}, ${S.inRole("target", started.target.name)}`;
 
   /** The drawing of the moment `now`, with the link.
       @param {Moment} now */

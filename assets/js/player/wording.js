@@ -34,6 +34,9 @@ const wording = (function (S) {
       @param {string} technical */
   const word = (technical) => (isPlain() ? (S.PLAIN_NAMES[technical] ?? technical) : technical);
 
+  /** `target` for the bundled target of that name, as `in_role` in Python. */
+  const inRole = (role, name) => (name === role ? word(role) : `${word(role)} ${name}`);
+
   /** What became of a node, in the words that were chosen. */
   const fateWord = (fate) => word(S.FATES[fate]);
 
@@ -110,6 +113,7 @@ const wording = (function (S) {
     turnWording,
     followWording,
     word,
+    inRole,
     fateWord,
     sayNumber,
     worded,
