@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
-from specviz.live.audit.laws import Law, Tally
+from specviz.live.audit.laws import Law, Tally, law
 from specviz.protocol.audits import TARGET_HEADS
 from specviz.trace.events import TopK
+from specviz.trace.header import SamplingCard
 
 NEAR = 2e-6
 """of every number: what single precision may have cost the run"""
@@ -13,8 +15,8 @@ NEAR = 2e-6
 
 def differences(head: TopK, probs: list[float]) -> list[str]:
     tally = Tally(1, ())
-    law = np.array(probs)
-    tally.head(TARGET_HEADS, "head", head, Law(law, np.where(law > 1e-3, NEAR, 1e-12)))
+    row = np.array(probs)
+    tally.head(TARGET_HEADS, "head", head, Law(row, np.where(row > 1e-3, NEAR, 1e-12)))
     return [one.place for one in tally.so_far(1).differences]
 
 
@@ -33,3 +35,30 @@ def test_a_head_says_what_its_law_says_and_leaves_out_nothing_likelier(
     head: TopK, probs: list[float], wrong: list[str]
 ) -> None:
     assert differences(head, probs) == wrong
+
+
+@pytest.mark.parametrize(
+    ("kept", "holds"),
+    [
+        ([0, 1], True),
+        ([0, 2], True),  # so near to token 1 that in the run's number format it may have come first
+        ([0, 3], False),
+        ([1, 2], False),
+    ],
+)
+def test_of_tokens_too_close_to_call_at_the_edge_of_top_k_the_run_may_have_kept_any(
+    kept: list[int], holds: bool
+) -> None:
+    logits = torch.tensor([3.0, 1.0, 0.9, 0.0], dtype=torch.float64)
+    recomputed = law(logits, SamplingCard(1.0, 2, 1.0), 2.0**-4, None)
+    run = torch.full_like(logits, -torch.inf)
+    run[kept] = logits[kept]
+    assert all(recomputed[token].holds(prob) for token, prob in enumerate(run.softmax(-1).tolist())) is holds
+
+
+def test_where_nobody_contests_the_edge_of_top_k_the_last_token_kept_has_its_probability() -> None:
+    logits = torch.tensor([3.0, 1.0, 0.9, 0.0], dtype=torch.float64)
+    recomputed = law(logits, SamplingCard(1.0, 2, 1.0), 2.0**-15, None)
+    assert recomputed[1].holds(float(logits[:2].softmax(-1)[1]))
+    assert not recomputed[1].holds(0.0)
+    assert not recomputed[2].holds(float(logits[[0, 2]].softmax(-1)[1]))

@@ -98,7 +98,8 @@ def belief(logits: Tensor, slack: float) -> Law:
 def law(logits: Tensor, sampling: SamplingCard, slack: float, shown: TopK | None) -> Law:
     """logits [V] → the distribution after temperature, top-k and nucleus as transformers applies them.
 
-    `shown` is what the run recorded: of tokens so close that either may come first its own choice is followed.
+    `shown` is what the run recorded: of tokens so close that either may come first its own choice is followed. Of more
+    that lie so near the edge of top-k than it has room for, each may have been cut off or not.
     """
     if sampling.temperature == 0:
         best = int(logits.argmax())
@@ -106,7 +107,22 @@ def law(logits: Tensor, sampling: SamplingCard, slack: float, shown: TopK | None
             best = shown.tokens[0]
         return point(best, len(logits))
     probs = _closest([_warped(logits, sampling, edge) for edge in _edges(sampling, slack)], shown)
-    return Law(probs, probs * (expm1(2 * slack / sampling.temperature) + SINGLE))
+    off = expm1(2 * slack / sampling.temperature) + SINGLE
+    near = probs * off
+    if 0 < sampling.top_k < len(logits):
+        contested, best = _contested(logits, sampling.top_k, slack), int(logits.argmax())
+        uncut = probs[best] * ((logits - logits[best]) / sampling.temperature).exp().numpy()
+        near = np.where(contested, uncut * (1 + off), near)
+    return Law(probs, near)
+
+
+def _contested(logits: Tensor, top_k: int, slack: float) -> npt.NDArray[np.bool_]:
+    """The tokens [V] of which top-k keeps some, and by the logits alone nobody can say which."""
+    edge = logits.topk(top_k).values[-1]
+    close = (logits - edge).abs() <= 2 * slack
+    free = top_k - int((logits > edge + 2 * slack).sum())
+    contested: npt.NDArray[np.bool_] = (close & (int(close.sum()) > free)).numpy()
+    return contested
 
 
 def _edges(sampling: SamplingCard, slack: float) -> Sequence[float]:
