@@ -77,9 +77,11 @@ class Options:
         for description in described:
             value = getattr(self, description.name)
             if value != description.default and (reason := why_idle(description, self)):
-                raise OptionError(
-                    f"{description.name} is {_text(value)}, but {reason}; leave it at {_text(description.default)}."
-                )
+                cure = f"leave it at {_text(description.default)}"
+                if description.unless:
+                    off = type(getattr(self, description.unless))()
+                    cure += f", or {description.unless} " + ("empty" if off == () else f"at {off}")
+                raise OptionError(f"{description.name} is {_text(value)}, but {reason}; {cure}.")
 
 
 def describe(options: type[Options]) -> list[OptionDescription]:

@@ -137,7 +137,7 @@ class Bakery(Options):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"loaves": 9, "trays": (3, 2)}, "loaves is 9, but trays 3,2 replaces it; leave it at 4."),
+        ({"loaves": 9, "trays": (3, 2)}, "loaves is 9, but trays 3,2 replaces it; leave it at 4, or trays empty."),
         ({"sugar": 0.9}, "sugar is 0.9, but without glaze it does nothing; leave it at 0.5."),
     ],
 )

@@ -22,6 +22,7 @@ from specviz.protocol.choice import Choice
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStopPolicy
 from specviz.stop_policies.oracle import OracleOptions, OracleStopPolicy
+from specviz.trace.check import check
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 from tests.drafters.asking import context, proposed
@@ -110,6 +111,21 @@ def test_each_model_has_a_stop_policy_of_its_own_that_learns_from_its_own_drafts
         seen.append([found.note["stop_levels"], found.note["model_2_stop_levels"]])
         text = [*text, 5]
     assert seen == [[5, 5], [4, 4], [3, 3]]
+
+
+@pytest.mark.parametrize("branching", [(), (2, 1, 1)])
+def test_the_levels_of_each_model_are_bounded_by_what_its_own_policy_learnt(branching: tuple[int, ...]) -> None:
+    trace = toy_run(
+        drafter="merged", stop_policy="heuristic", drafter_options={"branching": branching}, temperature=0.0,
+        max_new_tokens=40,
+    )  # fmt: skip
+    notes = [this.drafted.note for this in trace.rounds]
+    which = next(i for i, note in enumerate(notes) if note.get("stop_levels") != note.get("model_2_stop_levels"))
+    this = trace.rounds[which]
+    deepest = max(node.depth for node in this.nodes if node.source == "model_2")
+    lower = replace(this.drafted, note={**this.drafted.note, "model_2_stop_levels": deepest - 1})
+    rounds = [*trace.rounds[:which], replace(this, drafted=lower), *trace.rounds[which + 1 :]]
+    assert any("but the stop policy allowed" in one.sentence for one in check(replace(trace, rounds=rounds)))
 
 
 def test_the_oracle_of_each_model_asks_the_one_target() -> None:

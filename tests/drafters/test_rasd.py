@@ -153,3 +153,12 @@ def test_a_trace_of_mixed_trees_is_sound(verifier):
     tried = {node.source for this in trace.rounds for node in this.nodes if node.fate in ("accepted", "rejected")}
     assert drafted == {"model", "text", "datastore"}
     assert {"text", "datastore"} & tried
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.9])
+@pytest.mark.parametrize("stop_policy", ["heuristic", "draft_verify"])
+def test_a_stop_policy_learns_from_the_models_part_of_a_mixed_tree(stop_policy, temperature):
+    """Its own levels are not those that were retrieved: the check works out what it learnt."""
+    trace = toy_run(drafter="rasd", stop_policy=stop_policy, temperature=temperature, max_new_tokens=40)
+    own = [max((node.depth for node in this.nodes if node.source == "model"), default=0) for this in trace.rounds]
+    assert any(max(node.depth for node in this.nodes) > mine for this, mine in zip(trace.rounds, own, strict=True))

@@ -8,6 +8,7 @@ import torch
 
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree
 from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.drafting.growing import LastDraft, ShapeOptions
@@ -310,9 +311,30 @@ def test_a_policy_without_weights_says_so_and_can_still_be_listed():
     ids=["one is the target's", "the last one is left open", "the target's alone", "others drafted below"],
 )
 def test_what_was_accepted_is_what_became_text_beside_the_targets_own_token(new, proposed, accepted):
-    told = []
-    policy = FixedStopPolicy(StopOptions())
+    tree = DraftTree.from_root(2)
+    for parent in range(4):
+        tree.add(parent, 0, "point_mass", None, "model")
+    assert told_of(tree, 5, [0] * new, TargetProposal(0, torch.zeros(3)) if proposed else None) == (4, accepted)
+
+
+@pytest.mark.parametrize(
+    ("new", "accepted"),
+    [([3, 4, 9], 2), ([5, 6, 9], 0), ([3, 6, 9], 1), ([3, 4, 7, 9], 2), ([9], 0)],
+    ids=["its own", "another's beside it", "another's below its own", "another's behind it", "nothing"],
+)
+def test_a_draft_beside_others_learns_what_was_accepted_of_itself(new, accepted):
+    """Tokens 3 4 are its own; 5 6, 3 6 and 3 4 7 were added by others after it was remembered."""
+    tree = DraftTree.from_root(2)
+    for parent, token in ((0, 3), (1, 4), (0, 5), (3, 6), (1, 6), (2, 7)):
+        tree.add(parent, token, "point_mass", None, "model")
+    assert told_of(tree, 3, new) == (2, accepted)
+
+
+def told_of(tree, size, new, open_token=None):
+    """What a stop policy is told of the first nodes of a draft behind two tokens, once there are new ones."""
+    (last, policy), told = (LastDraft(), FixedStopPolicy(StopOptions(longest=9))), []
     policy.learn = lambda *went: told.append(went)
-    open_token = TargetProposal(0, torch.zeros(3)) if proposed else None
-    LastDraft(levels=4, length=2).report(policy, context([1, 2, *[0] * new], target_proposal=open_token))
-    assert told == [(4, accepted)]
+    last.remember(tree, [1, 2])
+    last.size = size
+    last.report(policy, context([1, 2, *new], target_proposal=open_token))
+    return told[0]

@@ -253,20 +253,33 @@ class PlainChains:
 
 @dataclass(slots=True)
 class LastDraft:
-    """Finds out how the previous round went: what was committed beyond one token was accepted."""
+    """Finds out how the previous round went: what was committed beyond one token was accepted, of this draft or of
+    what others drafted beside it."""
 
-    levels: int | None = None
+    tree: DraftTree | None = None
+    size: int = 0
+    """its nodes; others may have added more since"""
     length: int = 0
 
     def report(self, stop_policy: StopPolicy[StopOptions], context: DraftContext) -> None:
         """Tell the stop policy; nothing before the first draft."""
-        if self.levels is not None:
-            committed = len(context.tokens) - self.length
-            accepted = max(0, committed if context.target_proposal is not None else committed - 1)
-            stop_policy.learn(self.levels, min(self.levels, accepted))  # more, where others drafted below
+        if self.tree is not None and not stop_policy.does_nothing():
+            committed = context.tokens[self.length :]
+            accepted = committed if context.target_proposal is not None else committed[:-1]
+            stop_policy.learn(max(self.tree.depths[: self.size]), self._followed(self.tree, accepted))
+
+    def _followed(self, tree: DraftTree, accepted: Sequence[int]) -> int:
+        """How many levels of this draft the accepted tokens went down."""
+        reached = {ROOT}
+        for levels, token in enumerate(accepted):
+            here = zip(range(self.size), tree.parents, tree.tokens, strict=False)
+            reached = {node for node, parent, drafted in here if parent in reached and drafted == token}
+            if not reached:
+                return levels
+        return len(accepted)
 
     def remember(self, tree: DraftTree, tokens: Sequence[int]) -> None:
-        self.levels, self.length = max(tree.depths), len(tokens)
+        self.tree, self.size, self.length = tree, len(tree), len(tokens)
 
 
 @dataclass(frozen=True)

@@ -185,9 +185,10 @@ def _too_much(scene: Scene, drafted: list[Node], policy: KnownTreePolicy, budget
     name = card.name if card is not None else scene.started.drafter.name
     deepest = max((node.depth for node in drafted), default=0)
     most = number(card, policy.deepest)
-    if most and deepest > most and not (policy.stretches and budget) and stops.levels(scene) is None:
+    levels = stops.levels(scene, drafted)
+    if most and deepest > most and not (policy.stretches and budget) and levels is None:
         yield Problem(where, f"reach depth {deepest}, but '{name}' ran with depth {most}")
-    if (levels := stops.levels(scene)) is not None and deepest > levels:
+    if levels is not None and deepest > levels:
         yield Problem(where, f"reach depth {deepest}, but the stop policy allowed {levels} levels")
     width = number(card, policy.widest)
     for level in range(1, deepest + 1):

@@ -31,14 +31,17 @@ def asks(scene: Scene) -> bool:
     return scene.started.stop_policy is not None and (policy is None or policy.score != "none")
 
 
-def levels(scene: Scene) -> int | None:
-    """How many levels the stop policy allows in this round; None: as many as the shape has."""
+def levels(scene: Scene, drafted: Sequence[Node] = ()) -> int | None:
+    """How many levels the stop policy allows in this round; None: as many as the shape has. `drafted`: of one of
+    several models, whose notes begin with its mark for all but the first."""
     card, policy = scene.started.stop_policy, policy_of(scene)
     if card is None or policy is None:
         return None
     longest = card.options.get("longest")
     most = longest if isinstance(longest, int) and longest > 0 else None
-    noted = scene.round.drafted.note.get(policy.levels) if policy.levels else None
+    note = scene.round.drafted.note
+    own = next((name for node in drafted if (name := f"{node.source}_{policy.levels}") in note), policy.levels)
+    noted = note.get(own)
     return min(noted, most or LONGEST) if isinstance(noted, int) else most
 
 
@@ -215,10 +218,18 @@ def learned(rounds: Sequence[Scene]) -> Iterator[Problem]:
 
 
 def _outcome(scene: Scene) -> _Draft:
-    drafted = max(node.depth for node in scene.round.nodes)
+    """Levels, and how many of them the text went down: of a model's own draft, where others drafted beside it."""
+    nodes, drafter = scene.round.nodes, known_drafter(scene.started.drafter)
+    if drafter is not None and (drafter.found or drafter.merged):
+        first = min(drafter.sources - drafter.found)
+        nodes = [node for node in nodes if node.id == 0 or node.source == first]
     open_ = scene.round.committed.trimmed == "open"
-    accepted = len(scene.round.committed.tokens) - (0 if open_ else 1)
-    return _Draft(drafted, min(drafted, max(0, accepted)))
+    committed = [one.token for one in scene.round.committed.tokens]
+    reached, accepted = {0}, 0
+    for token in committed if open_ else committed[:-1]:
+        reached = {node.id for node in nodes if node.parent in reached and node.token == token}
+        accepted += bool(reached)
+    return _Draft(max(node.depth for node in nodes), accepted)
 
 
 def _levels_learned(drafts: Sequence[Scene], policy: KnownStopPolicy) -> Iterator[Problem]:

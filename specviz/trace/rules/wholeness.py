@@ -65,7 +65,7 @@ def children_due(scene: Scene, drafted: list[Node], policy: KnownTreePolicy, bud
     wide = widths(scene)
     if wide is None or not (policy.even or policy.forks):
         return None
-    levels = stops.levels(scene)
+    levels = stops.levels(scene, drafted)
     if levels is not None and not budget and set(wide) == {1} and policy.even:
         wide = [1] * levels
     return {node.id: wide[min(node.depth, len(wide) - 1)] if budget or node.depth < len(wide) else 0 for node in nodes}
