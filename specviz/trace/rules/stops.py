@@ -127,11 +127,11 @@ def goes_on(scene: Scene, node: int) -> bool | None:
         return None
     if policy.score == "none" or (node == 0 and not _at_root(scene, policy)):
         return True
-    found, bar = score(scene, policy, node), threshold(scene, policy)
-    if found is None or bar is None:
+    scored, bar = score(scene, policy, node), threshold(scene, policy)
+    if scored is None or bar is None:
         return None
     slack = SINGLE * (1 + abs(bar))
-    return True if found.low >= bar + slack else False if found.high < bar - slack else None
+    return True if scored.low >= bar + slack else False if scored.high < bar - slack else None
 
 
 def _at_root(scene: Scene, policy: KnownStopPolicy) -> bool:
