@@ -259,10 +259,10 @@ FAULTS: Edits = {
     },
     ("specviz/drafters/drafting/growing.py", STOPPING): {
         "stopping: a token that is left open counts as the target's own": edit(
-            "committed if context.target_proposal is not None else committed - 1)", "committed - 1)"
+            "committed if context.target_proposal is not None else committed[:-1]", "committed[:-1]"
         ),
         "stopping: more were accepted than the draft had levels": edit(
-            "learn(self.levels, min(self.levels, accepted))", "learn(self.levels, accepted)"
+            "self._followed(self.tree, accepted))", "len(accepted))"
         ),
     },
     ("specviz/engine/recorder.py", RECORDER): {
