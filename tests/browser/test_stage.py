@@ -39,6 +39,12 @@ SCROLLED = "[document.documentElement.scrollWidth, document.documentElement.scro
 SHOWN = "() => document.querySelector('.sv-player').specviz.trace.started.run_id"
 NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """after a change of the window's size the player has drawn itself anew"""
+WRITTEN = """(element) => {
+  const text = document.createRange();
+  text.selectNodeContents(element);
+  return text.getBoundingClientRect();
+}"""
+"""where its text stands, which may be beside its box"""
 SMALLEST = """() => {
   const found = [];
   const walk = document.createTreeWalker(document.querySelector(".svp"), NodeFilter.SHOW_TEXT);
@@ -142,6 +148,21 @@ def test_on_the_page_nothing_is_under_twelve_and_a_half_and_labels_of_the_tree_a
                 assert smallest >= 12.5, (width, what)
         labels = "all => all.map(one => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"
         assert min(page.locator(".svp-label").evaluate_all(labels)) >= 14
+
+
+def test_the_longest_numbers_of_a_presented_card_stand_beside_their_words_and_each_other(
+    page: Page, tmp_path: Path
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    opened(page, tmp_path, recording("ddtree-block.json.gz"), "?view=present#round=3&beat=99")
+    expect(page.locator(".svp-numbers b").first).to_have_text(">0.9999")
+    for one, next_to_it in (
+        (".svp-numbers dd b", ".svp-numbers dd span"),
+        (".svp-bar.is-marked .svp-value.is-target", ".svp-bar.is-marked .svp-value.is-residual"),
+    ):
+        first, second = (page.locator(part).first.evaluate(WRITTEN) for part in (one, next_to_it))
+        assert first["right"] <= second["left"], one
+    assert second["right"] <= 1280 - 18
 
 
 def test_presenting_begins_by_button_steps_by_remote_and_ends_by_escape_where_it_began(player_page: Page) -> None:
