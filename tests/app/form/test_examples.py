@@ -5,7 +5,7 @@ from dataclasses import replace
 from specviz.app.form.fields import chosen, offer_prompts, open_prompts
 from specviz.app.form.request import Limits
 from specviz.app.runs.examples import FINDERS, asked_sum, found, worked_sums
-from specviz.theory.speedup import gain
+from specviz.theory.speedup import FEWEST, gain
 from specviz.trace.events import PlainDecoding, Trace
 from tests.app.doubles import sample
 
@@ -13,10 +13,10 @@ FRESH = 999
 """a token id that the sample has not"""
 
 
-def timed(trace: Trace, ratio: float) -> Trace:
+def timed(trace: Trace, ratio: float, turns: int = FEWEST) -> Trace:
     """The run as a recorded one that is `ratio` times as fast as plain decoding."""
     tokens = len(trace.finished.output_ids)
-    plain = PlainDecoding(tokens, ratio * trace.finished.decode_s, 1, True)
+    plain = PlainDecoding(tokens, ratio * trace.finished.decode_s, turns, True)
     return replace(
         trace, started=replace(trace.started, source="recorded"), finished=replace(trace.finished, plain=plain)
     )
@@ -38,6 +38,7 @@ def test_a_gain_decides_what_pays_and_a_run_without_one_shows_neither() -> None:
     assert titles(timed(sample(), 0.8))["slower than plain"] == 0
     assert "a tree that pays" not in titles(timed(sample(), 0.8))
     assert not {"a tree that pays", "slower than plain"} & set(titles(timed(sample(), 1.0)))
+    assert not {"a tree that pays", "slower than plain"} & set(titles(timed(sample(), 1.5, FEWEST - 1)))
 
 
 def test_copying_is_a_drafter_without_a_model_that_gains() -> None:
